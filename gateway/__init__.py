@@ -1,0 +1,1 @@
+"""Live traffic: the proxy between agents and their model, tools and users."""

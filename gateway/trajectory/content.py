@@ -1,0 +1,66 @@
+"""Content that is stored once: chains of segments, so that a session's storage grows with its length, not its square.
+
+A body is a *frame* around a *chain*. The chain holds the messages, one segment each (with the bytes that separate it
+from the one before), and turn k+1's chain extends turn k's. The frame holds everything else, in pieces. Joined in
+order they are the exact bytes of the body. Prompt token ids form a chain too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+KEY_BYTES = 16
+
+
+def content_key(body: bytes) -> bytes:
+    """The 128-bit key under which equal bytes are stored once."""
+    return hashlib.blake2b(body, digest_size=KEY_BYTES).digest()
+
+
+class Chain:
+    """An immutable linked list of segments, newest last; a node's key covers everything before it."""
+
+    __slots__ = ("block", "body", "depth", "key", "parent", "stored")
+
+    def __init__(self, parent: Chain | None, body: bytes) -> None:
+        self.parent = parent
+        self.body = body
+        self.block = content_key(body)
+        self.key = content_key((parent.key if parent else b"") + self.block)
+        self.depth: int = parent.depth + 1 if parent else 1
+        self.stored = False
+        """Set by the store once the node is on disk, so that later turns need not write it again."""
+
+    def nodes(self) -> Iterator[Chain]:
+        """The nodes from the newest to the oldest."""
+        node: Chain | None = self
+        while node is not None:
+            yield node
+            node = node.parent
+
+    def bytes(self) -> bytes:
+        """All segments joined, oldest first."""
+        return b"".join(reversed([node.body for node in self.nodes()]))
+
+
+class View:
+    """One of a turn's four views of a body: `frame` pieces, of which at most one is None, where the chain stands."""
+
+    __slots__ = ("chain", "frame")
+
+    def __init__(self, frame: tuple[bytes | None, ...], chain: Chain | None = None) -> None:
+        if (chain is None) != (None not in frame):
+            raise ValueError(f"a view needs a None in its frame exactly where it has a chain, not {frame!r:.80}")
+        self.frame = frame
+        self.chain = chain
+
+    @classmethod
+    def plain(cls, body: bytes) -> View:
+        """A body that has no chain, such as a response."""
+        return cls((body,))
+
+    def bytes(self) -> bytes:
+        """The exact bytes of the body."""
+        inner = self.chain.bytes() if self.chain else b""
+        return b"".join(inner if piece is None else piece for piece in self.frame)

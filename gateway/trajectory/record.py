@@ -1,0 +1,276 @@
+"""The trajectory record: sessions, turns, events, rewards, and the ledger of what a session was shown.
+
+Plain data. Times are microseconds since the epoch, UTC. JSON-valued fields hold Python data, not text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from gateway.trajectory.content import Chain, View
+
+Json = Mapping[str, Any]
+
+
+class Arm(StrEnum):
+    """Which half of a group a rollout belongs to."""
+
+    CLEAN = "clean"
+    NOISY = "noisy"
+
+
+class SessionStatus(StrEnum):
+    """Where a session is in its life."""
+
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+class RewardState(StrEnum):
+    """A missing reward is pending and then expired: never 0."""
+
+    PENDING = "pending"
+    GIVEN = "given"
+    EXPIRED = "expired"
+    NOT_APPLICABLE = "not_applicable"
+
+
+class Delivered(StrEnum):
+    """Whether the turn's last byte reached the client."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+class Durable(StrEnum):
+    """Whether the turn was on disk before its completing event was released."""
+
+    YES = "yes"
+    LATE = "late"
+    LOST = "lost"
+
+
+FIT = "fit"
+"""A turn's fitness for training: this word, or the reason why it is unfit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session as it was opened, with what was said of it since. `plan` is frozen at the start."""
+
+    id: str
+    created_us: int
+    plan: Json
+    arm: Arm = Arm.CLEAN
+    task_id: str | None = None
+    group_id: str | None = None
+    group_size: int | None = None
+    rollout_index: int | None = None
+    labels: Json = field(default_factory=dict)
+    policy: str | None = None
+    tenant: str | None = None
+    identity: str = "api"
+    """How the session was identified: api, path, header, key or inferred."""
+    confidence: float = 1.0
+    quarantine: str | None = None
+    """Why the session may not train (uncertain identity, say); None where it may."""
+    noise_stopped: bool = False
+    status: SessionStatus = SessionStatus.OPEN
+    closed_us: int | None = None
+    reward_state: RewardState = RewardState.PENDING
+    reward: float | None = None
+    reward_components: Json = field(default_factory=dict)
+    reward_source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VersionSpan:
+    """Which policy version sampled the tokens [start, end) of a completion."""
+
+    version: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One choice as the policy sampled it: the engine's own ids and log-probabilities (natural logarithm)."""
+
+    index: int
+    token_ids: tuple[int, ...] = ()
+    logprobs: tuple[float, ...] = ()
+    finish_reason: str | None = None
+    versions: tuple[VersionSpan, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One exchange with the policy. (session_id, index, attempt) is its identity; `parent` is a turn's index."""
+
+    session_id: str
+    index: int
+    created_us: int
+    attempt: int = 0
+    parent: int | None = None
+    branch: str = ""
+    fitness: str = "no_token_ids"
+    durable: Durable = Durable.YES
+    delivered: Delivered = Delivered.UNKNOWN
+    protocol: str = "chat"
+    stream: bool = False
+    model: str | None = None
+    response_id: str | None = None
+    policy_first: str | None = None
+    policy_last: str | None = None
+    received: View | None = None
+    sent: View | None = None
+    produced: View | None = None
+    delivered_view: View | None = None
+    """None where the body delivered is the one produced."""
+    prompt_ids: Chain | None = None
+    """Segments of little-endian int32 token ids."""
+    completions: tuple[Completion, ...] = ()
+    finish_reason: str | None = None
+    usage: Json = field(default_factory=dict)
+    usage_injected: Json = field(default_factory=dict)
+    queue_us: int | None = None
+    first_token_us: int | None = None
+    total_us: int | None = None
+    upstream_status: int | None = None
+    error: Json | None = None
+    """{source: ours|upstream|tool|client|injected, type, message}."""
+    inner: tuple[Json, ...] = ()
+    """Exchanges answered inside the gateway."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One application of an operator, or its withdrawal by the guard (`after` is None then, `note` says why)."""
+
+    session_id: str
+    turn_index: int
+    ordinal: int
+    """Position within the turn, from 0: (session, turn, ordinal) identifies the event."""
+    operator: str
+    site: str
+    slot: str
+    anchor: str
+    logical_call: str | None
+    severity: float
+    draw: Json
+    clean_hash: str
+    before: str
+    after: str | None
+    recovery: str
+    note: str
+    tool: str | None = None
+    tool_class: str | None = None
+    attempt: int = 0
+    created_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A row of the ledger: one message part as the session's policy was shown it. Clean parts have no decisions."""
+
+    session_id: str
+    anchor: str
+    site: str
+    ordinal: int
+    turn_index: int
+    clean_hash: str
+    decisions: tuple[Json, ...] = ()
+    """Each {operator, rule, slot, severity, draw, logical_call, recovery}, in order of application."""
+    text: str | None = None
+    """The noisy text; None where the part was shown clean."""
+    branch: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NameMap:
+    """A tool name as the client declared it and as the policy saw it, for one session."""
+
+    session_id: str
+    declared: str
+    shown: str
+    turn_index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reward:
+    """A reward as it was posted. Appended, never overwritten: the latest counts."""
+
+    session_id: str
+    created_us: int
+    reward: float
+    components: Json = field(default_factory=dict)
+    source: str = "agent"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionClosed:
+    """A session's end."""
+
+    session_id: str
+    closed_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionMarked:
+    """Something that befell a session: noise stopped, or quarantine with its reason."""
+
+    session_id: str
+    noise_stopped: bool | None = None
+    quarantine: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What became of a turn after it was released."""
+
+    session_id: str
+    turn_index: int
+    attempt: int
+    delivered: Delivered
+    durable: Durable | None = None
+    total_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A named JSON document of the control plane: a profile, the curriculum, the kill switch."""
+
+    kind: str
+    name: str
+    value: Json
+    updated_us: int
+
+
+Row = Session | SessionClosed | SessionMarked | Turn | Delivery | Event | Shown | NameMap | Reward | Setting
+
+
+@dataclass(frozen=True, slots=True)
+class TrainStep:
+    """The write-ahead row of one optimiser step: written before the step, completed after its checkpoint."""
+
+    run: str
+    step: int
+    group_ids: tuple[str, ...]
+    seeds: Json
+    created_us: int
+    policy_version: str | None = None
+    metrics: Json | None = None
+    completed_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """A session with all that hangs on it, turns and events in order."""
+
+    session: Session
+    turns: tuple[Turn, ...]
+    events: tuple[Event, ...]

@@ -1,0 +1,74 @@
+"""The three identities of a piece of noise: slot, anchor and logical call. They are never one another.
+
+- A *slot* is the seed key of a draw: where in the run, and not which bytes, a draw happens.
+- An *anchor* is how a decision is found again when the client resends its history.
+- A *logical call* is what faults are counted by: a retry has a new tool-call id and is the same logical call.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import unicodedata
+from dataclasses import dataclass
+from typing import Any
+
+_SEPARATOR = "\x1f"
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The seed key of one draw. `ordinal` counts the site's items along the branch, from 0."""
+
+    seed: int
+    scope: str
+    scope_key: str
+    operator: str
+    site: str
+    ordinal: int
+    attempt: int = 0
+
+    def key(self) -> str:
+        """A readable, stable name of the slot: what the random stream is keyed by and what an event stores."""
+        return _SEPARATOR.join(
+            (str(self.seed), self.scope, self.scope_key, self.operator, self.site, str(self.ordinal), str(self.attempt))
+        )
+
+
+def digest(*parts: str) -> str:
+    """A 128-bit hexadecimal digest of an ordered list of strings, lone surrogates included."""
+    hasher = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        raw = part.encode("utf-8", "surrogatepass")
+        hasher.update(len(raw).to_bytes(8, "little"))
+        hasher.update(raw)
+    return hasher.hexdigest()
+
+
+def normalise(text: str) -> str:
+    """The text as clients may re-serialise it: NFC, one kind of line end, no white space at the ends."""
+    return unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n")).strip()
+
+
+def call_anchor(call_id: str, occurrence: int) -> str:
+    """Anchor of a tool result by its tool-call id; endpoints repeat ids, hence the occurrence (from 0)."""
+    return f"call:{call_id}#{occurrence}"
+
+
+def text_anchor(site: str, text: str, occurrence: int) -> str:
+    """Anchor of a text part by its normalised content, with its occurrence among equals (from 0)."""
+    return f"text:{digest(site, normalise(text))}#{occurrence}"
+
+
+def canonical_arguments(arguments: str) -> str:
+    """JSON arguments with sorted keys and no white space; text that is not JSON is only normalised."""
+    try:
+        value: Any = json.loads(arguments) if arguments.strip() else {}
+    except ValueError:
+        return normalise(arguments)
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def logical_call(tool: str, arguments: str, branch: str = "") -> str:
+    """What faults are counted by: the tool, its canonical arguments and the branch."""
+    return f"logical:{digest(tool, canonical_arguments(arguments), branch)}"

@@ -1,0 +1,129 @@
+"""What an operator is, and the registry of all of them.
+
+Draw and apply are apart: `draw` consumes the random stream, `apply` is a pure function of the target and the stored
+draw, so that a replay is exact. Probability, schedule and scope live in the profile around an operator, never inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol, TypeVar
+
+from injectors.conversation import Site, ToolSchema
+from injectors.streams import Stream
+
+Draw = Mapping[str, Any]
+"""What a draw decided, as JSON data. Stored in the ledger; `apply` needs nothing else."""
+
+
+class Recovery(StrEnum):
+    """How an agent can still solve the task after the noise."""
+
+    RETRY = "retry"
+    OTHER_TOOL = "other_tool"
+    ASK_USER = "ask_user"
+    IGNORE = "ignore"
+    NONE_NEEDED = "none_needed"
+
+
+class ToolClass(StrEnum):
+    """What a tool does to the world. Unknown is treated as destructive: never failed after it took effect."""
+
+    READ_ONLY = "read_only"
+    IDEMPOTENT = "idempotent"
+    DESTRUCTIVE = "destructive"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class UserTarget:
+    """A user's text. `protected` holds the spans [start, end) of entities that must survive unchanged."""
+
+    text: str
+    ordinal: int
+    protected: tuple[tuple[int, int], ...] = ()
+    tools: tuple[ToolSchema, ...] = ()
+    user_can_answer: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResultTarget:
+    """A tool's result. `prior_faults` counts the faults that this logical call has met on this branch."""
+
+    text: str
+    ordinal: int
+    tool: str
+    arguments: str
+    tool_class: ToolClass
+    prior_faults: int = 0
+    tools: tuple[ToolSchema, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TransportTarget:
+    """One exchange on a link. `attempt` counts the client's attempts at the same turn, from 0."""
+
+    link: str
+    ordinal: int
+    attempt: int = 0
+    streaming: bool = False
+
+
+Target = UserTarget | ToolResultTarget | TransportTarget
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What `apply` gives: the payload in the target's place (text, or transport settings) and a note on what it did."""
+
+    payload: str | Mapping[str, Any]
+    note: str
+
+
+class Operator(Protocol):
+    """The extension point: one class, one file, found by the registry."""
+
+    def draw(self, target: Any, rng: Stream, severity: float) -> Draw | None:
+        """Decide. None: there is nothing to do here. Severity is in (0, 1]; the class says what it means, in units."""
+        ...
+
+    def apply(self, target: Any, draw: Draw) -> Result:
+        """Carry out a stored draw. Pure."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """An operator with what the rest needs to know of it."""
+
+    name: str
+    site: Site
+    recovery: Recovery
+    implementation: Operator
+    aliases: tuple[str, ...] = ()
+    source: str = ""
+    fault: bool = False
+    """True where the result is destroyed, so that faults per logical call are bounded and the tool's class matters."""
+    documentation: str = field(default="", compare=False)
+
+
+T = TypeVar("T", bound=type)
+_registered: dict[str, Registered] = {}
+
+
+def operator(
+    name: str, *, site: Site, recovery: Recovery, aliases: tuple[str, ...] = (), source: str = "", fault: bool = False
+) -> Callable[[T], T]:
+    """Register the decorated class under its public name. A second operator of one name is an error."""
+
+    def register(cls: T) -> T:
+        if name in _registered:
+            raise ValueError(f"operator {name!r} is registered twice: rename {cls.__module__}.{cls.__qualname__}")
+        _registered[name] = Registered(
+            name, site, recovery, cls(), aliases, source, fault, documentation=(cls.__doc__ or "").strip()
+        )
+        return cls
+
+    return register

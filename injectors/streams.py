@@ -1,0 +1,74 @@
+"""Seeded random streams keyed by names, equal on every platform and Python version.
+
+Only `random.Random.random` and `getrandbits` are built upon: Python guarantees their sequence for a given seed,
+which it does not for `choice`, `shuffle` or `sample`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+from collections.abc import Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Stream:
+    """One stream of draws. Two streams of the same key give the same sequence, in any process."""
+
+    __slots__ = ("_random",)
+
+    def __init__(self, key: str) -> None:
+        raw = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=32).digest()
+        self._random = random.Random(int.from_bytes(raw, "little"))
+
+    def uniform(self, low: float = 0.0, high: float = 1.0) -> float:
+        """A float in [low, high)."""
+        return low + (high - low) * self._random.random()
+
+    def chance(self, probability: float) -> bool:
+        """True with the given probability; one draw is consumed whatever the probability is."""
+        return self._random.random() < probability
+
+    def integer(self, low: int, high: int) -> int:
+        """An integer in [low, high], both included."""
+        return low + int(self._random.random() * (high - low + 1))
+
+    def choice(self, items: Sequence[T]) -> T:
+        """One item of a non-empty sequence."""
+        return items[self.integer(0, len(items) - 1)]
+
+    def shuffled(self, items: Sequence[T]) -> list[T]:
+        """A shuffled copy (Fisher–Yates)."""
+        out = list(items)
+        for last in range(len(out) - 1, 0, -1):
+            other = self.integer(0, last)
+            out[last], out[other] = out[other], out[last]
+        return out
+
+    def sample(self, items: Sequence[T], count: int) -> list[T]:
+        """`count` distinct positions of the sequence, in random order; all of them if it is shorter."""
+        return self.shuffled(items)[:count]
+
+    def weighted(self, items: Sequence[T], weights: Sequence[float]) -> T:
+        """One item, with probability proportional to its weight (weights are not all 0)."""
+        point = self._random.random() * sum(weights)
+        for item, weight in zip(items, weights, strict=True):
+            point -= weight
+            if point < 0:
+                return item
+        return items[-1]
+
+    def exponential(self, mean: float) -> float:
+        """An exponential draw with the given mean."""
+        return -mean * math.log1p(-self._random.random())
+
+    def poisson(self, mean: float) -> int:
+        """A Poisson count with the given mean (Knuth's method; meant for means below about 50)."""
+        limit, product, count = math.exp(-mean), self._random.random(), 0
+        while product > limit:
+            product *= self._random.random()
+            count += 1
+        return count

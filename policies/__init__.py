@@ -1,0 +1,1 @@
+"""Models that are served, and their versions. Imports none of the project's other packages."""

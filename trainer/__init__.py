@@ -1,0 +1,1 @@
+"""Learning: from completed groups in the trajectory store to new policy versions."""
