@@ -1,0 +1,48 @@
+# Every target works from a bare clone: the environment is made on first use.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+# Where torch comes from: the CPU build by default. For CUDA: make demo TORCH_INDEX=https://download.pytorch.org/whl/cu130
+# If that index can't be reached, pip's own configured index is used.
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+TORCH  := torch==2.13.0
+SEED   ?= 0
+READY  := $(VENV)/.ready
+
+.PHONY: demo test test-all lint format warmup bench-store clean
+
+demo: $(READY)
+	$(BIN)/crosswind demo --seed $(SEED)
+
+test: $(READY)
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-all: $(READY)
+	$(BIN)/python -m pytest -n 2
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench-store: $(READY)
+	$(BIN)/python -m benchmarks.store
+
+clean:
+	rm -rf $(VENV) build dist runs
+
+$(READY): pyproject.toml constraints.txt
+	@echo "Installing into $(VENV): about 0.5 GB is downloaded with CPU torch, 1.5 GB on disk (about 3 GB and 7 GB with CUDA)."
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info[:2] < (3, 11) and "Crosswind needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
+	"$(PYTHON)" -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --no-deps --retries 0 --index-url $(TORCH_INDEX) $(TORCH) || { \
+	  echo "$(TORCH_INDEX) gave no $(TORCH): taking it from pip's own index"; \
+	  $(BIN)/python -m pip install --quiet --no-deps $(TORCH); }
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[all]" --group dev
+	@touch $@
