@@ -1,0 +1,26 @@
+"""GRPO: one ratio per token."""
+
+from __future__ import annotations
+
+from trainer.objectives.objective import Outcome, Scale, Settings, Tokens, objective
+from trainer.objectives.terms import aggregate, divergence, rollout_lengths, rollout_sum, surrogate, truncated
+
+
+@objective("grpo")
+def grpo(tokens: Tokens, settings: Settings, scale: Scale) -> Outcome:
+    """Group Relative Policy Optimization (DeepSeekMath, Shao et al. 2024, eq. 3; NoisyAgent eq. 2, 7 and 8).
+
+        ρ_{i,t} = π_θ/π_old,   loss = -mean_i 1/L_i Σ_t [min(ρ_{i,t} Â_i, clip(ρ_{i,t}) Â_i) - β KL_{i,t}]
+
+    With aggregation `token` the mean runs over all tokens of the step (NoisyAgent's table 7; DeepSeekMath
+    prints the one above). Each token is weighted by min(π_old/π_engine, cap).
+    """
+    rollouts = tokens.advantages.shape[0]
+    lengths = rollout_lengths(tokens.rollout, rollouts, tokens.logprobs).clamp(min=1.0)
+    ratio = (tokens.logprobs - tokens.old).exp()
+    value, clipped = surrogate(ratio, tokens.advantages[tokens.rollout], settings)
+    value = value * truncated(tokens.old - tokens.engine, settings.importance_cap)
+    if tokens.reference is not None:
+        value = value - settings.kl * divergence(tokens.logprobs, tokens.reference)
+    value = rollout_sum(value, tokens.rollout, rollouts) / lengths
+    return Outcome(-aggregate(value, lengths, settings, scale), int(clipped.sum()), clipped.numel())

@@ -1,0 +1,118 @@
+"""What an objective is: a pure function of sampled tokens, found by a registry.
+
+An objective is a function decorated with `@objective(name)`. Files of this package are found by walking it; a
+third party's package names a module under the entry-point group `crosswind.objectives`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Literal
+
+from torch import Tensor
+
+ENTRY_POINTS = "crosswind.objectives"
+
+
+class UnknownObjective(ValueError):
+    """No objective of that name; the message names the nearest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The sampled tokens of R whole rollouts, flat: a rollout's tokens may come from several sequences."""
+
+    logprobs: Tensor
+    """[N] float: log π_θ of each sampled token. The only tensor that carries a gradient."""
+    old: Tensor
+    """[N] float: log π_old, by the trainer's own weights before the step."""
+    engine: Tensor
+    """[N] float: as the engine recorded it while sampling."""
+    rollout: Tensor
+    """[N] int64 in [0, R): the rollout that each token belongs to."""
+    advantages: Tensor
+    """[R] float."""
+    reference: Tensor | None = None
+    """[N] float: log π_ref, where the KL term is on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What the whole optimiser step averages over: every rollout of its groups and all their sampled tokens,
+    those of rollouts that contribute nothing included (NoisyAgent, eq. 7: 1/G keeps G = N)."""
+
+    rollouts: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the objectives can be told."""
+
+    clip_low: float
+    clip_high: float
+    """The ratio is clipped to [1 - clip_low, 1 + clip_high]."""
+    aggregation: Literal["rollout", "token"] = "rollout"
+    """`rollout`: mean over a rollout's tokens, then over rollouts. `token`: mean over all tokens of the
+    step.
+    """
+    kl: float = 0.0
+    """β, the weight of the KL term to the reference policy; 0: none."""
+    dual_clip: float | None = None
+    """c > 1: where the advantage is negative, the surrogate is at least c times the advantage; None: off."""
+    importance_cap: float | None = 2.0
+    """Truncation of the weight π_old / π_engine; None: no such weight."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The loss of one micro-batch and what was seen on the way, as sums, so that micro-batches can be added
+    up.
+    """
+
+    loss: Tensor
+    """Scalar with gradient: this micro-batch's share of the step's loss. Shares add up to the loss."""
+    clipped: int
+    """How many ratios had no gradient since they were clipped."""
+    ratios: int
+    """How many ratios there were."""
+
+
+Objective = Callable[[Tokens, Settings, Scale], Outcome]
+_registered: dict[str, Objective] = {}
+
+
+def objective(name: str) -> Callable[[Objective], Objective]:
+    """Register the decorated function under its public name. A second objective of one name is an error."""
+
+    def register(function: Objective) -> Objective:
+        if name in _registered:
+            raise ValueError(f"objective {name!r} is registered twice: rename that of {function.__module__}")
+        _registered[name] = function
+        return function
+
+    return register
+
+
+def objectives() -> dict[str, Objective]:
+    """All objectives by name: those of this package and those of installed packages."""
+    package = importlib.import_module("trainer.objectives")
+    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        importlib.import_module(module.name)
+    for entry in entry_points(group=ENTRY_POINTS):
+        entry.load()
+    return dict(sorted(_registered.items()))
+
+
+def resolve(name: str) -> Objective:
+    """The objective of that name. Raises UnknownObjective, naming the nearest."""
+    known = objectives()
+    if name in known:
+        return known[name]
+    nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
+    raise UnknownObjective(f"objective: no {name!r}; the nearest is {nearest[0]!r} of {', '.join(known)}")
