@@ -1,0 +1,65 @@
+"""The retail domain as an environment: an order database, fourteen tools, a short policy and a scripted user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from simulators.draws import Draws
+from simulators.environment import Environment, Episode, Oracle, Task, Verdict
+from simulators.retail import tasks, tools, verifier
+from simulators.retail.oracle import RetailOracle
+from simulators.retail.user import ScriptedUser
+from simulators.retail.world import connect
+
+INSTRUCTIONS = (
+    "You serve a shop. Read before you answer or change. Cancel and change pending orders only, return delivered "
+    "orders only; else refuse and tell the status. If a read fails, repeat it."
+)
+
+
+class RetailEpisode:
+    """One attempt at a retail task, on a database of its own."""
+
+    def __init__(self, case: tasks.Case, seed: int) -> None:
+        self._case = case
+        self._database = connect(case.image)
+        self._user = ScriptedUser(case.kind, case.goal, Draws("retail-user", case.task.id, seed))
+        self._calls: list[verifier.MadeCall] = []
+        self._last_answer: str | None = None
+        self.opening = self._user.opening
+
+    def call(self, name: str, arguments: str) -> str:
+        self._calls.append((name, arguments))
+        return tools.call(self._database, name, arguments)
+
+    def reply(self, text: str) -> str | None:
+        self._last_answer = text
+        return self._user.reply(text)
+
+    def verify(self) -> Verdict:
+        return verifier.verify(self._case, self._database, self._calls, self._last_answer)
+
+
+class Retail:
+    """The environment named `retail`."""
+
+    name = "retail"
+    instructions = INSTRUCTIONS
+    tools: Sequence[Mapping[str, Any]] = tuple(tool.schema() for tool in tools.TOOLS.values())
+    kinds: Mapping[str, Sequence[str]] = tasks.KIND_SETS
+
+    def tasks(self, split: str, *, kinds: str, seed: int) -> Iterator[Task]:
+        return tasks.tasks(split, kinds, seed)
+
+    def task(self, task_id: str) -> Task:
+        return tasks.task(task_id)
+
+    def reset(self, task: Task, seed: int) -> Episode:
+        return RetailEpisode(tasks.case(task.id), seed)
+
+    def oracle(self) -> Oracle:
+        return RetailOracle()
+
+
+ENVIRONMENT: Environment = Retail()

@@ -1,0 +1,148 @@
+"""The scripted agent for the retail domain. It sees what any agent sees: the messages.
+
+It recovers as the noise operators declare that one can: it repeats a read that failed or came back incomplete,
+ignores what it didn't ask for, looks before it repeats a write, and asks the user for what it wasn't told.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from simulators.environment import Message
+from simulators.retail.intent import kind_of
+from simulators.retail.transcript import GaveUp, NextCall, Transcript
+
+_PATTERNS = {
+    "order": re.compile(r"#W\d{4}"),
+    "product": re.compile(r"#P\d{4}"),
+    "email": re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.\w+"),
+    "quoted": re.compile(r'"([^"]+)"'),
+}
+_QUESTIONS = {
+    "order": "What is the order id?",
+    "product": "What is the product id?",
+    "email": "What is your email?",
+    "quoted": "What exactly, please?",
+}
+
+
+class _Ask(Exception):
+    """Raised where only the user can tell; the text is the question."""
+
+
+class RetailOracle:
+    """Decides each message from the transcript alone, so that any number of episodes share one instance."""
+
+    def decide(self, messages: Sequence[Message]) -> Message:
+        seen = Transcript(messages)
+        try:
+            text = _PLANS[kind_of(seen.user_texts[0])](seen)
+        except NextCall as call:
+            function = {"name": call.name, "arguments": json.dumps(call.arguments)}
+            made = {"id": f"call_{len(seen.exchanges)}", "type": "function", "function": function}
+            return {"role": "assistant", "content": None, "tool_calls": [made]}
+        except _Ask as question:
+            text = str(question)
+        except GaveUp:
+            text = "Sorry, the shop does not answer."
+        return {"role": "assistant", "content": text}
+
+
+def _told(seen: Transcript, what: str, position: int = 0) -> str:
+    """The entity of that sort that the user named at that position; asks where there is none."""
+    found = list(dict.fromkeys(hit for text in seen.user_texts for hit in _PATTERNS[what].findall(text)))
+    if len(found) <= position:
+        raise _Ask(_QUESTIONS[what])
+    return str(found[position])
+
+
+def _order_status(seen: Transcript, order: str) -> str:
+    return str(seen.read("get_order", {"order_id": order}, "status")["status"])
+
+
+def _fact(what: str, argument: str, tool: str, field: str, answer: str) -> Callable[[Transcript], str]:
+    """A plan that reads one field of one thing and tells it."""
+
+    def plan(seen: Transcript) -> str:
+        subject = _told(seen, what)
+        return answer.format(subject, seen.read(tool, {argument: subject}, field)[field])
+
+    return plan
+
+
+def _move(allowed: str, tool: str, status: str, verb: str) -> Callable[[Transcript], str]:
+    """A plan that changes an order's status where that is allowed."""
+
+    def plan(seen: Transcript) -> str:
+        order = _told(seen, "order")
+        before = _status_before(seen, order, tool)
+        if before != allowed:
+            return f"Order {order} is {before}, I cannot {verb} it."
+        read = ("get_order", {"order_id": order})
+        seen.write((tool, {"order_id": order}), read, "status", status)
+        return f"Order {order} is {status}."
+
+    return plan
+
+
+def _status_before(seen: Transcript, order: str, tool: str) -> str:
+    """The status as it was read before the first write."""
+    first = next((at for at, made in enumerate(seen.exchanges) if made.name == tool), len(seen.exchanges))
+    earlier = Transcript([])
+    earlier.exchanges = seen.exchanges[:first]
+    return _order_status(earlier, order)
+
+
+def _spending(seen: Transcript) -> str:
+    email = _told(seen, "email")
+    user = seen.read("find_user_by_email", {"email": email}, "user_id")["user_id"]
+    orders = seen.read("list_orders", {"user_id": user}, "count", "orders")["orders"]
+    amounts = [seen.read("get_order", {"order_id": order}, "total")["total"] for order in orders]
+    total = seen.read("calculate_total", {"amounts": amounts}, "total")["total"]
+    return f"Your orders cost {total} in all."
+
+
+def _cheapest(seen: Transcript) -> str:
+    name = _told(seen, "quoted")
+    found = seen.read("search_products", {"name": name}, "count", "products")["products"]
+    best = min(found, key=lambda product: product["price"])
+    return f"Product {best['product_id']} is the cheapest, it costs {best['price']}."
+
+
+def _address(seen: Transcript) -> str:
+    order, address = _told(seen, "order"), _told(seen, "quoted")
+    status = _order_status(seen, order)
+    if status != "pending":
+        return f"Order {order} is {status}, I cannot change it."
+    call = ("change_address", {"order_id": order, "address": address})
+    seen.write(call, call, "address", address)
+    return f'Order {order} goes to "{address}".'
+
+
+def _email(seen: Transcript) -> str:
+    old, new = _told(seen, "email"), _told(seen, "email", 1)
+    user = seen.read("find_user_by_email", {"email": old}, "user_id")["user_id"]
+    seen.write(
+        ("update_email", {"user_id": user, "email": new}), ("get_user", {"user_id": user}), "email", new
+    )
+    return f"Your email is {new}."
+
+
+_status = _fact("order", "order_id", "get_order", "status", "Order {} is {}.")
+_PLANS: Mapping[str, Callable[[Transcript], str]] = {
+    "status": _status,
+    "withheld": _status,
+    "amount": _fact("order", "order_id", "get_order", "total", "Order {} costs {}."),
+    "track": _fact("order", "order_id", "get_tracking", "city", "Order {} is in {}."),
+    "cancel": _move("pending", "cancel_order", "cancelled", "cancel"),
+    "return": _move("delivered", "return_order", "returned", "return"),
+    "price": _fact("product", "product_id", "get_product", "price", "Product {} costs {}."),
+    "payment": _fact("order", "order_id", "get_payment", "payment", "Order {} was paid by {}."),
+    "stock": _fact("product", "product_id", "check_stock", "stock", "Product {} has {} in stock."),
+    "cheapest": _cheapest,
+    "spending": _spending,
+    "address": _address,
+    "email": _email,
+}
