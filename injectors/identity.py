@@ -18,7 +18,11 @@ _SEPARATOR = "\x1f"
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The seed key of one draw. `ordinal` counts the site's items along the branch, from 0."""
+    """The seed key of one draw. `ordinal` counts the site's items along the branch, from 0.
+
+    `rule` tells apart two rules of one operator, `part` two text parts of one message. `attempt` is 0 for content:
+    only transport draws anew when a client tries again.
+    """
 
     seed: int
     scope: str
@@ -27,12 +31,14 @@ class Slot:
     site: str
     ordinal: int
     attempt: int = 0
+    rule: str = ""
+    part: int = 0
 
     def key(self) -> str:
         """A readable, stable name of the slot: what the random stream is keyed by and what an event stores."""
-        return _SEPARATOR.join(
-            (str(self.seed), self.scope, self.scope_key, self.operator, self.site, str(self.ordinal), str(self.attempt))
-        )
+        place = (self.ordinal, self.part, self.attempt)
+        names = (str(self.seed), self.scope, self.scope_key, self.rule or self.operator, self.site)
+        return _SEPARATOR.join((*names, *(str(number) for number in place)))
 
 
 def digest(*parts: str) -> str:
@@ -64,9 +70,9 @@ def canonical_arguments(arguments: str) -> str:
     """JSON arguments with sorted keys and no white space; text that is not JSON is only normalised."""
     try:
         value: Any = json.loads(arguments) if arguments.strip() else {}
-    except ValueError:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    except (ValueError, RecursionError):
         return normalise(arguments)
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def logical_call(tool: str, arguments: str, branch: str = "") -> str:

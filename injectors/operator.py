@@ -1,4 +1,4 @@
-"""What an operator is, and the registry of all of them.
+"""What an operator is, and the decorator that registers one.
 
 Draw and apply are apart: `draw` consumes the random stream, `apply` is a pure function of the target and the stored
 draw, so that a replay is exact. Probability, schedule and scope live in the profile around an operator, never inside.
@@ -114,16 +114,29 @@ _registered: dict[str, Registered] = {}
 
 
 def operator(
-    name: str, *, site: Site, recovery: Recovery, aliases: tuple[str, ...] = (), source: str = "", fault: bool = False
+    name: str,
+    *,
+    site: Site,
+    recovery: Recovery,
+    aliases: tuple[str, ...] = (),
+    source: str = "",
+    fault: bool = False,
 ) -> Callable[[T], T]:
     """Register the decorated class under its public name. A second operator of one name is an error."""
 
     def register(cls: T) -> T:
         if name in _registered:
-            raise ValueError(f"operator {name!r} is registered twice: rename {cls.__module__}.{cls.__qualname__}")
+            raise ValueError(
+                f"operator {name!r} is registered twice: rename {cls.__module__}.{cls.__qualname__}"
+            )
         _registered[name] = Registered(
             name, site, recovery, cls(), aliases, source, fault, documentation=(cls.__doc__ or "").strip()
         )
         return cls
 
     return register
+
+
+def registered() -> Mapping[str, Registered]:
+    """The operators of the modules imported so far, by name. `injectors.registry` imports all of them first."""
+    return _registered

@@ -1,0 +1,412 @@
+"""What must survive user noise unchanged: the spans of a text that a task may hang on.
+
+Protected are ids, numbers, dates and amounts in every script's digits, e-mail addresses, URLs, quoted strings, code,
+proper nouns, technical terms (snake_case, camelCase, acronyms, paths), the names and enumerated values of the declared
+tools, and the small words that turn a request round (negations, number words, days and months).
+
+Every scan is linear in the text: tokens are found by one plain character class, and judged one at a time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from injectors.conversation import ToolSchema
+
+Span = tuple[int, int]
+
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff00-\uff0f"
+"""Scripts written without spaces: each of their characters is a token of its own."""
+
+_TOKEN = re.compile(rf"[^\s{_UNSPACED}]+|[{_UNSPACED}]")
+_QUOTED = (
+    re.compile(r"\"[^\"\n]{1,200}\""),
+    re.compile(r"(?<!\w)'[^'\n]{1,200}'(?!\w)"),
+    re.compile(r"“[^”\n]{1,200}”"),
+    re.compile(r"‘[^’\n]{1,200}’(?!\w)"),
+    re.compile(r"«[^»\n]{1,200}»"),
+    re.compile(r"„[^“”\n]{1,200}[“”]"),
+    re.compile(r"「[^」\n]{1,200}」"),
+    re.compile(r"```(?:[^`]|`(?!``))*```|`[^`\n]{1,200}`"),
+)
+_EDGES = ".,;:!?()[]{}<>\"'“”‘’«»„…،؛؟。、"
+_LETTERS = re.compile(r"[^\W\d_]+")
+_TECHNICAL = re.compile(r"_|@|://|\\|\w/\w|\w\.\w|^[#$€£¥₹@]|[^\W\d_A-Z][A-Z]|^www\.", re.ASCII)
+
+MEANING_WORDS = frozenset(
+    [
+        "no",
+        "not",
+        "never",
+        "none",
+        "nothing",
+        "neither",
+        "nor",
+        "without",
+        "except",
+        "unless",
+        "only",
+        "but",
+        "instead",
+        "don't",
+        "doesn't",
+        "didn't",
+        "won't",
+        "can't",
+        "cannot",
+        "isn't",
+        "wasn't",
+        "aren't",
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "seventeen",
+        "eighteen",
+        "nineteen",
+        "twenty",
+        "thirty",
+        "forty",
+        "fifty",
+        "sixty",
+        "seventy",
+        "eighty",
+        "ninety",
+        "hundred",
+        "thousand",
+        "million",
+        "billion",
+        "dozen",
+        "half",
+        "third",
+        "quarter",
+        "double",
+        "twice",
+        "once",
+        "first",
+        "second",
+        "fourth",
+        "fifth",
+        "last",
+        "next",
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "today",
+        "tomorrow",
+        "yesterday",
+        "tonight",
+        "noon",
+        "midnight",
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+        "all",
+        "any",
+        "both",
+        "each",
+        "every",
+        "more",
+        "less",
+        "least",
+        "most",
+        "before",
+        "after",
+        "until",
+        "since",
+    ]
+)
+"""Small words on which a request turns: never changed, and never the result of a typo."""
+
+OPENERS = frozenset(
+    [
+        "a",
+        "about",
+        "actually",
+        "after",
+        "all",
+        "also",
+        "an",
+        "and",
+        "any",
+        "anyway",
+        "are",
+        "as",
+        "at",
+        "because",
+        "before",
+        "but",
+        "by",
+        "can",
+        "cancel",
+        "change",
+        "check",
+        "could",
+        "did",
+        "do",
+        "does",
+        "each",
+        "either",
+        "every",
+        "find",
+        "for",
+        "from",
+        "get",
+        "give",
+        "good",
+        "great",
+        "hello",
+        "help",
+        "here",
+        "hey",
+        "hi",
+        "how",
+        "however",
+        "i",
+        "i'd",
+        "i'll",
+        "i'm",
+        "i've",
+        "if",
+        "in",
+        "instead",
+        "is",
+        "it",
+        "it's",
+        "its",
+        "just",
+        "let",
+        "like",
+        "look",
+        "make",
+        "many",
+        "may",
+        "maybe",
+        "might",
+        "my",
+        "need",
+        "next",
+        "no",
+        "not",
+        "now",
+        "of",
+        "oh",
+        "ok",
+        "okay",
+        "on",
+        "once",
+        "one",
+        "or",
+        "our",
+        "out",
+        "please",
+        "return",
+        "show",
+        "since",
+        "so",
+        "some",
+        "sorry",
+        "sure",
+        "take",
+        "tell",
+        "thank",
+        "thanks",
+        "that",
+        "that's",
+        "the",
+        "their",
+        "them",
+        "then",
+        "there",
+        "these",
+        "they",
+        "this",
+        "those",
+        "to",
+        "tell",
+        "up",
+        "update",
+        "use",
+        "was",
+        "we",
+        "well",
+        "were",
+        "what",
+        "what's",
+        "when",
+        "where",
+        "which",
+        "while",
+        "who",
+        "whose",
+        "why",
+        "will",
+        "with",
+        "would",
+        "yes",
+        "you",
+        "your",
+        "yours",
+        "exchange",
+        "track",
+        "order",
+        "where's",
+        "again",
+    ]
+)
+"""Words that are capitalised only because a sentence begins with them. Another capitalised word may be a name."""
+
+
+def protected_spans(text: str, tools: Iterable[ToolSchema] = ()) -> tuple[Span, ...]:
+    """The spans [start, end) that must survive, in order, without overlaps. `tools` adds the names they declare."""
+    vocabulary = _tool_vocabulary(tuple(tools))
+    spans = [match.span() for pattern in _QUOTED for match in pattern.finditer(text)]
+    starts_sentence = True
+    for match in _TOKEN.finditer(text):
+        token = match.group()
+        bare = token.strip(_EDGES)
+        if bare:
+            if _is_entity(bare, starts_sentence, vocabulary):
+                begin = match.start() + token.index(bare)
+                spans.append((begin, begin + len(bare)))
+            starts_sentence = False
+        if token[-1] in ".!?:…。！？" or "\n" in text[match.end() : match.end() + 2]:
+            starts_sentence = True
+    return tuple(_merged(spans))
+
+
+def entities(text: str, tools: Iterable[ToolSchema] = ()) -> tuple[str, ...]:
+    """The protected strings in order."""
+    return tuple(text[start:end] for start, end in protected_spans(text, tools))
+
+
+def survive(before: str, after: str, tools: Iterable[ToolSchema] = ()) -> str | None:
+    """The first protected string of `before` that `after` doesn't hold in its turn, or None where all survive."""
+    at = 0
+    for entity in entities(before, tools):
+        found = _find_whole(after, entity, at)
+        if found < 0:
+            return entity
+        at = found + len(entity)
+    return None
+
+
+def numbers(text: str) -> set[str]:
+    """The tokens with a digit of any script: what could be taken for an id, a date or an amount."""
+    bare = (match.group().strip(_EDGES) for match in _TOKEN.finditer(text))
+    return {token for token in bare if _has_digit(token)}
+
+
+def overlaps(spans: Iterable[Span], start: int, end: int) -> bool:
+    """Whether [start, end) meets one of the spans."""
+    return any(start < span_end and span_start < end for span_start, span_end in spans)
+
+
+def _is_entity(token: str, starts_sentence: bool, vocabulary: frozenset[str]) -> bool:
+    lowered = token.lower()
+    if lowered in MEANING_WORDS or lowered.replace("’", "'") in MEANING_WORDS or lowered in vocabulary:
+        return True
+    if _has_digit(token) or _TECHNICAL.search(token):
+        return True
+    words = _LETTERS.findall(token)
+    if not words:
+        return False
+    acronym = any(len(word) > 1 and word.isupper() for word in words)
+    return acronym or _is_name(words, lowered, starts_sentence)
+
+
+def _is_name(words: list[str], lowered: str, starts_sentence: bool) -> bool:
+    if not any(word[0].isupper() for word in words):
+        return False
+    if lowered.replace("’", "'") in ("i", "i'm", "i'd", "i'll", "i've"):
+        return False
+    return not (starts_sentence and lowered in OPENERS)
+
+
+def _has_digit(token: str) -> bool:
+    # An ideograph such as 一 counts as numeric: it is a number word, and stays.
+    return (
+        any(character.isnumeric() for character in token)
+        if not token.isalpha() or not token.isascii()
+        else False
+    )
+
+
+def _find_whole(text: str, entity: str, at: int) -> int:
+    """Where the entity stands from `at` on; where words are spaced, not as part of a longer one."""
+    while (found := text.find(entity, at)) >= 0:
+        end = found + len(entity)
+        inside_word = (found > 0 and text[found - 1].isalnum() and entity[0].isalnum()) or (
+            end < len(text) and text[end].isalnum() and entity[-1].isalnum()
+        )
+        if not (inside_word and entity.isascii()):
+            return found
+        at = found + 1
+    return -1
+
+
+def _merged(spans: list[Span]) -> Iterator[Span]:
+    start = end = -1
+    for begin, stop in sorted(spans):
+        if begin > end:
+            if end > start:
+                yield start, end
+            start, end = begin, stop
+        else:
+            end = max(end, stop)
+    if end > start:
+        yield start, end
+
+
+def _tool_vocabulary(tools: tuple[ToolSchema, ...]) -> frozenset[str]:
+    found: set[str] = set()
+    for tool in tools:
+        found.update(_schema_words(tool.name, tool.parameters))
+    return frozenset(found)
+
+
+def _schema_words(name: str, parameters: Mapping[str, Any]) -> Iterator[str]:
+    yield name.lower()
+    pending: list[Any] = [parameters]
+    while pending:
+        schema = pending.pop()
+        if isinstance(schema, Mapping):
+            properties = schema.get("properties")
+            if isinstance(properties, Mapping):
+                yield from (str(key).lower() for key in properties)
+            values = schema.get("enum")
+            if isinstance(values, list):
+                yield from (
+                    word for value in values if isinstance(value, str) for word in value.lower().split()
+                )
+            pending.extend(schema.values())
+        elif isinstance(schema, list):
+            pending.extend(schema)

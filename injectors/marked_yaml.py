@@ -1,0 +1,58 @@
+"""YAML with the line of every value, so that an error can name file and line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+Path = tuple[str | int, ...]
+
+
+class YamlSyntaxError(ValueError):
+    """The text isn't YAML; `line` is where the parser gave up, from 1."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+class MarkedYaml:
+    """A YAML document as plain data (`data`), with the line of every path in it."""
+
+    def __init__(self, text: str) -> None:
+        loader = yaml.SafeLoader(text)
+        try:
+            node = loader.get_single_node()
+            self.data: Any = None if node is None else loader.construct_document(node)
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+            raise YamlSyntaxError(problem, mark.line + 1 if mark else 1) from error
+        except RecursionError as error:
+            raise YamlSyntaxError("nested too deeply", 1) from error
+        finally:
+            loader.dispose()
+        self._root = node
+
+    def line(self, path: Path) -> int:
+        """The line (from 1) of the value at the path, or of its nearest enclosing value that is there."""
+        node = self._root
+        line = 1
+        for step in path:
+            found = _child(node, step)
+            if found is None:
+                break
+            line, node = found
+        return line
+
+
+def _child(node: yaml.Node | None, step: str | int) -> tuple[int, yaml.Node] | None:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if key.value == str(step):
+                return key.start_mark.line + 1, value
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        item = node.value[step]
+        return item.start_mark.line + 1, item
+    return None

@@ -1,0 +1,74 @@
+"""Tool payloads as JSON, where they are JSON: parsing that never raises, and what a faulty payload looks like."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+NOT_JSON: Any = object()
+"""What `parsed` gives for text that isn't JSON (None is a JSON value)."""
+
+FAULT_KEYS = frozenset({"error", "errors", "incomplete", "partial", "truncated"})
+"""Top-level fields by which a destroyed JSON result says that it is one."""
+
+FAULT_PHRASES = ("timed out", "[truncated]", "http 4", "http 5", "error", "failed", "unavailable")
+"""Words (lower case) by which a destroyed result that is plain text says that it is one."""
+
+
+def parsed(text: str) -> Any:
+    """The JSON value, or NOT_JSON. Numbers that Python can't hold and nesting that it can't follow count as no JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return NOT_JSON
+
+
+def is_container(value: Any) -> bool:
+    """Whether a parsed value is an object or an array: what tools answer with, rather than prose that happens to parse."""
+    return isinstance(value, dict | list)
+
+
+def contains(noisy: Any, clean: Any) -> bool:
+    """Whether every value of `clean` stands unchanged at its place in `noisy`, which may hold more.
+
+    Arrays may have gained elements, but those of `clean` keep their order.
+    """
+    try:
+        return _contains(noisy, clean)
+    except RecursionError:
+        return False
+
+
+def _contains(noisy: Any, clean: Any) -> bool:
+    if isinstance(clean, dict):
+        return isinstance(noisy, dict) and all(
+            key in noisy and _contains(noisy[key], clean[key]) for key in clean
+        )
+    if isinstance(clean, list):
+        if not isinstance(noisy, list):
+            return False
+        remaining = iter(noisy)
+        return all(any(_contains(candidate, element) for candidate in remaining) for element in clean)
+    # 1 == True == 1.0 in Python, and NaN != NaN: their JSON texts decide.
+    return type(noisy) is type(clean) and json.dumps(noisy) == json.dumps(clean)
+
+
+def looks_destroyed(noisy: str, clean: str) -> bool:
+    """Whether an agent can tell, without having seen `clean`, that `noisy` is no valid result.
+
+    Either a JSON payload doesn't parse any more, or it carries a fault field that the clean one lacks, or it is plain
+    text that speaks of a fault where the clean text doesn't.
+    """
+    before, after = parsed(clean), parsed(noisy)
+    if is_container(before) and after is NOT_JSON:
+        return True
+    if is_container(after):
+        return bool(_fault_keys(after) - _fault_keys(before))
+    lowered, original = noisy.lower(), clean.lower()
+    return any(phrase in lowered and phrase not in original for phrase in FAULT_PHRASES)
+
+
+def _fault_keys(value: Any) -> set[str]:
+    if isinstance(value, list):
+        value = value[-1] if value else None
+    return FAULT_KEYS.intersection(value) if isinstance(value, dict) else set()

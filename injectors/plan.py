@@ -1,0 +1,187 @@
+"""The plan: what one session will get, fixed when the session starts.
+
+It holds the compiled rules, so that the noise can be computed again from the plan alone, whatever becomes of the
+profile it was made from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from injectors import registry
+from injectors.profile import Bounds as ProfileBounds
+from injectors.profile import Compose, Profile, ProfileError, Rule
+from injectors.schedule import STAGES, WHOLE, When, Window
+from injectors.streams import Stream
+
+CLEAN, NOISY = "clean", "noisy"
+SCOPES = ("session", "group", "task")
+"""Seed scopes: what the draws are the same for."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledRule:
+    """A rule with its severity settled. `name` is unique in the plan and part of the slot's key."""
+
+    name: str
+    operator: str
+    severity: float
+    when: When = When()
+    tools: tuple[str, ...] = ()
+    """Names or globs of the tools it may touch; empty: all."""
+    window: Window = WHOLE
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What the session may not exceed: destroyed results per logical call and in all, and events in all."""
+
+    faults_per_call: int = 1
+    faults_per_session: int = 10
+    events_per_session: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one session gets. `arm` is `clean` (no rules) or `noisy`; `noise_type` an operator where exactly one acts."""
+
+    profile: str
+    profile_version: int
+    seed: int
+    scope: str
+    scope_key: str
+    arm: str
+    level: int | None = None
+    noise_type: str | None = None
+    rules: tuple[CompiledRule, ...] = ()
+    bounds: Bounds = Bounds()
+    assume_tools: str = "declared"
+    tool_classes: Mapping[str, str] = field(default_factory=dict)
+    curriculum_version: int | None = None
+    expected_turns: int = 12
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as JSON data."""
+        data: dict[str, Any] = msgspec.to_builtins(self)
+        return data
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Plan:
+        """The plan that `to_json` gave. ValueError where the data are no plan."""
+        try:
+            return msgspec.convert(data, Plan)
+        except msgspec.ValidationError as error:
+            raise ValueError(f"not a plan: {error}; give the JSON data that Plan.to_json wrote") from error
+
+
+def make_plan(
+    profile: Profile,
+    *,
+    seed: int,
+    scope: str,
+    scope_key: str,
+    arm: str,
+    level: int | None = None,
+    noise_type: str | None = None,
+    curriculum_version: int | None = None,
+    expected_turns: int | None = None,
+) -> Plan:
+    """The plan of a session under a profile.
+
+    `level` settles the severities that the profile leaves to its levels; level 0 is clean. `noise_type` (a name or an
+    alias) keeps that operator's rules only; without it a `one_of` profile draws one, by weight, from the seed and the
+    scope. ProfileError where the profile has no such level or type; ValueError for an unknown arm or scope.
+    """
+    if arm not in (CLEAN, NOISY):
+        raise ValueError(f"arm {arm!r}: use 'clean' or 'noisy'")
+    if scope not in SCOPES:
+        raise ValueError(f"seed scope {scope!r}: use one of {', '.join(SCOPES)}")
+    level = _settled_level(profile, level)
+    rules: tuple[CompiledRule, ...] = ()
+    kept: str | None = None
+    if arm == NOISY and profile.rules:
+        kept = _settled_type(profile, noise_type, Stream(f"type|{seed}|{scope}|{scope_key}|{profile.name}"))
+        rules = _compiled(profile, level, kept)
+    return Plan(
+        profile=profile.name,
+        profile_version=profile.version,
+        seed=seed,
+        scope=scope,
+        scope_key=scope_key,
+        arm=arm,
+        level=level,
+        noise_type=kept,
+        rules=rules,
+        bounds=_bounds(profile.bounds),
+        assume_tools=profile.assume_tools,
+        tool_classes={name: kind.value for name, kind in profile.tool_classes.items()},
+        curriculum_version=curriculum_version,
+        expected_turns=expected_turns or profile.expected_turns,
+    )
+
+
+def _bounds(bounds: ProfileBounds) -> Bounds:
+    return Bounds(bounds.faults_per_call, bounds.faults_per_session, bounds.events_per_session)
+
+
+def _settled_level(profile: Profile, level: int | None) -> int | None:
+    if level is None:
+        return profile.level if profile.level is not None else profile.highest_level
+    if profile.highest_level is None:
+        if level == 0:
+            return 0
+        raise ProfileError(
+            f"profile {profile.name!r} has no levels, so level {level} can't be: give it `levels`"
+        )
+    if not 0 <= level <= profile.highest_level:
+        raise ProfileError(
+            f"profile {profile.name!r} has levels 0 to {profile.highest_level}, not {level}: use these"
+        )
+    return level
+
+
+def _settled_type(profile: Profile, noise_type: str | None, rng: Stream) -> str | None:
+    offered = list(dict.fromkeys(rule.operator for rule in profile.rules))
+    if noise_type is not None:
+        name = registry.resolve(noise_type).name
+        if name not in offered:
+            raise ProfileError(
+                f"profile {profile.name!r} has no rule for noise type {noise_type!r}: "
+                f"use one of {', '.join(offered)}, or add a rule"
+            )
+        return name
+    if profile.compose is not Compose.ONE_OF:
+        return offered[0] if len(offered) == 1 else None
+    weights = [sum(rule.weight for rule in profile.rules if rule.operator == name) for name in offered]
+    return rng.weighted(offered, weights)
+
+
+def _compiled(profile: Profile, level: int | None, kept: str | None) -> tuple[CompiledRule, ...]:
+    if level == 0:
+        return ()
+    out: list[CompiledRule] = []
+    seen: dict[str, int] = {}
+    for at, rule in enumerate(profile.rules):
+        number = seen[rule.operator] = seen.get(rule.operator, 0) + 1
+        severity = _severity(profile, rule, level)
+        if severity > 0 and kept in (None, rule.operator):
+            name = rule.operator if number == 1 else f"{rule.operator}#{number}"
+            window = _window(profile, rule, at)
+            out.append(CompiledRule(name, rule.operator, severity, rule.when, rule.where.tools, window))
+    return tuple(out)
+
+
+def _severity(profile: Profile, rule: Rule, level: int | None) -> float:
+    if rule.severity is not None:
+        return rule.severity
+    return profile.levels[level] if level is not None else 0.0
+
+
+def _window(profile: Profile, rule: Rule, at: int) -> Window:
+    if profile.compose is Compose.SEQUENCE:
+        return at / len(profile.rules), (at + 1) / len(profile.rules)
+    return STAGES[rule.when.stage] if rule.when.stage else WHOLE

@@ -1,0 +1,217 @@
+"""Profiles: named, versioned YAML documents that say which operators act, how hard, when and where.
+
+Validated once, here at the edge. A session gets a `Plan` that is compiled from a profile (`injectors.plan`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from injectors import registry
+from injectors.marked_yaml import MarkedYaml, YamlSyntaxError
+from injectors.operator import ToolClass
+from injectors.profile_errors import ProfileError, Trouble, of_validation
+from injectors.schedule import When
+
+__all__ = ["Bounds", "Compose", "Profile", "ProfileError", "Rule", "Where", "load", "names", "parse"]
+
+Severity = Annotated[float, Field(ge=0, le=1)]
+_LEVEL = "/level-"
+
+
+class Compose(StrEnum):
+    """How a profile's rules are put together in one session."""
+
+    ALL_OF = "all_of"
+    """Every rule is in force."""
+    ONE_OF = "one_of"
+    """One operator is drawn for the session, by weight: exactly one noise type."""
+    SEQUENCE = "sequence"
+    """The expected turns are divided evenly: each rule is in force in its own part, in order."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Bounds(_Model):
+    """What no session may exceed, whatever its rules say."""
+
+    faults_per_call: int = Field(1, ge=0)
+    """Destroyed results per logical call: after that many, the call returns the truth."""
+    faults_per_session: int = Field(10, ge=0)
+    events_per_session: int = Field(100, ge=0)
+
+
+class Where(_Model):
+    """Which tools a rule may touch: names or globs; none given means all. User rules ignore it."""
+
+    tools: tuple[str, ...] = ()
+
+
+class Rule(_Model):
+    """One operator with its dose, schedule and scope. An `operator` glob such as `tool.*` stands for all it matches."""
+
+    operator: str
+    severity: Severity | None = None
+    """Absent: the profile's severity at the session's level."""
+    weight: float = Field(1.0, gt=0)
+    """Relative chance of this operator in `one_of`."""
+    when: When = When()
+    where: Where = Where()
+
+
+class Profile(_Model):
+    """A profile as its YAML says it, with operators under their public names and globs expanded."""
+
+    name: str = Field(min_length=1)
+    version: int = Field(1, ge=1)
+    summary: str = ""
+    source: str = ""
+    compose: Compose = Compose.ALL_OF
+    levels: tuple[Severity, ...] = ()
+    """Severity by level; level 0 is 0.0: clean."""
+    level: int | None = Field(None, ge=0)
+    """The level where a session asks for none. Absent: the highest."""
+    assume_tools: Literal["declared", "replayable"] = "declared"
+    """`replayable`: every tool call may be repeated safely, so that writes' results may be destroyed too."""
+    tool_classes: dict[str, ToolClass] = Field(default_factory=dict)
+    expected_turns: int = Field(12, ge=1)
+    bounds: Bounds = Bounds()
+    rules: tuple[Rule, ...] = ()
+
+    @property
+    def highest_level(self) -> int | None:
+        """The highest level, or None where the profile has no levels."""
+        return len(self.levels) - 1 if self.levels else None
+
+    def at_level(self, level: int) -> Profile:
+        """The same profile with another default level, named `NAME/level-K`."""
+        if not self.levels:
+            raise ProfileError(f"profile {self.name!r} has no levels: name it without {_LEVEL}{level}")
+        if not 0 <= level < len(self.levels):
+            raise ProfileError(
+                f"profile {self.name!r} has levels 0 to {len(self.levels) - 1}, not {level}: name one of these"
+            )
+        return self.model_copy(update={"level": level, "name": f"{self.name}{_LEVEL}{level}"})
+
+
+def parse(yaml_text: str, origin: str) -> Profile:
+    """The profile that the YAML text describes. `origin` (a file's name, say) stands before errors. ProfileError."""
+    try:
+        document = MarkedYaml(yaml_text)
+    except YamlSyntaxError as error:
+        raise ProfileError(
+            f"{origin}:{error.line}: not valid YAML: {error}; mend the syntax there"
+        ) from error
+    if not isinstance(document.data, dict):
+        raise ProfileError(
+            f"{origin}:1: a profile is a mapping with `name` and `rules`, not {document.data!r:.60}"
+        )
+    try:
+        profile = Profile.model_validate(document.data)
+    except ValidationError as error:
+        raise of_validation(error, Profile, document, origin) from error
+    except RecursionError as error:
+        raise ProfileError(f"{origin}:1: nested too deeply: a profile needs four levels at most") from error
+    try:
+        _check_levels(profile)
+        return profile.model_copy(update={"rules": _known_operators(profile)})
+    except Trouble as trouble:
+        raise trouble.located(document, origin) from trouble
+
+
+def _check_levels(profile: Profile) -> None:
+    levels = profile.levels
+    if levels and levels[0] != 0.0:
+        raise Trouble(("levels", 0), levels[0], "level 0 is clean: make the first level 0.0")
+    for at, (lower, upper) in enumerate(zip(levels, levels[1:], strict=False), start=1):
+        if upper < lower:
+            raise Trouble(("levels", at), upper, f"severity rises with the level: make it at least {lower}")
+    if profile.level is not None and profile.level >= max(1, len(levels)):
+        raise Trouble(("level",), profile.level, f"there are {len(levels)} levels: choose one, from 0")
+    for at, rule in enumerate(profile.rules):
+        where: tuple[str | int, ...] = ("rules", at)
+        if rule.severity is None and not levels:
+            raise Trouble((*where, "severity"), None, "give the rule a severity, or the profile `levels`")
+        if rule.weight != 1.0 and profile.compose is not Compose.ONE_OF:
+            raise Trouble(
+                (*where, "weight"), rule.weight, "weights count only with `compose: one_of`: remove it"
+            )
+        if rule.when.stage is not None and profile.compose is Compose.SEQUENCE:
+            raise Trouble(
+                (*where, "when", "stage"), rule.when.stage.value, "`sequence` sets the stages: remove it"
+            )
+
+
+def _known_operators(profile: Profile) -> tuple[Rule, ...]:
+    rules: list[Rule] = []
+    for at, rule in enumerate(profile.rules):
+        if "*" in rule.operator:
+            matched = [name for name in sorted(registry.operators()) if fnmatchcase(name, rule.operator)]
+            if not matched:
+                raise Trouble(
+                    ("rules", at, "operator"), rule.operator, "the pattern matches no operator: widen it"
+                )
+        else:
+            try:
+                matched = [registry.resolve(rule.operator).name]
+            except registry.UnknownOperatorError as error:
+                mend = str(error).partition("; ")[2]
+                raise Trouble(
+                    ("rules", at, "operator"), rule.operator, f"unknown operator; {mend}"
+                ) from error
+        rules.extend(rule.model_copy(update={"operator": name}) for name in matched)
+    return tuple(rules)
+
+
+@cache
+def _built_in() -> Mapping[str, Traversable]:
+    found: dict[str, Traversable] = {}
+
+    def walk(folder: Traversable, prefix: str) -> None:
+        for entry in folder.iterdir():
+            if entry.is_dir():
+                walk(entry, f"{prefix}{entry.name}/")
+            elif entry.name.endswith(".yaml"):
+                found[prefix + entry.name.removesuffix(".yaml")] = entry
+
+    walk(files("injectors") / "profiles", "")
+    return dict(sorted(found.items()))
+
+
+def names() -> list[str]:
+    """The built-in profiles' names."""
+    return list(_built_in())
+
+
+def source(name: str) -> str:
+    """The YAML text of a built-in profile. Unknown: ProfileError naming the nearest."""
+    try:
+        return _built_in()[name].read_text(encoding="utf-8")
+    except KeyError:
+        raise ProfileError(f"unknown profile {name!r}; {registry.nearest(name, names())}") from None
+
+
+@cache
+def load(name: str) -> Profile:
+    """The built-in profile of that name; `NAME/level-K` is NAME at level K. Unknown: ProfileError naming the nearest."""
+    base, marker, level = name.rpartition(_LEVEL)
+    if not marker:
+        return parse(source(name), f"{name}.yaml")
+    if not (level.isascii() and level.isdigit()):
+        raise ProfileError(f"profile {name!r}: the level {level!r} is no number: write {base}{_LEVEL}1, say")
+    return load(base).at_level(int(level))
+
+
+def as_data(profile: Profile) -> dict[str, Any]:
+    """The profile as JSON data."""
+    return profile.model_dump(mode="json", exclude_none=True)

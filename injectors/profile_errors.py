@@ -1,0 +1,84 @@
+"""What is wrong with a profile, said so that it can be mended: file, line, field, value, nearest known name."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from injectors.marked_yaml import MarkedYaml, Path
+from injectors.registry import nearest
+
+
+class ProfileError(ValueError):
+    """A profile can't be used; the message is one line: origin, line, field, value and the mend."""
+
+
+class Trouble(Exception):
+    """A fault at a path of the document, before its line is known."""
+
+    def __init__(self, path: Path, value: Any, mend: str) -> None:
+        super().__init__(mend)
+        self.path, self.value, self.mend = path, value, mend
+
+    def located(self, document: MarkedYaml, origin: str) -> ProfileError:
+        """The error with the line at which the value stands."""
+        value = "" if self.value is None else f" {self.value!r:.80}"
+        return ProfileError(f"{origin}:{document.line(self.path)}: {_dotted(self.path)}:{value} {self.mend}")
+
+
+def of_validation(
+    error: ValidationError, model: type[BaseModel], document: MarkedYaml, origin: str
+) -> ProfileError:
+    """The first of pydantic's complaints as a ProfileError, with the nearest known field for an unknown one."""
+    first = error.errors(include_url=False)[0]
+    path = _document_path(first["loc"], document.data)
+    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        known = _fields_at(model, path[:-1])
+        return Trouble(path, None, f"unknown field; {nearest(str(path[-1]), known)}").located(
+            document, origin
+        )
+    if first["type"] in ("missing", "missing_argument"):
+        return Trouble(path, None, "missing: add it").located(document, origin)
+    value = first["input"] if not isinstance(first["input"], BaseModel) else None
+    return Trouble(path, value, f"is wrong: {first['msg'][:1].lower()}{first['msg'][1:]}").located(
+        document, origin
+    )
+
+
+def _dotted(path: Path) -> str:
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
+    return text or "the document"
+
+
+def _document_path(location: Path, data: Any) -> Path:
+    """Pydantic's location without the steps that aren't in the document (union members, `[key]` of a mapping)."""
+    path: list[str | int] = []
+    for step in location:
+        inside = isinstance(data, dict) or (isinstance(data, list) and isinstance(step, int))
+        if not inside or step == "[key]":
+            break
+        path.append(step)
+        data = data.get(step) if isinstance(data, dict) else data[int(step)]
+    return tuple(path)
+
+
+def _fields_at(model: type[Any], path: Path) -> list[str]:
+    """The names of the fields that the model has at a path of the document."""
+    for step in path:
+        if isinstance(step, int):
+            continue
+        annotation = model.model_fields[step].annotation if issubclass(model, BaseModel) else None
+        candidates = [annotation, *get_args(annotation)]
+        inner = [kind for kind in candidates if isinstance(kind, type) and (_is_model(kind))]
+        if not inner:
+            return []
+        model = inner[0]
+    return [field.name for field in fields(model)] if is_dataclass(model) else list(model.model_fields)
+
+
+def _is_model(kind: type[Any]) -> bool:
+    return issubclass(kind, BaseModel) or is_dataclass(kind)

@@ -1,0 +1,96 @@
+"""When a rule acts: pure decisions from counters that run along the branch's own path.
+
+A rule's *occasions* are the items of its operator's site that its `where` lets through, in order: user messages for
+user operators, tool results for tool operators, exchanges for transport. Turns are counted from 0: one turn per
+request to the policy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, ClassVar
+
+from pydantic import ConfigDict, Field
+
+Count = Annotated[int, Field(ge=1)]
+
+
+class Stage(StrEnum):
+    """Thirds of the expected turns (never of the observed ones, which the future would change)."""
+
+    EARLY = "early"
+    MIDDLE = "middle"
+    LATE = "late"
+
+
+Window = tuple[float, float]
+"""The share [start, end) of the expected turns in which a rule may act; an end of 1 has no end."""
+
+WHOLE: Window = (0.0, 1.0)
+STAGES: dict[Stage, Window] = {
+    Stage.EARLY: (0.0, 1 / 3),
+    Stage.MIDDLE: (1 / 3, 2 / 3),
+    Stage.LATE: (2 / 3, 1.0),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class When:
+    """A rule's schedule. All of its conditions must hold; what is absent holds always."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    probability: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """Chance at each occasion that meets the other conditions, before the operator's own draw."""
+    first_call: bool = False
+    """Only the first occasion of the session."""
+    every: Count | None = None
+    """Only each n-th occasion: the n-th, the 2n-th, ..."""
+    nth: Count | None = None
+    """Only the n-th occasion, from 1."""
+    at_most: Count | None = None
+    """No more than this many injections by this rule in a session."""
+    start: Annotated[int, Field(ge=0)] = 0
+    """No injection before this turn, from 0."""
+    stage: Stage | None = None
+    min_interval: Count | None = None
+    """At least this many occasions from one injection by this rule to its next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """One chance to act, as the rule's counters on this branch describe it."""
+
+    index: int
+    """Occasions of this rule before this one."""
+    turn: int
+    injected: int
+    """Injections by this rule before this occasion."""
+    last: int | None = None
+    """The index of the occasion of the last injection."""
+
+
+def due(when: When, window: Window, occasion: Occasion, expected_turns: int) -> bool:
+    """Whether the schedule, its probability apart, lets the rule act on this occasion."""
+    number = occasion.index + 1
+    return (
+        (not when.first_call or number == 1)
+        and (when.nth is None or number == when.nth)
+        and (when.every is None or number % when.every == 0)
+        and (when.at_most is None or occasion.injected < when.at_most)
+        and occasion.turn >= when.start
+        and (
+            when.min_interval is None
+            or occasion.last is None
+            or occasion.index - occasion.last >= when.min_interval
+        )
+        and within(window, occasion.turn, expected_turns)
+    )
+
+
+def within(window: Window, turn: int, expected_turns: int) -> bool:
+    """Whether the turn lies in the window's share of the expected turns."""
+    start, end = window
+    share = turn / max(1, expected_turns)
+    return share >= start and (end >= 1.0 or share < end)

@@ -1,0 +1,102 @@
+"""The guard: after noise the task can still be done, or the noise isn't injected.
+
+Checks before an operator's work is used (tool class, bounds) and after it (what the policy would see). Each gives None
+where the guarantee holds, else a plain reason, which goes into the event of the withdrawn injection.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from injectors import entities
+from injectors.operator import Recovery, Registered, ToolResultTarget, UserTarget
+from injectors.payload import NOT_JSON, contains, is_container, looks_destroyed, parsed
+from injectors.plan import Bounds
+from injectors.tool_classes import may_fault
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What the session has met on this branch before the item at hand."""
+
+    faults_on_call: int
+    faults: int
+
+
+def before_fault(target: ToolResultTarget, spent: Spent, bounds: Bounds, assume_tools: str) -> str | None:
+    """Why this result may not be destroyed, or None."""
+    if not may_fault(target.tool_class, assume_tools):
+        return (
+            f"{target.tool} is of class {target.tool_class.value}, and its call has already taken effect: "
+            "a retry would repeat it"
+        )
+    if spent.faults_on_call >= bounds.faults_per_call:
+        return f"this call has already met {_times(spent.faults_on_call)}, so now it returns the truth"
+    if spent.faults >= bounds.faults_per_session:
+        return f"the session has already met {_times(spent.faults)}, as many as its bounds allow"
+    return None
+
+
+def after_user(entry: Registered, target: UserTarget, after: str) -> str | None:
+    """Why a user's text may not be shown so, or None."""
+    if not after.strip() and target.text.strip():
+        return "nothing of the message was left"
+    withheld_for_good = entry.recovery is not Recovery.ASK_USER or not target.user_can_answer
+    if withheld_for_good and (lost := entities.survive(target.text, after, target.tools)) is not None:
+        return f"it would have changed {lost!r:.60}, which the task may hang on"
+    if added := entities.numbers(after) - entities.numbers(target.text):
+        return f"it would have added {min(added)!r:.60}, which could be taken for one of the user's facts"
+    if entry.recovery is Recovery.IGNORE and not _words_kept(target.text, after):
+        return "it would have lost some of the user's own words"
+    return _json_broken(target.text, after)
+
+
+def after_tool(entry: Registered, target: ToolResultTarget, after: str, clean: str) -> str | None:
+    """Why a tool's result may not be shown so, or None. `clean` is the result before any noise."""
+    if entry.fault:
+        if not looks_destroyed(after, clean):
+            return "the damaged result could be taken for a valid one"
+        return None
+    if entry.recovery is Recovery.OTHER_TOOL and len(target.tools) < 2:
+        return "no other tool is declared that could give the answer"
+    if entry.recovery in (Recovery.IGNORE, Recovery.NONE_NEEDED):
+        value = parsed(target.text)
+        kept = contains(parsed(after), value) if is_container(value) else _words_kept(target.text, after)
+        if not kept:
+            return "a value of the true result would have been lost"
+    return _json_broken(target.text, after)
+
+
+def _words_kept(before: str, after: str) -> bool:
+    remaining = iter(_WORD.findall(after))
+    return all(word in remaining for word in _WORD.findall(before))
+
+
+def _json_broken(before: str, after: str) -> str | None:
+    if is_container(parsed(before)) and parsed(after) is NOT_JSON:
+        return "the text was JSON and would have been none"
+    return None
+
+
+def _times(count: int) -> str:
+    return "one fault" if count == 1 else f"{count} faults"
+
+
+_SOLVABLE: dict[Recovery, Callable[[Bounds], str]] = {
+    Recovery.RETRY: lambda bounds: (
+        f"the same call made again returns the true result (at most {_times(bounds.faults_per_call)} per call)"
+    ),
+    Recovery.OTHER_TOOL: lambda _: "another declared tool gives the same answer",
+    Recovery.ASK_USER: lambda _: "the user tells what is missing when asked",
+    Recovery.IGNORE: lambda _: "everything that was true is still there, and the rest can be ignored",
+    Recovery.NONE_NEEDED: lambda _: "ids, numbers, names and technical terms are unchanged",
+}
+
+
+def why_solvable(recovery: Recovery, bounds: Bounds) -> str:
+    """The sentence of an event's note that says how the task can still be done."""
+    return f"Solvable: {_SOLVABLE[recovery](bounds)}."
