@@ -19,7 +19,10 @@ def content_key(body: bytes) -> bytes:
 
 
 class Chain:
-    """An immutable linked list of segments, newest last; a node's key covers everything before it."""
+    """An immutable linked list of segments, newest last; a node's key covers everything before it.
+
+    Chains are equal where their keys are.
+    """
 
     __slots__ = ("block", "body", "depth", "key", "parent", "stored")
 
@@ -27,10 +30,19 @@ class Chain:
         self.parent = parent
         self.body = body
         self.block = content_key(body)
-        self.key = content_key((parent.key if parent else b"") + self.block)
+        self.key: bytes = content_key((parent.key if parent else b"") + self.block)
         self.depth: int = parent.depth + 1 if parent else 1
         self.stored = False
         """Set by the store once the node is on disk, so that later turns need not write it again."""
+
+    def __eq__(self, other: object) -> bool:
+        return self.key == other.key if isinstance(other, Chain) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"Chain({self.key.hex()}, depth {self.depth})"
 
     def nodes(self) -> Iterator[Chain]:
         """The nodes from the newest to the oldest."""
@@ -51,7 +63,9 @@ class View:
 
     def __init__(self, frame: tuple[bytes | None, ...], chain: Chain | None = None) -> None:
         if (chain is None) != (None not in frame):
-            raise ValueError(f"a view needs a None in its frame exactly where it has a chain, not {frame!r:.80}")
+            raise ValueError(
+                f"a view needs a None in its frame exactly where it has a chain, not {frame!r:.80}"
+            )
         self.frame = frame
         self.chain = chain
 
@@ -59,6 +73,19 @@ class View:
     def plain(cls, body: bytes) -> View:
         """A body that has no chain, such as a response."""
         return cls((body,))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            (self.frame, self.chain) == (other.frame, other.chain)
+            if isinstance(other, View)
+            else NotImplemented
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.frame, self.chain))
+
+    def __repr__(self) -> str:
+        return f"View({self.frame!r:.80}, {self.chain!r})"
 
     def bytes(self) -> bytes:
         """The exact bytes of the body."""

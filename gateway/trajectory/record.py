@@ -221,11 +221,29 @@ class SessionClosed:
 
 @dataclass(frozen=True, slots=True)
 class SessionMarked:
-    """Something that befell a session: noise stopped, or quarantine with its reason."""
+    """Something that befell a session: noise stopped, quarantine with its reason, a reward that will not come.
+
+    None leaves a field as it is. `reward_state` is for expired and not_applicable; a reward that was given stays given.
+    """
 
     session_id: str
     noise_stopped: bool | None = None
     quarantine: str | None = None
+    reward_state: RewardState | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDeleted:
+    """A session that is to go with all its rows; content that others share stays, `sweep` takes the rest."""
+
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerTextsErased:
+    """The texts of a session's ledger are to go; its decisions stay. For sessions that will have no more turns."""
+
+    session_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +268,20 @@ class Setting:
     updated_us: int
 
 
-Row = Session | SessionClosed | SessionMarked | Turn | Delivery | Event | Shown | NameMap | Reward | Setting
+Row = (
+    Session
+    | SessionClosed
+    | SessionMarked
+    | SessionDeleted
+    | Turn
+    | Delivery
+    | Event
+    | Shown
+    | NameMap
+    | LedgerTextsErased
+    | Reward
+    | Setting
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,36 @@ Methods are synchronous: the gateway calls `write` from its one writer thread, t
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Mapping, Sequence
+from importlib.metadata import entry_points
 from typing import Any, Protocol
 
-from gateway.trajectory.record import Row, Session, Setting, Shown, TrainStep, Trajectory, Turn
+from gateway.trajectory.record import (
+    Event,
+    NameMap,
+    Reward,
+    Row,
+    Session,
+    Setting,
+    Shown,
+    TrainStep,
+    Trajectory,
+    Turn,
+)
 
 
 class StoreError(Exception):
     """The store can't do what was asked; the message names the file or URL and the mend."""
+
+
+class StoreUnavailable(StoreError):
+    """The store can't write now (disk full, busy, an I/O error); nothing was written, and the same rows may go in later."""
+
+
+class RowRefused(StoreError):
+    """A row that the store can't take, now or later; none of the rows that came with it was written."""
 
 
 class Store(Protocol):
@@ -25,18 +47,41 @@ class Store(Protocol):
     def session(self, session_id: str) -> Session | None: ...
 
     def sessions(
-        self, *, group_id: str | None = None, label: Mapping[str, str] | None = None, limit: int = 100, offset: int = 0
+        self,
+        *,
+        group_id: str | None = None,
+        label: Mapping[str, str] | None = None,
+        limit: int = 100,
+        offset: int = 0,
     ) -> list[Session]:
         """Sessions, newest first."""
         ...
 
+    def session_of_response(self, response_id: str) -> str | None:
+        """The id of the newest session that was given the response of this id."""
+        ...
+
     def turns(self, session_id: str) -> list[Turn]: ...
+
+    def events(self, session_id: str) -> list[Event]: ...
 
     def trajectory(self, session_id: str) -> Trajectory | None: ...
 
     def ledger(self, session_id: str) -> list[Shown]: ...
 
+    def names(self, session_id: str) -> list[NameMap]:
+        """The session's name map."""
+        ...
+
+    def rewards(self, session_id: str) -> list[Reward]:
+        """Every reward that was posted for the session, in order of arrival."""
+        ...
+
     def setting(self, kind: str, name: str) -> Setting | None: ...
+
+    def settings(self, kind: str) -> list[Setting]:
+        """All settings of a kind, by name."""
+        ...
 
     def completed_groups(self, *, exclude: frozenset[str] = frozenset(), limit: int = 1000) -> list[str]:
         """Ids of groups of which all `group_size` sessions are closed and rewarded, in order of completion."""
@@ -58,4 +103,51 @@ class Store(Protocol):
         """Rows per kind (sessions, turns, events, ...), for reports."""
         ...
 
+    def sweep(self) -> int:
+        """Delete the content that no turn refers to any longer; returns the number of blocks that went."""
+        ...
+
     def close(self) -> None: ...
+
+
+def location(url: str) -> str:
+    """The path in a file store's URL: `sqlite:///relative.db` or `sqlite:////absolute.db`."""
+    scheme, separator, path = url.partition("://")
+    if not separator or not path.startswith("/") or len(path) < 2 or "?" in path or "#" in path:
+        raise StoreError(f"store URL {url!r} names no file; write {scheme or 'sqlite'}:///path/to/file.db")
+    return path[1:]
+
+
+def stores() -> dict[str, type[Any]]:
+    """The store classes by URL scheme: those of this package's modules, and of entry points `crosswind.stores`.
+
+    A store class names its `schemes` and has a class method `from_url(url, **settings)`. An entry point names a module.
+    """
+    package = importlib.import_module("gateway.trajectory")
+    modules = [
+        importlib.import_module(f"{package.__name__}.{found.name}")
+        for found in pkgutil.iter_modules(package.__path__)
+    ]
+    modules += [entry.load() for entry in entry_points(group="crosswind.stores")]
+    return {
+        scheme: kind
+        for module in modules
+        for kind in vars(module).values()
+        if isinstance(kind, type) and kind.__module__ == module.__name__
+        for scheme in getattr(kind, "schemes", ())
+    }
+
+
+def open_store(url: str, **settings: Any) -> Store:
+    """Open the store that the URL names (`sqlite:///crosswind.db`), with its class's own settings.
+
+    Raises StoreError where no store class knows the scheme, or where the store can't be opened.
+    """
+    known = stores()
+    scheme = url.partition("://")[0]
+    if "://" not in url or scheme not in known:
+        raise StoreError(
+            f"store URL {url!r} has no scheme of {', '.join(sorted(known))}; write sqlite:///crosswind.db"
+        )
+    store: Store = known[scheme].from_url(url, **settings)
+    return store

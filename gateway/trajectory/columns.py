@@ -1,0 +1,245 @@
+"""Dataclasses to table rows and back: which column holds which field, and how."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, Generic, TypeVar
+
+from gateway.trajectory.record import (
+    Arm,
+    Completion,
+    Delivered,
+    Delivery,
+    Durable,
+    Event,
+    NameMap,
+    Reward,
+    RewardState,
+    Session,
+    SessionStatus,
+    Setting,
+    Shown,
+    TrainStep,
+    Turn,
+    VersionSpan,
+)
+
+T = TypeVar("T")
+Convert = Callable[[Any], Any]
+
+
+def _mapping(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{value!r:.80} ({type(value).__name__}) is no JSON value")
+
+
+_readable = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_mapping
+).encode
+_ascii = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), default=_mapping).encode
+
+
+def to_json(value: Any) -> str:
+    """JSON text of plain data. NaN and infinity are refused: JSON has none, and null would be another value."""
+    body = _readable(value)
+    return body if storable(body) is body else _ascii(value)
+
+
+def text(value: Any) -> Any:
+    """A text column's value; text that is no valid Unicode comes back from its WTF-8 bytes."""
+    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
+
+
+def from_json(value: Any) -> Any:
+    return json.loads(text(value))
+
+
+def storable(value: Any) -> Any:
+    """The value as SQLite can take it: text with lone surrogates as WTF-8 bytes."""
+    if isinstance(value, str) and not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return value.encode("utf-8", "surrogatepass")
+    return value
+
+
+def pack(code: str, values: Sequence[float]) -> bytes:
+    """Numbers as a little-endian array: code `i` for int32, `d` for float64. OverflowError where one doesn't fit."""
+    numbers = array(code, values)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers.tobytes()
+
+
+def unpack(code: str, body: bytes | None) -> tuple[Any, ...]:
+    numbers = array(code, body or b"")
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return tuple(numbers)
+
+
+def _pack_ids(values: Sequence[int]) -> bytes:
+    return pack("i", values)
+
+
+def _pack_logprobs(values: Sequence[float]) -> bytes:
+    return pack("d", values)
+
+
+def _pack_versions(spans: Sequence[VersionSpan]) -> str | None:
+    return to_json([(span.version, span.start, span.end) for span in spans]) if spans else None
+
+
+def _unpack_versions(value: Any) -> tuple[VersionSpan, ...]:
+    return tuple(VersionSpan(*span) for span in from_json(value)) if value else ()
+
+
+def _optional(convert: Convert) -> Convert:
+    return lambda value: None if value is None else convert(value)
+
+
+_optional_to_json = _optional(to_json)
+_optional_from_json = _optional(from_json)
+
+
+def _tuple_from_json(value: Any) -> tuple[Any, ...]:
+    return tuple(from_json(value)) if value else ()
+
+
+def _object_from_json(value: Any) -> Any:
+    return from_json(value) if value else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Where a field is kept, and how it is written and read (None: as it is)."""
+
+    field: str
+    name: str
+    write: Convert | None = None
+    read: Convert | None = None
+
+
+def _text_column(field: str, name: str | None = None) -> Column:
+    return Column(field, name or field, None, text)
+
+
+def _json_object(field: str) -> Column:
+    return Column(field, f"{field}_json", to_json, _object_from_json)
+
+
+def _optional_object(field: str) -> Column:
+    return Column(field, f"{field}_json", _optional_to_json, _optional_from_json)
+
+
+def _json_tuple(field: str) -> Column:
+    return Column(field, f"{field}_json", to_json, _tuple_from_json)
+
+
+class Table(Generic[T]):
+    """A dataclass's table. Fields without a column of their own here keep what `decode`'s caller gives them."""
+
+    def __init__(
+        self, name: str, kind: type[T], special: Sequence[Column] = (), leave: Sequence[str] = ()
+    ) -> None:
+        self.name = name
+        self.kind = kind
+        given = {column.field: column for column in special}
+        self.columns = tuple(
+            given.get(item.name) or _text_column(item.name)
+            for item in dataclasses.fields(kind)  # type: ignore[arg-type]
+            if item.name not in leave
+        )
+        self.names = tuple(column.name for column in self.columns)
+        self._fields = attrgetter(*(column.field for column in self.columns))
+        self._writes = tuple((at, c.write) for at, c in enumerate(self.columns) if c.write is not None)
+        self._reads = tuple((c.field, c.read or (lambda value: value)) for c in self.columns)
+
+    def encode(self, row: T) -> list[Any]:
+        """The row's column values, in the order of `names`."""
+        values = list(self._fields(row))
+        for at, write in self._writes:
+            values[at] = write(values[at])
+        return values
+
+    def decode(self, values: Sequence[Any], **left: Any) -> T:
+        """The row of the column values (those of `names`, in order), and of the fields that have no column here."""
+        fields = {field: read(value) for (field, read), value in zip(self._reads, values, strict=True)}
+        return self.kind(**fields, **left)
+
+    def insert(self, *extra: str, conflict: str = "ON CONFLICT DO NOTHING") -> str:
+        """An INSERT of all columns and of the extra ones. A row of a known identity is left as it stands."""
+        names = (*self.names, *extra)
+        return (
+            f"INSERT INTO {self.name} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))}) {conflict}"
+        )
+
+    def select(self, *extra: str) -> str:
+        """The columns for a SELECT, qualified by the table's name, and the extra expressions after them."""
+        return ", ".join([*(f"{self.name}.{name}" for name in self.names), *extra])
+
+
+SESSION = Table(
+    "session",
+    Session,
+    (
+        _json_object("plan"),
+        _json_object("labels"),
+        _json_object("reward_components"),
+        Column("arm", "arm", None, Arm),
+        Column("status", "status", None, SessionStatus),
+        Column("reward_state", "reward_state", None, RewardState),
+        Column("noise_stopped", "noise_stopped", None, bool),
+    ),
+)
+TURN = Table(
+    "turn",
+    Turn,
+    (
+        Column("index", "turn_index"),
+        Column("durable", "durable", None, Durable),
+        Column("delivered", "delivered", None, Delivered),
+        Column("stream", "stream", None, bool),
+        _json_object("usage"),
+        _json_object("usage_injected"),
+        _optional_object("error"),
+        _json_tuple("inner"),
+    ),
+    leave=("received", "sent", "produced", "delivered_view", "prompt_ids", "completions"),
+)
+COMPLETION = Table(
+    "completion",
+    Completion,
+    (
+        Column("index", "choice"),
+        Column("token_ids", "token_ids", _pack_ids, lambda body: unpack("i", body)),
+        Column("logprobs", "logprobs", _pack_logprobs, lambda body: unpack("d", body)),
+        Column("versions", "versions_json", _pack_versions, _unpack_versions),
+    ),
+)
+EVENT = Table("event", Event, (_json_object("draw"),))
+SHOWN = Table("shown", Shown, (_json_tuple("decisions"),))
+NAME_MAP = Table("name_map", NameMap)
+REWARD = Table("reward", Reward, (_json_object("components"),))
+DELIVERY = Table(
+    "delivery",
+    Delivery,
+    (
+        Column("delivered", "delivered", None, Delivered),
+        Column("durable", "durable", None, _optional(Durable)),
+    ),
+)
+SETTING = Table("setting", Setting, (_json_object("value"),))
+TRAIN_STEP = Table(
+    "train_step",
+    TrainStep,
+    (_json_tuple("group_ids"), _json_object("seeds"), _optional_object("metrics")),
+)

@@ -1,0 +1,100 @@
+"""Connections to an SQLite store: its settings, its file's mode, and what its errors mean."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gateway.trajectory.store import RowRefused, StoreError, StoreUnavailable
+
+_TRANSIENT = {
+    sqlite3.SQLITE_FULL: "the disk is full; free some space",
+    sqlite3.SQLITE_BUSY: "another process holds the write lock; wait for it, or raise busy_timeout_s",
+    sqlite3.SQLITE_LOCKED: "another connection holds a lock; wait for it, or raise busy_timeout_s",
+    sqlite3.SQLITE_IOERR: "the disk reports an input/output error; check the disk and its free space",
+    sqlite3.SQLITE_READONLY: "the file can't be written; check its owner and mode",
+    sqlite3.SQLITE_CANTOPEN: "the file can't be opened; check that its folder exists and may be written",
+    sqlite3.SQLITE_NOMEM: "there is no memory left",
+}
+_FATAL = {
+    sqlite3.SQLITE_NOTADB: "the file is no SQLite database; name another store",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged; restore it from a backup",
+}
+_RETRY_S = 0.01
+
+
+def private_file(path: Path, *, create: bool) -> None:
+    """Make the store's file where it is missing, readable and writable by its owner alone, and so its companions.
+
+    SQLite gives the `-wal` and `-shm` files the mode of the database.
+    """
+    if not path.exists() and not create:
+        raise StoreError(f"there is no store at {path}; name an existing one")
+    if path.is_dir():
+        raise StoreError(f"the store's path {path} is a directory; name a file in it")
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        for file in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+            if file.exists() and file.stat().st_mode & 0o077:
+                file.chmod(0o600)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"the store at {path} can't be opened: {error.strerror}; check its folder, owner and mode"
+        ) from error
+
+
+def connect(path: Path, busy_timeout_s: float, *, read_only: bool = False) -> sqlite3.Connection:
+    """A connection with the store's settings. Transactions are begun explicitly; threads may hand it over."""
+    connection = sqlite3.connect(
+        path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False, cached_statements=256
+    )
+    try:
+        _write_ahead(connection, busy_timeout_s)
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        # Deleted texts are overwritten with zeros, not only unlinked.
+        connection.execute("PRAGMA secure_delete = ON")
+        if read_only:
+            connection.execute("PRAGMA query_only = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _write_ahead(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
+    """Switch to WAL. SQLite doesn't wait for processes that switch at the same moment, so this does."""
+    until = time.monotonic() + busy_timeout_s
+    while True:
+        try:
+            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(_RETRY_S)
+            continue
+        if mode != "wal":
+            raise StoreError(
+                f"SQLite refuses write-ahead logging here (journal mode {mode}); use a local file"
+            )
+        return
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turns SQLite's errors into the store's: StoreUnavailable, RowRefused or StoreError, with the file and the mend."""
+    try:
+        yield
+    except (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError) as error:
+        raise RowRefused(f"{path} refused a row: {error}") from error
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        if code in _TRANSIENT:
+            raise StoreUnavailable(f"{path}: {error}: {_TRANSIENT[code]}") from error
+        raise StoreError(
+            f"{path}: {error}: {_FATAL.get(code, 'this is a defect, please report it')}"
+        ) from error

@@ -1,0 +1,213 @@
+"""Queries on an SQLite store that give back the record's dataclasses. Each runs within its caller's snapshot."""
+
+from __future__ import annotations
+
+import dataclasses
+import sqlite3
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gateway.trajectory.columns import (
+    COMPLETION,
+    EVENT,
+    NAME_MAP,
+    REWARD,
+    SESSION,
+    SETTING,
+    SHOWN,
+    TRAIN_STEP,
+    TURN,
+)
+from gateway.trajectory.record import (
+    Completion,
+    Delivered,
+    Durable,
+    Event,
+    NameMap,
+    Reward,
+    Session,
+    Setting,
+    Shown,
+    TrainStep,
+    Trajectory,
+    Turn,
+)
+from gateway.trajectory.segments import StoredContent
+from gateway.trajectory.writing import VIEW_COLUMNS
+
+_DELIVERED = ("delivery.delivered", "delivery.durable", "delivery.total_us")
+
+
+def session(connection: sqlite3.Connection, session_id: str) -> Session | None:
+    row = connection.execute(f"SELECT {SESSION.select()} FROM session WHERE id = ?", (session_id,)).fetchone()
+    return SESSION.decode(row) if row else None
+
+
+def sessions(
+    connection: sqlite3.Connection, group_id: str | None, label: Mapping[str, str], limit: int, offset: int
+) -> list[Session]:
+    where, values = ["TRUE"], list[Any]()
+    if group_id is not None:
+        where.append("group_id = ?")
+        values.append(group_id)
+    for key, value in label.items():
+        where.append(
+            "EXISTS (SELECT 1 FROM json_each(labels_json) AS label WHERE label.key = ? AND label.value = ?)"
+        )
+        values += [key, value]
+    query = (
+        f"SELECT {SESSION.select()} FROM session WHERE {' AND '.join(where)} "
+        "ORDER BY created_us DESC, rowid DESC LIMIT ? OFFSET ?"
+    )
+    return [SESSION.decode(row) for row in connection.execute(query, [*values, limit, offset])]
+
+
+def session_of_response(connection: sqlite3.Connection, response_id: str) -> str | None:
+    row = connection.execute(
+        "SELECT session_id FROM turn WHERE response_id = ? ORDER BY created_us DESC LIMIT 1", (response_id,)
+    ).fetchone()
+    return row[0] if row else None
+
+
+def turns(connection: sqlite3.Connection, session_id: str) -> list[Turn]:
+    """The session's turns by index and attempt, with what became known of them after they were written."""
+    query = (
+        f"SELECT {TURN.select(*VIEW_COLUMNS, *_DELIVERED)} FROM turn "
+        "LEFT JOIN delivery USING (session_id, turn_index, attempt) "
+        "WHERE turn.session_id = ? ORDER BY turn.turn_index, turn.attempt"
+    )
+    rows = connection.execute(query, (session_id,)).fetchall()
+    own, views = len(TURN.names), len(TURN.names) + len(VIEW_COLUMNS)
+    keys = [row[own:views] for row in rows]
+    content = StoredContent(
+        connection,
+        frames=(key for row in keys for key in row[0:8:2]),
+        tips=(key for row in keys for key in (*row[1:8:2], row[8])),
+    )
+    completions = _completions(connection, session_id)
+    index, attempt = TURN.names.index("turn_index"), TURN.names.index("attempt")
+    return [
+        _delivered(
+            TURN.decode(
+                row[:own],
+                received=content.view(*key[0:2]),
+                sent=content.view(*key[2:4]),
+                produced=content.view(*key[4:6]),
+                delivered_view=content.view(*key[6:8]),
+                prompt_ids=content.chain(key[8]),
+                completions=tuple(completions[row[index], row[attempt]]),
+            ),
+            row[views:],
+        )
+        for row, key in zip(rows, keys, strict=True)
+    ]
+
+
+def _delivered(turn: Turn, delivery: Sequence[Any]) -> Turn:
+    """The turn with what its delivery row says."""
+    delivered, durable, total_us = delivery
+    if delivered is None:
+        return turn
+    return dataclasses.replace(
+        turn,
+        delivered=Delivered(delivered),
+        durable=turn.durable if durable is None else Durable(durable),
+        total_us=turn.total_us if total_us is None else total_us,
+    )
+
+
+def _completions(
+    connection: sqlite3.Connection, session_id: str
+) -> defaultdict[tuple[int, int], list[Completion]]:
+    found: defaultdict[tuple[int, int], list[Completion]] = defaultdict(list)
+    query = (
+        f"SELECT turn_index, attempt, {COMPLETION.select()} FROM completion "
+        "WHERE session_id = ? ORDER BY turn_index, attempt, choice"
+    )
+    for index, attempt, *row in connection.execute(query, (session_id,)):
+        found[index, attempt].append(COMPLETION.decode(row))
+    return found
+
+
+def events(connection: sqlite3.Connection, session_id: str) -> list[Event]:
+    query = f"SELECT {EVENT.select()} FROM event WHERE session_id = ? ORDER BY turn_index, attempt, ordinal"
+    return [EVENT.decode(row) for row in connection.execute(query, (session_id,))]
+
+
+def trajectory(connection: sqlite3.Connection, session_id: str) -> Trajectory | None:
+    found = session(connection, session_id)
+    return _trajectory(connection, found) if found else None
+
+
+def _trajectory(connection: sqlite3.Connection, found: Session) -> Trajectory:
+    return Trajectory(found, tuple(turns(connection, found.id)), tuple(events(connection, found.id)))
+
+
+def ledger(connection: sqlite3.Connection, session_id: str) -> list[Shown]:
+    query = f"SELECT {SHOWN.select()} FROM shown WHERE session_id = ? ORDER BY id"
+    return [SHOWN.decode(row) for row in connection.execute(query, (session_id,))]
+
+
+def names(connection: sqlite3.Connection, session_id: str) -> list[NameMap]:
+    query = f"SELECT {NAME_MAP.select()} FROM name_map WHERE session_id = ? ORDER BY id"
+    return [NAME_MAP.decode(row) for row in connection.execute(query, (session_id,))]
+
+
+def rewards(connection: sqlite3.Connection, session_id: str) -> list[Reward]:
+    query = f"SELECT {REWARD.select()} FROM reward WHERE session_id = ? ORDER BY id"
+    return [REWARD.decode(row) for row in connection.execute(query, (session_id,))]
+
+
+def setting(connection: sqlite3.Connection, kind: str, name: str) -> Setting | None:
+    query = f"SELECT {SETTING.select()} FROM setting WHERE kind = ? AND name = ?"
+    row = connection.execute(query, (kind, name)).fetchone()
+    return SETTING.decode(row) if row else None
+
+
+def settings(connection: sqlite3.Connection, kind: str) -> list[Setting]:
+    query = f"SELECT {SETTING.select()} FROM setting WHERE kind = ? ORDER BY name"
+    return [SETTING.decode(row) for row in connection.execute(query, (kind,))]
+
+
+def completed_groups(connection: sqlite3.Connection, exclude: frozenset[str], limit: int) -> list[str]:
+    query = """
+    SELECT group_id FROM session
+    WHERE group_id IS NOT NULL AND status = 'closed' AND reward_state = 'given'
+    GROUP BY group_id
+    HAVING count(DISTINCT coalesce(rollout_index, id)) >= max(group_size)
+    ORDER BY max(max(coalesce(closed_us, 0), coalesce(rewarded_us, 0))), group_id
+    """
+    found = [group_id for (group_id,) in connection.execute(query) if group_id not in exclude]
+    return found[:limit]
+
+
+def group(connection: sqlite3.Connection, group_id: str) -> list[Trajectory]:
+    query = (
+        f"SELECT {SESSION.select()} FROM session WHERE group_id = ? "
+        "ORDER BY rollout_index IS NULL, rollout_index, created_us, rowid"
+    )
+    found = [SESSION.decode(row) for row in connection.execute(query, (group_id,)).fetchall()]
+    return [_trajectory(connection, one) for one in found]
+
+
+def steps(connection: sqlite3.Connection, run: str) -> list[TrainStep]:
+    query = f"SELECT {TRAIN_STEP.select()} FROM train_step WHERE run = ? ORDER BY step"
+    return [TRAIN_STEP.decode(row) for row in connection.execute(query, (run,))]
+
+
+def counts(connection: sqlite3.Connection) -> dict[str, int]:
+    tables = {
+        "sessions": "session",
+        "turns": "turn",
+        "events": "event",
+        "shown": "shown",
+        "rewards": "reward",
+        "settings": "setting",
+        "train_steps": "train_step",
+        "blocks": "block",
+    }
+    return {
+        kind: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+        for kind, table in tables.items()
+    }

@@ -1,0 +1,93 @@
+"""The schema of an SQLite store and its migrations: numbered SQL files, applied in order, never edited afterwards."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import resources
+
+from gateway.trajectory.store import StoreError
+
+_NAME = re.compile(r"^(\d{4})_([a-z0-9_]+)\.sql$")
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step of the schema, with the version that it leads to."""
+
+    version: int
+    name: str
+    sql: str
+
+
+def migrations() -> list[Migration]:
+    """The package's migrations in order, numbered from 1 without a gap."""
+    found = []
+    for file in resources.files("gateway.trajectory").joinpath("migrations").iterdir():
+        if match := _NAME.match(file.name):
+            found.append(Migration(int(match[1]), match[2], file.read_text("utf-8")))
+    found.sort(key=lambda migration: migration.version)
+    if [migration.version for migration in found] != list(range(1, len(found) + 1)):
+        raise StoreError(f"migrations must be numbered 1, 2, 3 ... and are {[m.version for m in found]}")
+    return found
+
+
+def migrate(connection: sqlite3.Connection, path: str) -> int:
+    """Bring the store to the newest version, each step in a transaction; returns that version.
+
+    Raises StoreError where the file is another program's or was written by a newer version of this one.
+    """
+    steps = migrations()
+    newest = steps[-1].version
+    at = _version(connection, path, newest)
+    for step in steps[at:]:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            # Another process may have applied the step while this one waited for the lock.
+            if _version(connection, path, newest) < step.version:
+                for statement in _statements(step.sql):
+                    connection.execute(statement)
+                connection.execute(
+                    "INSERT INTO schema_version VALUES (?, ?, ?)",
+                    (step.version, step.name, time.time_ns() // 1000),
+                )
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+    return newest
+
+
+def _version(connection: sqlite3.Connection, path: str, newest: int) -> int:
+    """The file's schema version; 0 for an empty file."""
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if "schema_version" not in tables:
+        if tables:
+            raise StoreError(
+                f"{path} is an SQLite file of another program (its tables: {', '.join(sorted(tables)[:5])}); "
+                "name a file that does not exist yet"
+            )
+        return 0
+    at: int = connection.execute("SELECT coalesce(max(version), 0) FROM schema_version").fetchone()[0]
+    if at > newest:
+        raise StoreError(
+            f"{path} has schema version {at} and this version of crosswind knows versions up to {newest}; "
+            "upgrade crosswind, or name another store"
+        )
+    return at
+
+
+def _statements(sql: str) -> Iterator[str]:
+    """The script's statements, one by one: `executescript` would commit between them."""
+    pending = ""
+    for line in sql.splitlines(keepends=True):
+        pending += line
+        if ";" in line and sqlite3.complete_statement(pending):
+            yield pending
+            pending = ""
+    if pending.strip():
+        yield pending

@@ -1,0 +1,220 @@
+"""The SQLite store: one file in WAL mode, every commit synced (`synchronous=FULL`), readable with plain `sqlite3`.
+
+One connection writes, under a lock; readers have connections of their own and never wait for it. Other processes may
+read and write the same file at the same time.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+from gateway.trajectory import reading
+from gateway.trajectory.columns import TRAIN_STEP
+from gateway.trajectory.connection import connect, explained, private_file
+from gateway.trajectory.record import (
+    Event,
+    NameMap,
+    Reward,
+    Row,
+    Session,
+    Setting,
+    Shown,
+    TrainStep,
+    Trajectory,
+    Turn,
+)
+from gateway.trajectory.schema import migrate
+from gateway.trajectory.store import RowRefused, StoreError, location
+from gateway.trajectory.writing import Batch, missing_sessions, sweep
+
+T = TypeVar("T")
+
+
+class SqliteStore:
+    """A trajectory store in the SQLite file at `path`, created (mode 0600) and migrated when it is opened.
+
+    `busy_timeout_s` is how long a statement waits for another process's lock before StoreUnavailable.
+    """
+
+    schemes: ClassVar[tuple[str, ...]] = ("sqlite",)
+
+    def __init__(self, path: str | Path, *, busy_timeout_s: float = 10.0, create: bool = True) -> None:
+        self.path = Path(path)
+        self._busy_timeout_s = busy_timeout_s
+        self._lock = threading.Lock()
+        self._idle: list[sqlite3.Connection] = []
+        self._closed = False
+        with explained(self.path):
+            private_file(self.path, create=create)
+            self._writer = connect(self.path, busy_timeout_s)
+            try:
+                migrate(self._writer, str(self.path))
+            except BaseException:
+                self._writer.close()
+                raise
+
+    @classmethod
+    def from_url(cls, url: str, **settings: Any) -> SqliteStore:
+        """The store of `sqlite:///relative.db` or `sqlite:////absolute.db`."""
+        return cls(location(url), **settings)
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Write the rows in one transaction, on disk when this returns. Rows of one identity are written once.
+
+        Raises StoreUnavailable (nothing was written; try again) or RowRefused (nothing was written, nor ever will be).
+        """
+        try:
+            self._commit(Batch(rows))
+        except RowRefused:
+            # Chains may be marked as stored that another process has swept, or that are in another store only.
+            self._commit(Batch(rows, trust_stored=False))
+
+    def _commit(self, batch: Batch) -> None:
+        with self._transaction() as connection:
+            try:
+                batch.insert(connection)
+            except sqlite3.IntegrityError as error:
+                raise RowRefused(f"{self.path}: {missing_sessions(connection, batch) or error}") from error
+        batch.committed()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, explained(self.path):
+            if self._closed:
+                raise StoreError(f"{self.path} is closed")
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._writer
+                self._writer.execute("COMMIT")
+            except BaseException:
+                # A full disk may have rolled it back already.
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+                raise
+
+    def _read(self, query: Callable[..., T], *arguments: Any) -> T:
+        """What the query finds, in one snapshot of the store."""
+        with explained(self.path):
+            connection = self._reader()
+            try:
+                connection.execute("BEGIN")
+                found = query(connection, *arguments)
+                connection.execute("COMMIT")
+            except BaseException:
+                connection.close()
+                raise
+            with self._lock:
+                if not self._closed:
+                    self._idle.append(connection)
+                    return found
+            connection.close()
+            return found
+
+    def _reader(self) -> sqlite3.Connection:
+        with self._lock:
+            if self._closed:
+                raise StoreError(f"{self.path} is closed")
+            if self._idle:
+                return self._idle.pop()
+        return connect(self.path, self._busy_timeout_s, read_only=True)
+
+    def session(self, session_id: str) -> Session | None:
+        return self._read(reading.session, session_id)
+
+    def sessions(
+        self,
+        *,
+        group_id: str | None = None,
+        label: Mapping[str, str] | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> list[Session]:
+        """Sessions, newest first."""
+        return self._read(reading.sessions, group_id, label or {}, limit, offset)
+
+    def session_of_response(self, response_id: str) -> str | None:
+        """The id of the newest session that was given the response of this id."""
+        return self._read(reading.session_of_response, response_id)
+
+    def turns(self, session_id: str) -> list[Turn]:
+        return self._read(reading.turns, session_id)
+
+    def events(self, session_id: str) -> list[Event]:
+        return self._read(reading.events, session_id)
+
+    def trajectory(self, session_id: str) -> Trajectory | None:
+        return self._read(reading.trajectory, session_id)
+
+    def ledger(self, session_id: str) -> list[Shown]:
+        return self._read(reading.ledger, session_id)
+
+    def names(self, session_id: str) -> list[NameMap]:
+        """The session's name map."""
+        return self._read(reading.names, session_id)
+
+    def rewards(self, session_id: str) -> list[Reward]:
+        """Every reward that was posted for the session, in order of arrival."""
+        return self._read(reading.rewards, session_id)
+
+    def setting(self, kind: str, name: str) -> Setting | None:
+        return self._read(reading.setting, kind, name)
+
+    def settings(self, kind: str) -> list[Setting]:
+        """All settings of a kind, by name."""
+        return self._read(reading.settings, kind)
+
+    def completed_groups(self, *, exclude: frozenset[str] = frozenset(), limit: int = 1000) -> list[str]:
+        """Ids of groups of which all `group_size` sessions are closed and rewarded, in order of completion.
+
+        A rollout that was opened again counts once, as soon as one of its sessions is closed and rewarded.
+        """
+        return self._read(reading.completed_groups, exclude, limit)
+
+    def group(self, group_id: str) -> list[Trajectory]:
+        """The group's trajectories, by rollout index; those that are still open or were given up are among them."""
+        return self._read(reading.group, group_id)
+
+    def plan_step(self, step: TrainStep) -> None:
+        """The write-ahead row of a step, durable on return; the row of an unfinished step of that number is kept."""
+        with self._transaction() as connection:
+            connection.execute(TRAIN_STEP.insert(), TRAIN_STEP.encode(step))
+
+    def complete_step(self, step: TrainStep) -> None:
+        """The outcome of a planned step. StoreError where it was never planned."""
+        row = dict(zip(TRAIN_STEP.names, TRAIN_STEP.encode(step), strict=True))
+        with self._transaction() as connection:
+            found = connection.execute(
+                "UPDATE train_step SET policy_version = :policy_version, metrics_json = :metrics_json, "
+                "completed_us = :completed_us WHERE run = :run AND step = :step",
+                row,
+            )
+            if found.rowcount != 1:
+                raise StoreError(
+                    f"{self.path}: step {step.step} of run {step.run!r} was never planned; plan it first"
+                )
+
+    def steps(self, run: str) -> list[TrainStep]:
+        """The run's steps in order, the unfinished one (if any) last."""
+        return self._read(reading.steps, run)
+
+    def counts(self) -> Mapping[str, Any]:
+        """Rows per kind (sessions, turns, events, ...), for reports."""
+        return self._read(reading.counts)
+
+    def sweep(self) -> int:
+        """Delete the content that no turn refers to any longer; returns the number of blocks that went."""
+        with self._transaction() as connection:
+            return sweep(connection)
+
+    def close(self) -> None:
+        """Close every connection. Readers still at work close theirs when they are done."""
+        with self._lock:
+            self._closed = True
+            for connection in (*self._idle, self._writer):
+                connection.close()
+            self._idle.clear()

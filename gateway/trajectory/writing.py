@@ -1,0 +1,233 @@
+"""One write to SQLite: rows of any kinds, encoded before the transaction and inserted table by table within it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gateway.trajectory.columns import (
+    COMPLETION,
+    DELIVERY,
+    EVENT,
+    NAME_MAP,
+    REWARD,
+    SESSION,
+    SETTING,
+    SHOWN,
+    TURN,
+    storable,
+)
+from gateway.trajectory.record import (
+    Delivery,
+    Event,
+    LedgerTextsErased,
+    NameMap,
+    Reward,
+    Row,
+    Session,
+    SessionClosed,
+    SessionDeleted,
+    SessionMarked,
+    Setting,
+    Shown,
+    Turn,
+)
+from gateway.trajectory.segments import NewContent
+from gateway.trajectory.store import RowRefused
+
+VIEW_COLUMNS = (
+    "received_frame",
+    "received_chain",
+    "sent_frame",
+    "sent_chain",
+    "produced_frame",
+    "produced_chain",
+    "delivered_frame",
+    "delivered_chain",
+    "prompt_chain",
+)
+Values = Sequence[Any]
+
+# In the order of insertion: what others refer to comes first, and changes come after what they change.
+_SESSION = SESSION.insert("rewarded_us")
+_TURN = TURN.insert(*VIEW_COLUMNS)
+_COMPLETION = COMPLETION.insert("session_id", "turn_index", "attempt")
+_EVENT = EVENT.insert()
+_SHOWN = SHOWN.insert()
+_NAME = NAME_MAP.insert()
+_REWARD = REWARD.insert()
+_REWARDED = """
+UPDATE session SET
+  reward_state = 'given',
+  rewarded_us = coalesce(rewarded_us, (SELECT min(created_us) FROM reward WHERE session_id = session.id)),
+  (reward, reward_components_json, reward_source) = (
+    SELECT reward.reward, components_json, source FROM reward
+    WHERE session_id = session.id ORDER BY created_us DESC, reward.id DESC LIMIT 1)
+WHERE id = ?"""
+_MARKED = """
+UPDATE session SET
+  noise_stopped = coalesce(?, noise_stopped),
+  quarantine = coalesce(?, quarantine),
+  reward_state = CASE reward_state WHEN 'given' THEN reward_state ELSE coalesce(?, reward_state) END
+WHERE id = ?"""
+_CLOSED = "UPDATE session SET status = 'closed', closed_us = coalesce(closed_us, ?) WHERE id = ?"
+_DELIVERY = DELIVERY.insert(
+    conflict="ON CONFLICT DO UPDATE SET delivered = excluded.delivered, "
+    "durable = coalesce(excluded.durable, durable), total_us = coalesce(excluded.total_us, total_us)"
+)
+_SETTING = SETTING.insert(
+    conflict="ON CONFLICT DO UPDATE SET value_json = excluded.value_json, updated_us = excluded.updated_us"
+)
+_ERASED = "UPDATE shown SET text = NULL WHERE session_id = ? AND text IS NOT NULL"
+_DELETED = "DELETE FROM session WHERE id = ?"
+_ORDER = (
+    _SESSION,
+    _TURN,
+    _COMPLETION,
+    _EVENT,
+    _SHOWN,
+    _NAME,
+    _REWARD,
+    _REWARDED,
+    _MARKED,
+    _CLOSED,
+    _DELIVERY,
+    _SETTING,
+    _ERASED,
+    _DELETED,
+)
+
+
+class Batch:
+    """The rows of one transaction, encoded. RowRefused where one can't be."""
+
+    def __init__(self, rows: Sequence[Row], *, trust_stored: bool = True) -> None:
+        self._content = NewContent(trust_stored=trust_stored)
+        self._values: dict[str, list[Values]] = {statement: [] for statement in _ORDER}
+        for row in rows:
+            try:
+                _ENCODE[type(row)](self, row)
+            except (KeyError, TypeError, ValueError, OverflowError) as error:
+                raise RowRefused(
+                    f"a row of {type(row).__name__} can't be stored: {error}: {row!r:.200}"
+                ) from error
+        self.session_ids = {row.session_id for row in rows if not isinstance(row, Session | Setting)}
+
+    def insert(self, connection: sqlite3.Connection) -> None:
+        """Insert everything, within the caller's transaction."""
+        self._content.insert(connection)
+        for statement in _ORDER:
+            if values := self._values[statement]:
+                _execute(connection, statement, values)
+
+    def committed(self) -> None:
+        """To be called once the transaction is on disk, and never otherwise."""
+        self._content.committed()
+
+    def _session(self, row: Session) -> None:
+        rewarded_us = row.closed_us or row.created_us if row.reward is not None else None
+        self._values[_SESSION].append([*SESSION.encode(row), rewarded_us])
+
+    def _turn(self, row: Turn) -> None:
+        content = self._content
+        views = (row.received, row.sent, row.produced, row.delivered_view)
+        keys = [key for view in views for key in content.view(view)]
+        self._values[_TURN].append([*TURN.encode(row), *keys, content.chain(row.prompt_ids)])
+        self._values[_COMPLETION].extend(
+            [*COMPLETION.encode(completion), row.session_id, row.index, row.attempt]
+            for completion in row.completions
+        )
+
+    def _event(self, row: Event) -> None:
+        self._values[_EVENT].append(EVENT.encode(row))
+
+    def _shown(self, row: Shown) -> None:
+        self._values[_SHOWN].append(SHOWN.encode(row))
+
+    def _name(self, row: NameMap) -> None:
+        self._values[_NAME].append(NAME_MAP.encode(row))
+
+    def _reward(self, row: Reward) -> None:
+        self._values[_REWARD].append(REWARD.encode(row))
+        self._values[_REWARDED].append((row.session_id,))
+
+    def _closed(self, row: SessionClosed) -> None:
+        self._values[_CLOSED].append((row.closed_us, row.session_id))
+
+    def _marked(self, row: SessionMarked) -> None:
+        self._values[_MARKED].append((row.noise_stopped, row.quarantine, row.reward_state, row.session_id))
+
+    def _delivery(self, row: Delivery) -> None:
+        self._values[_DELIVERY].append(DELIVERY.encode(row))
+
+    def _setting(self, row: Setting) -> None:
+        self._values[_SETTING].append(SETTING.encode(row))
+
+    def _erased(self, row: LedgerTextsErased) -> None:
+        self._values[_ERASED].append((row.session_id,))
+
+    def _deleted(self, row: SessionDeleted) -> None:
+        self._values[_DELETED].append((row.session_id,))
+
+
+_ENCODE: dict[type, Callable[[Batch, Any], None]] = {
+    Session: Batch._session,
+    Turn: Batch._turn,
+    Event: Batch._event,
+    Shown: Batch._shown,
+    NameMap: Batch._name,
+    Reward: Batch._reward,
+    SessionClosed: Batch._closed,
+    SessionMarked: Batch._marked,
+    Delivery: Batch._delivery,
+    Setting: Batch._setting,
+    LedgerTextsErased: Batch._erased,
+    SessionDeleted: Batch._deleted,
+}
+
+
+def _execute(connection: sqlite3.Connection, statement: str, values: list[Values]) -> None:
+    try:
+        connection.executemany(statement, values)
+    except UnicodeEncodeError:
+        # Rows before the one that failed are in already; those of a known identity are left as they stand.
+        connection.executemany(statement, [[storable(value) for value in row] for row in values])
+    except OverflowError as error:
+        raise RowRefused(f"a number is too large for the store: {error}") from error
+
+
+def missing_sessions(connection: sqlite3.Connection, batch: Batch) -> str | None:
+    """Why a batch was refused, where that is because a session it belongs to isn't in the store."""
+    known = {
+        session_id
+        for session_id in batch.session_ids
+        if connection.execute("SELECT 1 FROM session WHERE id = ?", (session_id,)).fetchone()
+    }
+    if missing := sorted(batch.session_ids - known):
+        return f"no session {', '.join(map(repr, missing[:5]))}; its Session row must be written first"
+    return None
+
+
+def sweep(connection: sqlite3.Connection) -> int:
+    """Delete the chain nodes, frames and blocks that no turn refers to; returns the number of blocks deleted."""
+    chains, frames = (
+        " UNION ".join(f"SELECT {name} AS key FROM turn" for name in VIEW_COLUMNS if name.endswith(end))
+        for end in ("_chain", "_frame")
+    )
+    # The nodes go all at once: a parent may precede its child among them.
+    connection.execute("PRAGMA defer_foreign_keys = ON")
+    connection.execute(
+        f"DELETE FROM frame WHERE key NOT IN (SELECT key FROM ({frames}) WHERE key IS NOT NULL)"
+    )
+    connection.execute(
+        f"""
+        WITH RECURSIVE alive (key) AS (
+          SELECT key FROM ({chains}) UNION SELECT chain.parent FROM alive JOIN chain ON chain.key = alive.key
+        )
+        DELETE FROM chain WHERE key NOT IN (SELECT key FROM alive WHERE key IS NOT NULL)"""
+    )
+    return connection.execute(
+        "DELETE FROM block WHERE hash NOT IN (SELECT block FROM chain) "
+        "AND hash NOT IN (SELECT block FROM frame WHERE block IS NOT NULL)"
+    ).rowcount
