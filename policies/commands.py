@@ -1,0 +1,92 @@
+"""`crosswind policy`: serve a policy, list its versions, publish one to a running engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+PRETRAINED = Path(__file__).parent / "pretrained"
+
+
+@click.group()
+def policy() -> None:
+    """Models that are served, and their versions."""
+
+
+@policy.command()
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.option("--embedded", is_flag=True, help="The in-process torch engine, for laptops, demos and tests.")
+@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--port", default=8000, show_default=True)
+@click.option("--seed", default=0, show_default=True, help="Of the sampling of requests that bring no seed.")
+@click.option("--rows", default=64, show_default=True, help="Sequences that decode together.")
+def serve(directory: Path, embedded: bool, host: str, port: int, seed: int, rows: int) -> None:
+    """Serve DIRECTORY, a policy directory or the name of a policy that comes with the package (`retail`)."""
+    from policies.version import VersionError
+
+    if not embedded:
+        _refuse("--embedded is missing: the embedded engine is the only one so far; add --embedded")
+    try:
+        from policies.embedded.batch import Limits
+        from policies.embedded.server import serve as serve_embedded
+    except ModuleNotFoundError as error:
+        _refuse(f"{error.name} isn't installed: install crosswind[train]")
+    try:
+        serve_embedded(find_directory(directory), host=host, port=port, seed=seed, limits=Limits(rows=rows))
+    except VersionError as error:
+        _refuse(str(error))
+    except OSError as error:
+        _refuse(f"--host {host} --port {port}: {error.strerror or error}; choose another port")
+
+
+@policy.command("list")
+@click.argument("root", type=click.Path(path_type=Path, exists=True, file_okay=False))
+def list_versions(root: Path) -> None:
+    """List the versions under ROOT, the oldest first."""
+    from policies.version import Registry, VersionError
+
+    try:
+        for version in Registry(root).versions():
+            parent = version.parent or "-"
+            click.echo(f"{version.version}\tstep {version.step}\tparent {parent}\t{version.checksum[:16]}")
+    except VersionError as error:
+        _fail(str(error))
+
+
+@policy.command()
+@click.argument("directory", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--engine", default="http://127.0.0.1:8000", show_default=True, help="The engine's root URL.")
+def publish(directory: Path, engine: str) -> None:
+    """Swap the version in DIRECTORY into a running engine."""
+    from policies.embedded.client import EmbeddedEngine
+    from policies.engine import EngineError
+    from policies.version import VersionError, read_version
+
+    try:
+        version = read_version(directory)
+    except VersionError as error:
+        _refuse(str(error))
+    try:
+        with EmbeddedEngine(engine) as client:
+            done = client.publish(version)
+    except EngineError as error:
+        _fail(str(error))
+    click.echo(f"{done.version} serves ({done.swap_ms} ms, {done.in_flight} requests in flight)")
+
+
+def find_directory(directory: Path) -> Path:
+    """A policy directory as given, else the one of that name that comes with the package."""
+    shipped = PRETRAINED / directory.name
+    return shipped if not directory.exists() and len(directory.parts) == 1 and shipped.is_dir() else directory
+
+
+def _refuse(message: str) -> NoReturn:
+    click.echo(message, err=True)
+    raise SystemExit(2)
+
+
+def _fail(message: str) -> NoReturn:
+    click.echo(message, err=True)
+    raise SystemExit(1)

@@ -1,0 +1,114 @@
+"""Reading a checkpoint: everything is read and checked before the first tensor that serves is touched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load
+
+from policies.tiny.model import Shape
+from policies.version import PolicyVersion, VersionError, read_version, verify
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One block's weights. Query, key and value are one matrix, and so are gate and up: fewer calls a token."""
+
+    input_norm: torch.Tensor
+    query_key_value: torch.Tensor
+    query_norm: torch.Tensor
+    key_norm: torch.Tensor
+    output: torch.Tensor
+    feed_forward_norm: torch.Tensor
+    gate_up: torch.Tensor
+    down: torch.Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A complete set of weights, ready to serve, with the version it is."""
+
+    version: PolicyVersion
+    shape: Shape
+    embeddings: torch.Tensor
+    norm: torch.Tensor
+    layers: tuple[Layer, ...]
+
+
+def read_shape(directory: Path) -> Shape:
+    """The shape in `config.json`. Raises VersionError naming the field."""
+    try:
+        return Shape.from_config(orjson.loads((directory / "config.json").read_bytes()))
+    except OSError as error:
+        raise VersionError(f"{directory / 'config.json'}: can't be read ({error.strerror})") from None
+    except KeyError as error:
+        raise VersionError(f"{directory / 'config.json'}: field {error} is missing") from None
+    except ValueError as error:
+        raise VersionError(f"{directory}: {error}") from None
+
+
+def read_checkpoint(directory: Path, *, like: Shape | None = None) -> Checkpoint:
+    """Read and check a directory. Raises VersionError: files, checksum, keys, shapes, dtypes, finite values.
+
+    `like` is the shape that is served now: another one needs a new engine.
+    """
+    version = read_version(directory)
+    verify(version)
+    shape = read_shape(directory)
+    if like is not None and shape != like:
+        raise VersionError(
+            f"{directory}: config.json says {shape}, this engine serves {like}; start an engine of that shape"
+        )
+    path = directory / "model.safetensors"
+    try:
+        tensors = load(path.read_bytes())
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        raise VersionError(f"{path}: can't be read as safetensors ({error})") from None
+    _check(path, tensors, shape)
+    return _assemble(version, shape, tensors)
+
+
+def _check(path: Path, tensors: dict[str, torch.Tensor], shape: Shape) -> None:
+    wanted = shape.parameters()
+    tensors.pop("lm_head.weight", None)  # tied: some writers store the embeddings a second time
+    missing, unknown = sorted(wanted.keys() - tensors.keys()), sorted(tensors.keys() - wanted.keys())
+    if missing or unknown:
+        raise VersionError(
+            f"{path}: tensors missing: {missing[:3] or 'none'}, unknown: {unknown[:3] or 'none'}"
+        )
+    for name, size in wanted.items():
+        tensor = tensors[name]
+        if tuple(tensor.shape) != size:
+            raise VersionError(f"{path}: {name} has shape {tuple(tensor.shape)}, must have {size}")
+        if not tensor.is_floating_point():
+            raise VersionError(f"{path}: {name} has dtype {tensor.dtype}, must be a float")
+        if not bool(torch.isfinite(tensor).all()):
+            raise VersionError(
+                f"{path}: {name} holds values that are not finite; don't publish a diverged policy"
+            )
+
+
+def _assemble(version: PolicyVersion, shape: Shape, tensors: dict[str, torch.Tensor]) -> Checkpoint:
+    def get(name: str) -> torch.Tensor:
+        return tensors[f"{name}.weight"].to(torch.float32)
+
+    def layer(index: int) -> Layer:
+        at = f"model.layers.{index}"
+        return Layer(
+            input_norm=get(f"{at}.input_layernorm"),
+            query_key_value=torch.cat([get(f"{at}.self_attn.{name}_proj") for name in "qkv"]),
+            query_norm=get(f"{at}.self_attn.q_norm"),
+            key_norm=get(f"{at}.self_attn.k_norm"),
+            output=get(f"{at}.self_attn.o_proj"),
+            feed_forward_norm=get(f"{at}.post_attention_layernorm"),
+            gate_up=torch.cat([get(f"{at}.mlp.gate_proj"), get(f"{at}.mlp.up_proj")]),
+            down=get(f"{at}.mlp.down_proj"),
+        )
+
+    return Checkpoint(
+        version, shape, get("model.embed_tokens"), get("model.norm"), tuple(map(layer, range(shape.layers)))
+    )

@@ -1,0 +1,89 @@
+"""The engine's own routes under /policy: what is served, publishing a version, scoring tokens."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from policies.embedded.checkpoint import read_checkpoint
+from policies.embedded.request import RequestError
+from policies.embedded.worker import Worker
+from policies.version import VersionError, checksum_of
+
+
+class Control:
+    """Publishes to, and asks, one worker. Publishing is one at a time."""
+
+    def __init__(self, worker: Worker, directory: Path) -> None:
+        self._worker = worker
+        self._tokenizer = checksum_of(directory / "tokenizer.json")
+        self._publishing = asyncio.Lock()
+
+    def status(self) -> dict[str, Any]:
+        """What is served now."""
+        worker, shape = self._worker, self._worker.shape
+        return worker.version.metadata() | {
+            "swaps": worker.swaps,
+            "in_flight": worker.in_flight,
+            "context": shape.context,
+            "vocabulary": shape.vocabulary,
+        }
+
+    async def publish(self, body: Any) -> dict[str, Any]:
+        """Read, check, and only then swap. Whatever is wrong with the directory, the old version serves on."""
+        path = Path(_text(body, "path"))
+        wanted = _text(body, "version")
+        async with self._publishing:
+            try:
+                checkpoint = await asyncio.to_thread(self._read, path, wanted)
+            except VersionError as error:
+                raise RequestError(str(error), "path", "version_refused", 422) from None
+            swapped = await asyncio.wrap_future(self._worker.swap(checkpoint))
+        return {"version": wanted, "swap_ms": round(swapped.swap_ms, 3), "in_flight": swapped.in_flight}
+
+    def _read(self, path: Path, wanted: str) -> Any:
+        if checksum_of(path / "tokenizer.json") != self._tokenizer:
+            raise VersionError(f"{path}: its tokenizer isn't the one that is served; start an engine for it")
+        checkpoint = read_checkpoint(path, like=self._worker.shape)
+        if checkpoint.version.version != wanted:
+            raise VersionError(f"{path}: holds version {checkpoint.version.version!r}, not {wanted!r}")
+        return checkpoint
+
+    async def score(self, body: Any) -> dict[str, Any]:
+        """Log-probabilities of given completions under the version that is served."""
+        sequences = body.get("sequences") if isinstance(body, dict) else None
+        if not isinstance(sequences, list):
+            raise RequestError("sequences must be a list", "sequences")
+        shape = self._worker.shape
+        prompts, completions = [], []
+        for index, item in enumerate(sequences):
+            prompts.append(_ids(item, "prompt_token_ids", index, shape.vocabulary))
+            completions.append(_ids(item, "completion_token_ids", index, shape.vocabulary))
+            if len(prompts[-1]) + len(completions[-1]) > shape.context:
+                raise RequestError(
+                    f"sequences[{index}] is longer than the context of {shape.context}", "sequences"
+                )
+        temperature = body.get("temperature", 1.0)
+        if isinstance(temperature, bool) or not isinstance(temperature, int | float) or temperature < 0:
+            raise RequestError(f"temperature is {temperature!r}: it must be a number from 0", "temperature")
+        scored = await asyncio.wrap_future(self._worker.score(prompts, completions, float(temperature)))
+        return {"logprobs": scored, "version": self._worker.version.version}
+
+
+def _text(body: Any, name: str) -> str:
+    value = body.get(name) if isinstance(body, dict) else None
+    if not isinstance(value, str) or not value:
+        raise RequestError(f"{name} is {value!r}: it must be a string", name)
+    return value
+
+
+def _ids(item: Any, name: str, index: int, vocabulary: int) -> list[int]:
+    value = item.get(name) if isinstance(item, dict) else None
+    at = f"sequences[{index}].{name}"
+    if not isinstance(value, list) or not value:
+        raise RequestError(f"{at} must be a list of at least one token id", at)
+    for token in value:
+        if isinstance(token, bool) or not isinstance(token, int) or not 0 <= token < vocabulary:
+            raise RequestError(f"{at} holds {token!r}: ids are integers from 0 to {vocabulary - 1}", at)
+    return value

@@ -1,0 +1,1 @@
+"""The small model that learns on a laptop: its shape, its tokenizer and the directory it lives in."""
