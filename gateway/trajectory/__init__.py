@@ -1,1 +1,1 @@
-"""The trajectory record and its stores: what was received, sent, produced and delivered, and what was injected."""
+"""The trajectory record and its stores: what was received, sent, produced, delivered and injected."""

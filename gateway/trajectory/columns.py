@@ -37,7 +37,7 @@ Convert = Callable[[Any], Any]
 def _mapping(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"{value!r:.80} ({type(value).__name__}) is no JSON value")
+    raise TypeError(f"a {type(value).__name__} is no JSON value")
 
 
 _readable = json.JSONEncoder(
@@ -47,7 +47,7 @@ _ascii = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", "
 
 
 def to_json(value: Any) -> str:
-    """JSON text of plain data. NaN and infinity are refused: JSON has none, and null would be another value."""
+    """JSON text of plain data. NaN and infinity are refused: null would be another value."""
     body = _readable(value)
     return body if storable(body) is body else _ascii(value)
 
@@ -72,7 +72,7 @@ def storable(value: Any) -> Any:
 
 
 def pack(code: str, values: Sequence[float]) -> bytes:
-    """Numbers as a little-endian array: code `i` for int32, `d` for float64. OverflowError where one doesn't fit."""
+    """Numbers as a little-endian array, code `i` for int32, `d` for float64. Raises OverflowError."""
     numbers = array(code, values)
     if sys.byteorder == "big":
         numbers.byteswap()
@@ -145,7 +145,7 @@ def _json_tuple(field: str) -> Column:
 
 
 class Table(Generic[T]):
-    """A dataclass's table. Fields without a column of their own here keep what `decode`'s caller gives them."""
+    """A dataclass's table. Fields without a column here come from `decode`'s caller."""
 
     def __init__(
         self, name: str, kind: type[T], special: Sequence[Column] = (), leave: Sequence[str] = ()
@@ -171,7 +171,7 @@ class Table(Generic[T]):
         return values
 
     def decode(self, values: Sequence[Any], **left: Any) -> T:
-        """The row of the column values (those of `names`, in order), and of the fields that have no column here."""
+        """The row of the values of `names`, in order, and of the fields `left` that have no column here."""
         fields = {field: read(value) for (field, read), value in zip(self._reads, values, strict=True)}
         return self.kind(**fields, **left)
 

@@ -28,7 +28,7 @@ _RETRY_S = 0.01
 
 
 def private_file(path: Path, *, create: bool) -> None:
-    """Make the store's file where it is missing, readable and writable by its owner alone, and so its companions.
+    """Make the store's file where it is missing; keep it and its companions to their owner alone.
 
     SQLite gives the `-wal` and `-shm` files the mode of the database.
     """
@@ -86,7 +86,7 @@ def _write_ahead(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turns SQLite's errors into the store's: StoreUnavailable, RowRefused or StoreError, with the file and the mend."""
+    """Turns SQLite's errors into the store's own, with the file and the mend."""
     try:
         yield
     except (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError) as error:

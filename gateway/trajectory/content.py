@@ -1,8 +1,8 @@
-"""Content that is stored once: chains of segments, so that a session's storage grows with its length, not its square.
+"""Content that is stored once, in chains of segments: a session's storage grows with its length.
 
-A body is a *frame* around a *chain*. The chain holds the messages, one segment each (with the bytes that separate it
-from the one before), and turn k+1's chain extends turn k's. The frame holds everything else, in pieces. Joined in
-order they are the exact bytes of the body. Prompt token ids form a chain too.
+A body is a *frame* around a *chain*. The chain holds the messages, one segment each (with the bytes that
+separate it from the one before), and turn k+1's chain extends turn k's. The frame holds everything else, in
+pieces. Joined in order they are the exact bytes of the body. Prompt token ids form a chain too.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Chain:
 
 
 class View:
-    """One of a turn's four views of a body: `frame` pieces, of which at most one is None, where the chain stands."""
+    """One of a turn's four views of a body: the frame's pieces, with None where the chain stands, if any."""
 
     __slots__ = ("chain", "frame")
 

@@ -1,4 +1,4 @@
-"""Queries on an SQLite store that give back the record's dataclasses. Each runs within its caller's snapshot."""
+"""Queries on an SQLite store that give back the record's dataclasses. Each runs in its caller's snapshot."""
 
 from __future__ import annotations
 

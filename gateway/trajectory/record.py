@@ -109,7 +109,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One exchange with the policy. (session_id, index, attempt) is its identity; `parent` is a turn's index."""
+    """One exchange with the policy. (session_id, index, attempt) identify it; `parent` is a turn's index."""
 
     session_id: str
     index: int
@@ -149,7 +149,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One application of an operator, or its withdrawal by the guard (`after` is None then, `note` says why)."""
+    """One application of an operator, or its withdrawal by the guard (`after` is None, `note` says why)."""
 
     session_id: str
     turn_index: int
@@ -175,7 +175,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A row of the ledger: one message part as the session's policy was shown it. Clean parts have no decisions."""
+    """A row of the ledger: a message part as the policy was shown it. Clean parts have no decisions."""
 
     session_id: str
     anchor: str
@@ -221,9 +221,10 @@ class SessionClosed:
 
 @dataclass(frozen=True, slots=True)
 class SessionMarked:
-    """Something that befell a session: noise stopped, quarantine with its reason, a reward that will not come.
+    """Something that befell a session: noise stopped, quarantine and why, a reward that will not come.
 
-    None leaves a field as it is. `reward_state` is for expired and not_applicable; a reward that was given stays given.
+    None leaves a field as it is. `reward_state` is for expired and not_applicable; a reward that was given
+    stays given.
     """
 
     session_id: str
@@ -241,7 +242,7 @@ class SessionDeleted:
 
 @dataclass(frozen=True, slots=True)
 class LedgerTextsErased:
-    """The texts of a session's ledger are to go; its decisions stay. For sessions that will have no more turns."""
+    """The texts of a session's ledger are to go, its decisions stay: no more turns will come."""
 
     session_id: str
 

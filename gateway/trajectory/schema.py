@@ -1,4 +1,4 @@
-"""The schema of an SQLite store and its migrations: numbered SQL files, applied in order, never edited afterwards."""
+"""The schema of an SQLite store: numbered SQL files, applied in order, never edited afterwards."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ class Migration:
 
 def migrations() -> list[Migration]:
     """The package's migrations in order, numbered from 1 without a gap."""
-    found = []
-    for file in resources.files("gateway.trajectory").joinpath("migrations").iterdir():
-        if match := _NAME.match(file.name):
-            found.append(Migration(int(match[1]), match[2], file.read_text("utf-8")))
+    folder = resources.files("gateway.trajectory").joinpath("migrations")
+    found = [
+        Migration(int(match[1]), match[2], file.read_text("utf-8"))
+        for file in folder.iterdir()
+        if (match := _NAME.match(file.name))
+    ]
     found.sort(key=lambda migration: migration.version)
     if [migration.version for migration in found] != list(range(1, len(found) + 1)):
         raise StoreError(f"migrations must be numbered 1, 2, 3 ... and are {[m.version for m in found]}")

@@ -1,4 +1,4 @@
-"""Content in SQLite: which chain nodes, frames and blocks a batch of turns brings, and how they are read back."""
+"""Content in SQLite: the chain nodes, frames and blocks that a batch brings, and how they are read back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EMPTY_FRAME = -1
 
 
 class NewContent:
-    """The content of one write that the store may not have yet. Chain nodes that are stored already are left out."""
+    """The content of one write that the store may not have yet, without the nodes marked as stored."""
 
     def __init__(self, *, trust_stored: bool = True) -> None:
         self._trust_stored = trust_stored
@@ -107,7 +107,7 @@ class StoredContent:
                     self._chains[key] = node
         for part in _parts(frames):
             query = (
-                "SELECT frame.key, frame.ordinal, block.body FROM frame LEFT JOIN block ON block.hash = frame.block "
+                "SELECT frame.key, ordinal, body FROM frame LEFT JOIN block ON block.hash = frame.block "
                 f"WHERE frame.key IN ({_marks(part)}) ORDER BY frame.key, frame.ordinal"
             )
             for key, ordinal, body in connection.execute(query, part):

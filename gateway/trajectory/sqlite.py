@@ -1,7 +1,7 @@
-"""The SQLite store: one file in WAL mode, every commit synced (`synchronous=FULL`), readable with plain `sqlite3`.
+"""The SQLite store: one file in WAL mode, every commit synced, readable with plain `sqlite3`.
 
-One connection writes, under a lock; readers have connections of their own and never wait for it. Other processes may
-read and write the same file at the same time.
+One connection writes, under a lock; readers have connections of their own and never wait for it. Other
+processes may read and write the same file at the same time.
 """
 
 from __future__ import annotations
@@ -64,21 +64,22 @@ class SqliteStore:
         return cls(location(url), **settings)
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Write the rows in one transaction, on disk when this returns. Rows of one identity are written once.
+        """Write the rows in one transaction, on disk when this returns; rows of one identity only once.
 
-        Raises StoreUnavailable (nothing was written; try again) or RowRefused (nothing was written, nor ever will be).
+        Raises StoreUnavailable (try again) or RowRefused (no use trying); nothing was written then.
         """
+        batch = Batch(rows)
         try:
-            self._commit(Batch(rows))
+            self._commit(batch)
         except RowRefused:
-            # Chains may be marked as stored that another process has swept, or that are in another store only.
+            # Chains may be marked as stored that were swept since, or that are in another store only.
             self._commit(Batch(rows, trust_stored=False))
 
     def _commit(self, batch: Batch) -> None:
         with self._transaction() as connection:
             try:
                 batch.insert(connection)
-            except sqlite3.IntegrityError as error:
+            except (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError) as error:
                 raise RowRefused(f"{self.path}: {missing_sessions(connection, batch) or error}") from error
         batch.committed()
 
@@ -176,11 +177,11 @@ class SqliteStore:
         return self._read(reading.completed_groups, exclude, limit)
 
     def group(self, group_id: str) -> list[Trajectory]:
-        """The group's trajectories, by rollout index; those that are still open or were given up are among them."""
+        """The group's trajectories, by rollout index, those of open and abandoned sessions among them."""
         return self._read(reading.group, group_id)
 
     def plan_step(self, step: TrainStep) -> None:
-        """The write-ahead row of a step, durable on return; the row of an unfinished step of that number is kept."""
+        """The write-ahead row of a step, durable on return; a row that the step has already is kept."""
         with self._transaction() as connection:
             connection.execute(TRAIN_STEP.insert(), TRAIN_STEP.encode(step))
 

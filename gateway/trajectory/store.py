@@ -1,6 +1,6 @@
 """The store protocol: what every trajectory store can do, and how one is found by its URL.
 
-Methods are synchronous: the gateway calls `write` from its one writer thread, the trainer reads from its own process.
+Methods are synchronous: the gateway calls `write` from its one writer thread, the trainer reads from its own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class StoreError(Exception):
 
 
 class StoreUnavailable(StoreError):
-    """The store can't write now (disk full, busy, an I/O error); nothing was written, and the same rows may go in later."""
+    """The store can't write now (disk full, busy, an I/O error). Nothing was written; try again later."""
 
 
 class RowRefused(StoreError):
@@ -41,7 +41,10 @@ class Store(Protocol):
     """A trajectory store. Opening it migrates its schema; a newer schema than the code's is refused."""
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Write the rows in one transaction, on disk when this returns. Rows of one identity are written once."""
+        """Write the rows in one transaction, on disk when this returns; rows of one identity only once.
+
+        Raises StoreUnavailable (try again) or RowRefused (no use trying); nothing was written then.
+        """
         ...
 
     def session(self, session_id: str) -> Session | None: ...
@@ -84,7 +87,7 @@ class Store(Protocol):
         ...
 
     def completed_groups(self, *, exclude: frozenset[str] = frozenset(), limit: int = 1000) -> list[str]:
-        """Ids of groups of which all `group_size` sessions are closed and rewarded, in order of completion."""
+        """Ids of groups whose `group_size` sessions are all closed and rewarded, in order of completion."""
         ...
 
     def group(self, group_id: str) -> list[Trajectory]:
@@ -92,7 +95,7 @@ class Store(Protocol):
         ...
 
     def plan_step(self, step: TrainStep) -> None:
-        """The write-ahead row of a step, durable on return; the row of an unfinished step of that number is kept."""
+        """The write-ahead row of a step, durable on return; a row that the step has already is kept."""
         ...
 
     def complete_step(self, step: TrainStep) -> None: ...
@@ -119,9 +122,10 @@ def location(url: str) -> str:
 
 
 def stores() -> dict[str, type[Any]]:
-    """The store classes by URL scheme: those of this package's modules, and of entry points `crosswind.stores`.
+    """The store classes by URL scheme: this package's, and those of entry points `crosswind.stores`.
 
-    A store class names its `schemes` and has a class method `from_url(url, **settings)`. An entry point names a module.
+    A store class names its `schemes` and has a class method `from_url(url, **settings)`. An entry point names
+    a module.
     """
     package = importlib.import_module("gateway.trajectory")
     modules = [

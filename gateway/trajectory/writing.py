@@ -1,4 +1,4 @@
-"""One write to SQLite: rows of any kinds, encoded before the transaction and inserted table by table within it."""
+"""One write to SQLite: rows of any kinds, encoded before the transaction, inserted table by table within."""
 
 from __future__ import annotations
 
@@ -109,8 +109,10 @@ class Batch:
             try:
                 _ENCODE[type(row)](self, row)
             except (KeyError, TypeError, ValueError, OverflowError) as error:
+                # The error names no content: rows hold other people's text.
+                of = getattr(row, "session_id", "")
                 raise RowRefused(
-                    f"a row of {type(row).__name__} can't be stored: {error}: {row!r:.200}"
+                    f"a {type(row).__name__} row of session {of!r} can't be stored: {error}"
                 ) from error
         self.session_ids = {row.session_id for row in rows if not isinstance(row, Session | Setting)}
 
@@ -210,7 +212,7 @@ def missing_sessions(connection: sqlite3.Connection, batch: Batch) -> str | None
 
 
 def sweep(connection: sqlite3.Connection) -> int:
-    """Delete the chain nodes, frames and blocks that no turn refers to; returns the number of blocks deleted."""
+    """Delete the chain nodes, frames and blocks that no turn refers to; returns how many blocks went."""
     chains, frames = (
         " UNION ".join(f"SELECT {name} AS key FROM turn" for name in VIEW_COLUMNS if name.endswith(end))
         for end in ("_chain", "_frame")

@@ -1,0 +1,355 @@
+"""The durable recorder: a bounded queue and one writer thread that commits whenever it is free.
+
+Natural group commit: the writer takes everything that is queued, writes it in one transaction with one sync,
+resolves the tickets, and looks again. Alone, a turn waits for one sync; under load, many share one. There is
+no timer.
+
+Recording never breaks traffic. While the store can't write, tickets are resolved at once with the error,
+their rows wait in a bounded buffer and are tried again with growing pauses, and what doesn't fit is dropped
+and counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from gateway.detail import Detail, recorded
+from gateway.trajectory.content import View
+from gateway.trajectory.record import Durable, Row, Turn
+from gateway.trajectory.store import RowRefused, Store, StoreError
+
+_log = structlog.get_logger("crosswind.recorder")
+
+_ROW_BYTES = 1_000
+"""What a row counts for in the buffer besides its bodies."""
+
+
+class NotDurable(StoreError):
+    """What was submitted isn't on disk; the message says why and what to do."""
+
+
+class Ticket:
+    """What became of one submission. `durable` is None until that is known."""
+
+    __slots__ = ("_future", "durable", "error", "loop")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.durable: Durable | None = None
+        self.error: StoreError | None = None
+        self._future: asyncio.Future[None] = loop.create_future()
+
+    def resolve(self) -> None:
+        """Wake whoever waits; to be called in the loop, after `durable` was set."""
+        if not self._future.done():
+            self._future.set_result(None)
+
+    async def outcome(self, wait_s: float | None) -> Durable | None:
+        """What became of it, once known; None where that took longer than `wait_s` seconds."""
+        if self.durable is None:
+            await asyncio.wait((self._future,), timeout=wait_s)
+        return self.durable
+
+
+@dataclass(slots=True)
+class _Submission:
+    """Rows that are written together or not at all."""
+
+    rows: Sequence[Row]
+    weight: int
+    retry: bool
+    ticket: Ticket | None
+
+
+@dataclass(frozen=True, slots=True)
+class RecorderState:
+    """The recorder in figures, for metrics and readiness. Counts are of rows, since the start."""
+
+    queued: int
+    queued_bytes: int
+    written: int
+    refused: int
+    """Rows that the store can't take, now or later."""
+    dropped: int
+    """Rows that were lost: the buffer was full, or the recorder closed while the store was down."""
+    commits: int
+    failures: int
+    """Commits that failed because the store was unavailable."""
+    down: bool
+    """Whether the last attempt failed, so that rows are waiting for the store."""
+    last_error: str | None
+
+
+class Recorder:
+    """Writes rows to a store from a thread of its own.
+
+    `capacity_bytes` bounds what waits in memory; `durability_wait_s` is how long a turn is held for its
+    commit; pauses between attempts on a store that is down grow from `retry_first_s` to `retry_most_s`.
+    `submit` is for the event loop's thread, and `offer` and `state` for any. The store stays its opener's to
+    close.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        detail: Detail = Detail.FULL,
+        capacity_bytes: int = 256 * 2**20,
+        durability_wait_s: float = 0.2,
+        retry_first_s: float = 0.1,
+        retry_most_s: float = 5.0,
+    ) -> None:
+        self._store = store
+        self._detail = Detail(detail)
+        self._capacity_bytes = capacity_bytes
+        self._durability_wait_s = durability_wait_s
+        self._retry_first_s = retry_first_s
+        self._retry_most_s = retry_most_s
+        self._changed = threading.Condition()
+        self._queue: deque[_Submission] = deque()
+        self._queued = self._queued_bytes = 0
+        self._written = self._refused = self._dropped = self._commits = self._failures = 0
+        self._down: StoreError | None = None
+        self._last_error: str | None = None
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="crosswind-recorder", daemon=True)
+        self._thread.start()
+
+    def submit(self, rows: Sequence[Row], *, retry: bool = True) -> Ticket:
+        """Queue the rows to be written together; the ticket is resolved after the commit that covers them.
+
+        With `retry` false they are forgotten when that commit fails: for what a client is told to send again.
+        """
+        ticket = Ticket(asyncio.get_running_loop())
+        self._enqueue(rows, retry, ticket)
+        if ticket.durable is not None:
+            ticket.resolve()
+        return ticket
+
+    def offer(self, rows: Sequence[Row]) -> None:
+        """Queue the rows; nobody waits for them."""
+        self._enqueue(rows, True, None)
+
+    async def durable(self, ticket: Ticket, wait_s: float | None = None) -> Durable:
+        """Wait for the ticket's commit, `durability_wait_s` at most unless told otherwise. Never raises
+        StoreError.
+
+        YES: on disk. LATE: not yet; its rows are queued, or kept until the store can write again. LOST:
+        never.
+        """
+        outcome = await ticket.outcome(self._durability_wait_s if wait_s is None else wait_s)
+        return Durable.LATE if outcome is None else outcome
+
+    async def acknowledged(self, ticket: Ticket, wait_s: float | None = None) -> None:
+        """Wait until the rows are on disk, before a client is told so. NotDurable where they aren't."""
+        outcome = await ticket.outcome(wait_s)
+        if outcome is not Durable.YES:
+            why = ticket.error or "the store is slow; try again"
+            raise NotDurable(f"not recorded: {why}") from ticket.error
+
+    def state(self) -> RecorderState:
+        """The recorder in figures, now."""
+        with self._changed:
+            return RecorderState(
+                queued=self._queued,
+                queued_bytes=self._queued_bytes,
+                written=self._written,
+                refused=self._refused,
+                dropped=self._dropped,
+                commits=self._commits,
+                failures=self._failures,
+                down=self._down is not None,
+                last_error=self._last_error,
+            )
+
+    def close(self) -> int:
+        """Write what is queued and stop; returns the number of rows lost because the store was down to the
+        end.
+        """
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join()
+        return self._dropped
+
+    async def aclose(self) -> int:
+        """`close` for an event loop."""
+        return await asyncio.to_thread(self.close)
+
+    # The submitting side
+    # -------------------------------------------------------------------------------------
+
+    def _enqueue(self, rows: Sequence[Row], retry: bool, ticket: Ticket | None) -> None:
+        rows = recorded(rows, self._detail)
+        submission = _Submission(rows, sum(map(_weight, rows)), retry, ticket)
+        with self._changed:
+            if not rows:
+                _settle(submission, Durable.YES)
+            elif self._closing:
+                self._lose(submission, NotDurable("the recorder is closed: the gateway is shutting down"))
+            elif self._queued_bytes + submission.weight > self._capacity_bytes:
+                self._lose(submission, NotDurable("the recorder's buffer is full"))
+            elif self._down is not None and not retry:
+                self._lose(submission, self._down)
+            else:
+                if self._down is not None:
+                    _settle(submission, Durable.LATE, self._down)
+                self._queue.append(submission)
+                self._count(submission, 1)
+                self._changed.notify()
+
+    def _lose(self, submission: _Submission, error: StoreError) -> None:
+        self._dropped += len(submission.rows)
+        self._last_error = str(error)
+        _settle(submission, Durable.LOST, error)
+
+    def _count(self, submission: _Submission, sign: int) -> None:
+        self._queued += sign * len(submission.rows)
+        self._queued_bytes += sign * submission.weight
+
+    # The writer thread
+    # ---------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        pause_s = self._retry_first_s
+        while batch := self._take():
+            kept = self._write(batch)
+            if not kept:
+                pause_s = self._retry_first_s
+                continue
+            with self._changed:
+                self._queue.extendleft(reversed(kept))
+                if self._closing:
+                    self._give_up()
+                    return
+                self._changed.wait_for(lambda: self._closing, timeout=pause_s)
+            pause_s = min(2 * pause_s, self._retry_most_s)
+
+    def _take(self) -> list[_Submission]:
+        """Everything queued, once there is something; nothing once closed and all is written."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._queue or self._closing)
+            batch = list(self._queue)
+            self._queue.clear()
+            return batch
+
+    def _write(self, batch: list[_Submission]) -> list[_Submission]:
+        """Write the batch in one transaction; returns what has to wait because the store is unavailable.
+
+        A row that the store refuses must not take others with it: its batch is halved until it stands alone.
+        """
+        parts = deque([batch])
+        while parts:
+            part = parts.popleft()
+            try:
+                self._store.write([row for submission in part for row in submission.rows])
+            except StoreError as error:
+                if not isinstance(error, RowRefused):
+                    parts.appendleft(part)
+                    return self._unavailable([one for rest in parts for one in rest], error)
+                self._split(part, parts, error)
+            except Exception as error:
+                # A defect in the store or in a row; the thread that serves all others must outlive it.
+                self._split(part, parts, RowRefused(f"{type(error).__name__}: {error}"))
+            else:
+                self._committed(part)
+        return []
+
+    def _split(self, part: list[_Submission], parts: deque[list[_Submission]], error: StoreError) -> None:
+        if len(part) > 1:
+            half = len(part) // 2
+            parts.extendleft((part[half:], part[:half]))
+            return
+        with self._changed:
+            self._count(part[0], -1)
+            self._refused += len(part[0].rows)
+            self._last_error = str(error)
+        _log.error("rows refused by the store", rows=len(part[0].rows), error=str(error))
+        self._resolve(part, Durable.LOST, error)
+
+    def _committed(self, part: list[_Submission]) -> None:
+        with self._changed:
+            self._commits += 1
+            for submission in part:
+                self._count(submission, -1)
+                self._written += len(submission.rows)
+            recovered, self._down = self._down, None
+        if recovered is not None:
+            _log.info("the store can write again", rows=sum(len(submission.rows) for submission in part))
+        self._resolve(part, Durable.YES)
+
+    def _unavailable(self, waiting: list[_Submission], error: StoreError) -> list[_Submission]:
+        """Tell who waits; returns the submissions that are to be tried again."""
+        with self._changed:
+            self._failures += 1
+            first, self._down = self._down is None, error
+            self._last_error = str(error)
+            for submission in waiting:
+                if not submission.retry:
+                    self._count(submission, -1)
+                    self._dropped += len(submission.rows)
+        if first:
+            _log.error("the store can't write; rows are kept and tried again", error=str(error))
+        self._resolve([one for one in waiting if one.retry], Durable.LATE, error)
+        self._resolve([one for one in waiting if not one.retry], Durable.LOST, error)
+        return [one for one in waiting if one.retry]
+
+    def _give_up(self) -> None:
+        """Closing on a store that is down: count what is lost. The lock is held."""
+        lost = self._queued
+        for submission in self._queue:
+            self._count(submission, -1)
+            self._dropped += len(submission.rows)
+        self._queue.clear()
+        _log.error("closed while the store could not write", rows_lost=lost, error=self._last_error)
+
+    def _resolve(
+        self, part: Iterable[_Submission], durable: Durable, error: StoreError | None = None
+    ) -> None:
+        """Settle the part's tickets and wake their loops, once each."""
+        loops: dict[asyncio.AbstractEventLoop, list[Ticket]] = {}
+        for submission in part:
+            if _settle(submission, durable, error) and submission.ticket is not None:
+                loops.setdefault(submission.ticket.loop, []).append(submission.ticket)
+        for loop, tickets in loops.items():
+            try:
+                loop.call_soon_threadsafe(_wake, tickets)
+            except RuntimeError:
+                continue  # the loop is closed: nobody waits any more
+
+
+def _settle(submission: _Submission, durable: Durable, error: StoreError | None = None) -> bool:
+    """Say what became of a submission, if anyone wants to know and wasn't told before."""
+    ticket = submission.ticket
+    if ticket is None or ticket.durable is not None:
+        return False
+    ticket.error = error
+    ticket.durable = durable
+    return True
+
+
+def _wake(tickets: Sequence[Ticket]) -> None:
+    for ticket in tickets:
+        ticket.resolve()
+
+
+def _weight(row: Row) -> int:
+    """About how many bytes a row holds in memory that nothing else holds."""
+    if not isinstance(row, Turn):
+        return _ROW_BYTES
+    views = (row.received, row.sent, row.produced, row.delivered_view)
+    ids = sum(len(completion.token_ids) for completion in row.completions)
+    return 4 * _ROW_BYTES + 16 * ids + sum(map(_view_weight, views))
+
+
+def _view_weight(view: View | None) -> int:
+    if view is None:
+        return 0
+    own = sum(len(piece) for piece in view.frame if piece is not None)
+    return own + (len(view.chain.body) if view.chain else 0)

@@ -1,0 +1,117 @@
+"""`crosswind export`: a store's trajectories as JSON lines, one session a line.
+
+A line is {session, turns, events, ledger, names, rewards}. The fields are the record's. Bodies are the exact
+text of each view, or {"base64": ...} where they are no UTF-8; prompt token ids are a list. Times are
+microseconds, UTC.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import dataclasses
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from gateway.trajectory.columns import unpack
+from gateway.trajectory.content import Chain, View
+from gateway.trajectory.record import Turn
+from gateway.trajectory.store import Store, StoreError, open_store
+
+_PAGE = 1000
+
+
+@click.command()
+@click.argument("store")
+@click.option("--format", "form", type=click.Choice(["jsonl"]), default="jsonl", show_default=True)
+@click.option("--session", "session_id", help="This session only.")
+@click.option("--group", "group_id", help="The sessions of this group only, by rollout index.")
+@click.option("--out", default="-", show_default=True, help="The file to write, or - for standard output.")
+def export(store: str, form: str, session_id: str | None, group_id: str | None, out: str) -> None:
+    """Write the trajectories of STORE (a path or a URL), one session a line, oldest first."""
+    if session_id and group_id:
+        raise click.UsageError("--session and --group exclude each other; give one of them")
+    try:
+        opened = open_store(store if "://" in store else f"sqlite:///{store}", create=False)
+    except StoreError as error:
+        click.echo(f"crosswind export: {error}", err=True)
+        sys.exit(2)
+    with contextlib.closing(opened):
+        ids = _sessions(opened, session_id, group_id)
+        if not ids and (session_id or group_id):
+            wanted = f"session {session_id!r}" if session_id else f"group {group_id!r}"
+            click.echo(f"crosswind export: {store} has no {wanted}; check its id", err=True)
+            sys.exit(1)
+        _write(opened, ids, out)
+
+
+def _sessions(store: Store, session_id: str | None, group_id: str | None) -> list[str]:
+    """The ids to export, in order."""
+    if session_id:
+        return [session_id] if store.session(session_id) else []
+    if group_id:
+        return [trajectory.session.id for trajectory in store.group(group_id)]
+    return [*reversed(list(_newest_first(store)))]
+
+
+def _newest_first(store: Store) -> Iterator[str]:
+    offset = 0
+    while page := store.sessions(limit=_PAGE, offset=offset):
+        yield from (session.id for session in page)
+        offset += len(page)
+
+
+def _write(store: Store, ids: list[str], out: str) -> None:
+    try:
+        with contextlib.ExitStack() as stack:
+            file: IO[str] = sys.stdout
+            if out != "-":
+                file = stack.enter_context(Path(out).open("w", encoding="utf-8"))
+            # Another process may have written sessions while the ids were listed: each goes out once.
+            for session_id in dict.fromkeys(ids):
+                if line := _line(store, session_id):
+                    file.write(json.dumps(line) + "\n")
+    except (OSError, StoreError) as error:
+        click.echo(f"crosswind export: {error}", err=True)
+        sys.exit(1)
+
+
+def _line(store: Store, session_id: str) -> dict[str, Any] | None:
+    """A session with all that hangs on it; None where it was deleted meanwhile."""
+    found = store.trajectory(session_id)
+    if found is None:
+        return None
+    return {
+        "session": dataclasses.asdict(found.session),
+        "turns": [_turn(turn) for turn in found.turns],
+        "events": [dataclasses.asdict(event) for event in found.events],
+        "ledger": [dataclasses.asdict(shown) for shown in store.ledger(session_id)],
+        "names": [dataclasses.asdict(name) for name in store.names(session_id)],
+        "rewards": [dataclasses.asdict(reward) for reward in store.rewards(session_id)],
+    }
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    exported: dict[str, Any] = {}
+    for item in dataclasses.fields(turn):
+        value = getattr(turn, item.name)
+        if isinstance(value, View):
+            value = _text(value.bytes())
+        elif isinstance(value, Chain):
+            value = unpack("i", value.bytes())
+        elif item.name == "completions":
+            value = [dataclasses.asdict(completion) for completion in value]
+        exported[item.name] = value
+    return exported
+
+
+def _text(body: bytes) -> str | dict[str, str]:
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(body).decode()}
