@@ -1,97 +1,27 @@
 """The noise of one conversation: what was decided before is found again, what is new is decided.
 
-`perturb` walks the items in order. The decisions of known anchors are counted, so that bounds and schedules run along
-the conversation's own path: the same conversation gives the same view, and a longer one never changes its beginning.
+`perturb` walks the items in order. The decisions of known anchors are counted, so that bounds and schedules run
+along the conversation's own path: the same conversation gives the same view, and a longer one never changes its
+beginning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
-
-import msgspec
+from collections.abc import Iterator, Mapping, Sequence
 
 from injectors import registry, solvability
-from injectors.conversation import Conversation, Ref, Site, ToolResult, UserText
+from injectors.conversation import Conversation, ToolResult, UserText
+from injectors.decision import Decision, Injection, Item, Known, NewlyShown, Perturbed
 from injectors.entities import protected_spans
 from injectors.identity import Slot
-from injectors.operator import Draw, Recovery, Registered, ToolClass, ToolResultTarget, UserTarget
+from injectors.operator import Draw, Registered, ToolClass, ToolResultTarget, UserTarget
 from injectors.path import Path, Place
 from injectors.plan import CompiledRule, Plan
 from injectors.schedule import due
 from injectors.streams import Stream
 from injectors.tool_classes import classify
 
-Item = UserText | ToolResult
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """One application of an operator. With the clean payload it gives the noisy one again: see `replay`."""
-
-    operator: str
-    rule: str
-    site: str
-    slot: str
-    anchor: str
-    logical_call: str | None
-    severity: float
-    draw: Draw
-    recovery: str
-
-    def to_json(self) -> dict[str, Any]:
-        """The decision as JSON data."""
-        data: dict[str, Any] = msgspec.to_builtins(self)
-        return data
-
-    @staticmethod
-    def from_json(data: Mapping[str, Any]) -> Decision:
-        """The decision that `to_json` gave. ValueError where the data are no decision."""
-        try:
-            return msgspec.convert(data, Decision)
-        except msgspec.ValidationError as error:
-            raise ValueError(
-                f"not a decision: {error}; give the JSON data that Decision.to_json wrote"
-            ) from error
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What the ledger knows of an anchor: the noisy text (None: shown clean) and the decisions that made it."""
-
-    text: str | None
-    decisions: tuple[Decision, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Injection:
-    """What an operator did to a text, or would have done: `after` is None where it was withdrawn; `note` says why."""
-
-    decision: Decision
-    before: str
-    after: str | None
-    note: str
-    tool: str | None = None
-    tool_class: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class NewlyShown:
-    """An item whose anchor was unknown. `text` is None where it is shown clean."""
-
-    item: Item
-    decisions: tuple[Decision, ...]
-    text: str | None
-    injections: tuple[Injection, ...]
-
-
-@dataclass(slots=True)
-class Perturbed:
-    """The noise of a conversation: all texts that differ from the clean ones, and what is new since the ledger."""
-
-    replacements: dict[Ref, str] = field(default_factory=dict)
-    new: list[NewlyShown] = field(default_factory=list)
+__all__ = ["Decision", "Injection", "Item", "Known", "NewlyShown", "Perturbed", "perturb", "replay"]
 
 
 def perturb(
@@ -99,34 +29,35 @@ def perturb(
 ) -> Perturbed:
     """The noise of the conversation under the plan.
 
-    `known` is the session's ledger by anchor. With `allow_new` False nothing is injected that wasn't before; new items
-    are still reported, as shown clean. Pure; an operator that fails leaves the clean text and a withdrawn injection.
+    `known` is the session's ledger by anchor. With `allow_new` False nothing is injected that wasn't before; new
+    items are still reported, as shown clean. Pure; an operator that fails leaves the clean text and a withdrawn
+    injection.
     """
     out = Perturbed()
     path = Path(plan)
     for place in _places(conversation):
         item = place.item
-        before = known.get(item.anchor)
-        if before is None:
-            shown = _decide(plan, conversation, path, place) if allow_new else NewlyShown(item, (), None, ())
-            out.new.append(shown)
-            before = Known(shown.text, shown.decisions)
-        if before.text is not None and before.text != item.text:
-            out.replacements[item.ref] = before.text
-        path.passed(place, [(decision.rule, _is_fault(decision)) for decision in before.decisions])
+        shown = known.get(item.anchor)
+        if shown is None:
+            new = (
+                _Walk(plan, conversation, path, place).decide()
+                if allow_new
+                else NewlyShown(item, (), None, ())
+            )
+            out.new.append(new)
+            shown = Known(new.text, new.decisions)
+        if shown.text is not None and shown.text != item.text:
+            out.replacements[item.ref] = shown.text
+        path.passed(place, shown.decisions)
     return out
 
 
-def replay(decisions: tuple[Decision, ...], item: Item, conversation: Conversation) -> str:
-    """The noisy text that stored decisions make of a clean item: `apply` needs the target and the draw, no stream."""
+def replay(decisions: Sequence[Decision], item: Item, conversation: Conversation) -> str:
+    """The noisy text that stored decisions make of a clean item: no stream is needed, only target and draw."""
     text = item.text
     for decision in decisions:
-        entry = registry.resolve(decision.operator)
-        text = str(
-            entry.implementation.apply(
-                _target(item, text, conversation, ToolClass.UNKNOWN, 0), decision.draw
-            ).payload
-        )
+        target = _target(item, text, conversation, ToolClass.UNKNOWN, 0)
+        text = str(registry.resolve(decision.operator).implementation.apply(target, decision.draw).payload)
     return text
 
 
@@ -136,132 +67,128 @@ def _places(conversation: Conversation) -> Iterator[Place]:
     turn = part = 0
     for at, item in enumerate(items):
         if at > 0:
-            previous = items[at - 1]
-            turn += item.ref.message - previous.ref.message > 1
-            same_message = type(previous) is type(item) and previous.ordinal == item.ordinal
-            part = part + 1 if same_message else 0
-        following = items[at + 1] if at + 1 < len(items) else None
-        alone = part == 0 and not (type(following) is type(item) and following.ordinal == item.ordinal)
-        yield Place(item, turn, part, alone)
+            turn += item.ref.message - items[at - 1].ref.message > 1
+            part = part + 1 if _same_message(items[at - 1], item) else 0
+        more = at + 1 < len(items) and _same_message(item, items[at + 1])
+        yield Place(item, turn, part, alone=part == 0 and not more)
 
 
-def _decide(plan: Plan, conversation: Conversation, path: Path, place: Place) -> NewlyShown:
-    item = place.item
-    site = Site.USER_TEXT if isinstance(item, UserText) else Site.TOOL_RESULT
-    tool_class = classify(item.call.name, plan.tool_classes) if isinstance(item, ToolResult) else None
-    text = item.text
-    injections: list[Injection] = []
-    for rule in path.rules:
-        if not path.in_scope(rule, place):
-            continue
-        entry = registry.operators().get(rule.operator)
-        if entry is None or entry.site is not site or (entry.fault and not place.alone):
-            continue
-        if path.events + sum(one.after is not None for one in injections) >= plan.bounds.events_per_session:
-            break
-        if not due(rule.when, rule.window, path.occasion(rule, place.turn), plan.expected_turns):
-            continue
-        injection = _inject(plan, conversation, path, place, rule, entry, text, tool_class)
-        if injection is None:
-            continue
-        injections.append(injection)
-        if injection.after is not None:
-            text = injection.after
-            if entry.fault:
+def _same_message(one: Item, other: Item) -> bool:
+    return type(one) is type(other) and one.ordinal == other.ordinal
+
+
+class _Walk:
+    """One stop on the walk: a new item, and the path that leads to it."""
+
+    def __init__(self, plan: Plan, conversation: Conversation, path: Path, place: Place) -> None:
+        self._plan = plan
+        self._conversation = conversation
+        self._path = path
+        self._place = place
+        self._item = place.item
+        self._call = self._item.call if isinstance(self._item, ToolResult) else None
+        self._class = classify(self._call.name, plan.tool_classes) if self._call else ToolClass.UNKNOWN
+
+    def decide(self) -> NewlyShown:
+        """Let each rule act in its turn on what the one before left."""
+        item, path = self._item, self._path
+        text = item.text
+        injections: list[Injection] = []
+        done: list[Decision] = []
+        for rule in path.rules:
+            if path.events + len(done) >= self._plan.bounds.events_per_session:
                 break
-    done = tuple(one.decision for one in injections if one.after is not None)
-    return NewlyShown(item, done, text if text != item.text else None, tuple(injections))
+            injection = self._act(rule, text) if self._is_due(rule) else None
+            if injection is None:
+                continue
+            injections.append(injection)
+            if injection.after is not None:
+                text = injection.after
+                done.append(injection.decision)
+                if injection.decision.fault:
+                    break
+        return NewlyShown(item, tuple(done), text if text != item.text else None, tuple(injections))
 
+    def _is_due(self, rule: CompiledRule) -> bool:
+        if not self._path.in_scope(rule, self._item):
+            return False
+        occasion = self._path.occasion(rule, self._place.turn)
+        return due(rule.when, rule.window, occasion, self._plan.expected_turns)
 
-def _inject(
-    plan: Plan,
-    conversation: Conversation,
-    path: Path,
-    place: Place,
-    rule: CompiledRule,
-    entry: Registered,
-    text: str,
-    tool_class: ToolClass | None,
-) -> Injection | None:
-    """One rule's work on one text. None where schedule or draw leave it alone."""
-    item = place.item
-    call = item.logical_call if isinstance(item, ToolResult) else None
-    tool = item.call.name if isinstance(item, ToolResult) else None
-    slot = Slot(
-        plan.seed,
-        plan.scope,
-        plan.scope_key,
-        rule.operator,
-        entry.site,
-        item.ordinal,
-        rule=rule.name,
-        part=place.part,
-    ).key()
-    if not Stream(f"{slot}|when").chance(rule.when.probability):
-        return None
-    spent = path.spent(call)
-    draw: Draw = {}
-    after: str | None = None
-    try:
-        target = _target(item, text, conversation, tool_class or ToolClass.UNKNOWN, spent.faults_on_call)
-        drawn = entry.implementation.draw(target, Stream(slot), rule.severity)
-        if drawn is None:
+    def _act(self, rule: CompiledRule, text: str) -> Injection | None:
+        """One rule's work on one text. None where its chance or its draw leave the text alone."""
+        entry = registry.operators()[rule.operator]
+        if entry.fault and not self._place.alone:
+            return None  # One of a result's several parts: the others would tell the truth all the same.
+        slot = self._slot(rule, entry)
+        if not Stream(f"{slot}|when").chance(rule.when.probability):
             return None
-        draw = drawn
-        result = entry.implementation.apply(target, draw)
-        after = str(result.payload)
-        if after == text:
-            return None
-        refused = _refused(plan, entry, target, spent, after, item.text)
-        note = f"{result.note} {solvability.why_solvable(entry.recovery, plan.bounds)}"
-    except Exception as error:
-        # Noise must never break traffic: whatever an operator does wrong, the clean payload goes through.
-        refused, note = f"operator {rule.operator} failed ({type(error).__name__})", ""
-    if refused is not None:
-        after, note = None, f"Not injected: {refused}."
-    decision = Decision(
-        rule.operator,
-        rule.name,
-        entry.site.value,
-        slot,
-        item.anchor,
-        call,
-        rule.severity,
-        draw,
-        entry.recovery.value,
-    )
-    return Injection(decision, text, after, note, tool, tool_class.value if tool_class else None)
+        draw: Draw = {}
+        after: str | None = None
+        note = ""
+        try:
+            spent = self._path.spent(self._item)
+            target = _target(self._item, text, self._conversation, self._class, spent.faults_on_call)
+            drawn = entry.implementation.draw(target, Stream(slot), rule.severity)
+            if drawn is None:
+                return None
+            draw = drawn
+            result = entry.implementation.apply(target, draw)
+            after, note = str(result.payload), result.note
+            if after == text:
+                return None
+            refused = self._refused(entry, target, spent, after)
+        except Exception as error:
+            # Noise must never break traffic: whatever an operator does wrong, the clean payload goes through.
+            refused = f"the operator failed ({type(error).__name__})"
+        if refused is None:
+            note = f"{note} {solvability.why_solvable(entry.recovery, self._plan.bounds)}"
+        else:
+            after, note = None, f"Not injected: {refused}."
+        return self._injection(self._decision(rule, entry, slot, draw), text, after, note)
+
+    def _slot(self, rule: CompiledRule, entry: Registered) -> str:
+        plan, place = self._plan, self._place
+        names = (plan.seed, plan.scope, plan.scope_key, rule.operator, entry.site.value)
+        return Slot(*names, ordinal=self._item.ordinal, rule=rule.name, part=place.part).key()
+
+    def _decision(self, rule: CompiledRule, entry: Registered, slot: str, draw: Draw) -> Decision:
+        call = self._item.logical_call if isinstance(self._item, ToolResult) else None
+        return Decision(
+            operator=rule.operator,
+            rule=rule.name,
+            site=entry.site.value,
+            slot=slot,
+            anchor=self._item.anchor,
+            logical_call=call,
+            severity=rule.severity,
+            draw=draw,
+            recovery=entry.recovery.value,
+        )
+
+    def _injection(self, decision: Decision, before: str, after: str | None, note: str) -> Injection:
+        if self._call is None:
+            return Injection(decision, before, after, note)
+        return Injection(decision, before, after, note, self._call.name, self._class.value)
+
+    def _refused(
+        self, entry: Registered, target: UserTarget | ToolResultTarget, spent: solvability.Spent, after: str
+    ) -> str | None:
+        if isinstance(target, UserTarget):
+            return solvability.after_user(entry, target, after)
+        plan = self._plan
+        if entry.fault and (
+            reason := solvability.before_fault(target, spent, plan.bounds, plan.assume_tools)
+        ):
+            return reason
+        return solvability.after_tool(entry, target, after, clean=self._item.text)
 
 
 def _target(
     item: Item, text: str, conversation: Conversation, tool_class: ToolClass, prior_faults: int
 ) -> UserTarget | ToolResultTarget:
+    tools = conversation.tools
     if isinstance(item, UserText):
-        return UserTarget(text, item.ordinal, protected_spans(text, conversation.tools), conversation.tools)
+        return UserTarget(text, item.ordinal, protected_spans(text, tools), tools)
     call = item.call
-    return ToolResultTarget(
-        text, item.ordinal, call.name, call.arguments, tool_class, prior_faults, conversation.tools
-    )
-
-
-def _refused(
-    plan: Plan,
-    entry: Registered,
-    target: UserTarget | ToolResultTarget,
-    spent: solvability.Spent,
-    after: str,
-    clean: str,
-) -> str | None:
-    if isinstance(target, UserTarget):
-        return solvability.after_user(entry, target, after)
-    if entry.fault and (reason := solvability.before_fault(target, spent, plan.bounds, plan.assume_tools)):
-        return reason
-    return solvability.after_tool(entry, target, after, clean)
-
-
-def _is_fault(decision: Decision) -> bool:
-    entry = registry.operators().get(decision.operator)
-    if entry is not None:
-        return entry.fault
-    # Decided by an operator that is no longer installed: count it on the safe side.
-    return decision.recovery in (Recovery.RETRY, Recovery.OTHER_TOOL)
+    return ToolResultTarget(text, item.ordinal, call.name, call.arguments, tool_class, prior_faults, tools)

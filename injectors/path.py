@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from injectors import registry
-from injectors.conversation import Site, ToolResult, UserText
-from injectors.operator import Registered
+from injectors.conversation import Site, ToolResult
+from injectors.decision import Decision, Item
 from injectors.plan import CompiledRule, Plan
 from injectors.schedule import Occasion
 from injectors.solvability import Spent
@@ -20,9 +20,9 @@ from injectors.solvability import Spent
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An item, the turn it arrived in (from 0), its part among its message's texts, and whether it is the only one."""
+    """An item, the turn in which it came (from 0), its part among its message's texts, and whether it is alone."""
 
-    item: UserText | ToolResult
+    item: Item
     turn: int
     part: int
     alone: bool
@@ -30,29 +30,30 @@ class Place:
 
 @dataclass(slots=True)
 class _Counter:
+    site: Site
     seen: int = 0
     injected: int = 0
     last: int | None = None
 
 
 class Path:
-    """The counters of one walk along a conversation."""
+    """The counters of one walk along a conversation. `rules` are the plan's for its items, in the order they act."""
 
     def __init__(self, plan: Plan) -> None:
-        operators = registry.operators()
-        # Destroying rules come first: what is to be destroyed needs no decoration, and its note no promise about it.
-        self.rules = sorted(plan.rules, key=lambda rule: not _is_fault(operators.get(rule.operator)))
-        self._site = {rule.name: entry.site for rule in plan.rules if (entry := operators.get(rule.operator))}
-        self._counters = {rule.name: _Counter() for rule in plan.rules}
+        found = [(rule, registry.operators().get(rule.operator)) for rule in plan.rules]
+        # Destroying rules come first: what is to be destroyed needs no decoration, and no promise about it.
+        ours = sorted(((rule, entry) for rule, entry in found if entry), key=lambda pair: not pair[1].fault)
+        self.rules = [rule for rule, entry in ours if entry.site in (Site.USER_TEXT, Site.TOOL_RESULT)]
+        self._counters = {rule.name: _Counter(entry.site) for rule, entry in ours}
         self._faults: dict[str, int] = {}
         self.events = 0
 
-    def in_scope(self, rule: CompiledRule, place: Place) -> bool:
-        """Whether the item is an occasion of the rule: its site and its tools."""
-        item = place.item
-        if isinstance(item, UserText):
-            return self._site.get(rule.name) is Site.USER_TEXT
-        if self._site.get(rule.name) is not Site.TOOL_RESULT:
+    def in_scope(self, rule: CompiledRule, item: Item) -> bool:
+        """Whether the item is an occasion of the rule: of its site, and from one of its tools."""
+        site = self._counters[rule.name].site
+        if not isinstance(item, ToolResult):
+            return site is Site.USER_TEXT
+        if site is not Site.TOOL_RESULT:
             return False
         return not rule.tools or any(fnmatchcase(item.call.name, pattern) for pattern in rule.tools)
 
@@ -61,25 +62,22 @@ class Path:
         counter = self._counters[rule.name]
         return Occasion(counter.seen, turn, counter.injected, counter.last)
 
-    def spent(self, logical_call: str | None) -> Spent:
-        """The faults so far, on this logical call and in all."""
-        return Spent(self._faults.get(logical_call or "", 0), sum(self._faults.values()))
+    def spent(self, item: Item) -> Spent:
+        """The faults so far, on the item's logical call and in all."""
+        call = item.logical_call if isinstance(item, ToolResult) else ""
+        return Spent(self._faults.get(call, 0), sum(self._faults.values()))
 
-    def passed(self, place: Place, decisions: Iterable[tuple[str, bool]]) -> None:
-        """Count an item, whether known or new, with the rules that acted on it and whether each destroyed it."""
-        for rule_name, fault in decisions:
+    def passed(self, place: Place, decisions: Iterable[Decision]) -> None:
+        """Count an item, whether known or new, and what was done to it."""
+        item = place.item
+        for decision in decisions:
             self.events += 1
-            counter = self._counters.get(rule_name)
+            counter = self._counters.get(decision.rule)
             if counter is not None:
                 counter.injected += 1
                 counter.last = counter.seen
-            if fault and isinstance(place.item, ToolResult):
-                call = place.item.logical_call
-                self._faults[call] = self._faults.get(call, 0) + 1
+            if decision.fault and isinstance(item, ToolResult):
+                self._faults[item.logical_call] = self._faults.get(item.logical_call, 0) + 1
         for rule in self.rules:
-            if self.in_scope(rule, place):
+            if self.in_scope(rule, item):
                 self._counters[rule.name].seen += 1
-
-
-def _is_fault(entry: Registered | None) -> bool:
-    return entry is not None and entry.fault

@@ -49,6 +49,8 @@ def _contains(noisy: Any, clean: Any) -> bool:
             return False
         remaining = iter(noisy)
         return all(any(_contains(candidate, element) for candidate in remaining) for element in clean)
+    if isinstance(clean, str):
+        return bool(noisy == clean)
     # 1 == True == 1.0 in Python, and NaN != NaN: their JSON texts decide.
     return type(noisy) is type(clean) and json.dumps(noisy) == json.dumps(clean)
 
@@ -71,4 +73,4 @@ def looks_destroyed(noisy: str, clean: str) -> bool:
 def _fault_keys(value: Any) -> set[str]:
     if isinstance(value, list):
         value = value[-1] if value else None
-    return FAULT_KEYS.intersection(value) if isinstance(value, dict) else set()
+    return set(FAULT_KEYS.intersection(value)) if isinstance(value, dict) else set()

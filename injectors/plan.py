@@ -15,7 +15,7 @@ import msgspec
 from injectors import registry
 from injectors.profile import Bounds as ProfileBounds
 from injectors.profile import Compose, Profile, ProfileError, Rule
-from injectors.schedule import STAGES, WHOLE, When, Window
+from injectors.schedule import ALWAYS, STAGES, WHOLE, When, Window
 from injectors.streams import Stream
 
 CLEAN, NOISY = "clean", "noisy"
@@ -30,7 +30,7 @@ class CompiledRule:
     name: str
     operator: str
     severity: float
-    when: When = When()
+    when: When = ALWAYS
     tools: tuple[str, ...] = ()
     """Names or globs of the tools it may touch; empty: all."""
     window: Window = WHOLE

@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -19,11 +20,12 @@ from injectors import registry
 from injectors.marked_yaml import MarkedYaml, YamlSyntaxError
 from injectors.operator import ToolClass
 from injectors.profile_errors import ProfileError, Trouble, of_validation
-from injectors.schedule import When
+from injectors.schedule import ALWAYS, When
 
 __all__ = ["Bounds", "Compose", "Profile", "ProfileError", "Rule", "Where", "load", "names", "parse"]
 
 Severity = Annotated[float, Field(ge=0, le=1)]
+Bound = Annotated[int, Field(ge=0)]
 _LEVEL = "/level-"
 
 
@@ -45,10 +47,10 @@ class _Model(BaseModel):
 class Bounds(_Model):
     """What no session may exceed, whatever its rules say."""
 
-    faults_per_call: int = Field(1, ge=0)
+    faults_per_call: Bound = 1
     """Destroyed results per logical call: after that many, the call returns the truth."""
-    faults_per_session: int = Field(10, ge=0)
-    events_per_session: int = Field(100, ge=0)
+    faults_per_session: Bound = 10
+    events_per_session: Bound = 100
 
 
 class Where(_Model):
@@ -65,7 +67,7 @@ class Rule(_Model):
     """Absent: the profile's severity at the session's level."""
     weight: float = Field(1.0, gt=0)
     """Relative chance of this operator in `one_of`."""
-    when: When = When()
+    when: When = ALWAYS
     where: Where = Where()
 
 
@@ -133,7 +135,7 @@ def _check_levels(profile: Profile) -> None:
     levels = profile.levels
     if levels and levels[0] != 0.0:
         raise Trouble(("levels", 0), levels[0], "level 0 is clean: make the first level 0.0")
-    for at, (lower, upper) in enumerate(zip(levels, levels[1:], strict=False), start=1):
+    for at, (lower, upper) in enumerate(pairwise(levels), start=1):
         if upper < lower:
             raise Trouble(("levels", at), upper, f"severity rises with the level: make it at least {lower}")
     if profile.level is not None and profile.level >= max(1, len(levels)):

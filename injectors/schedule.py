@@ -58,6 +58,9 @@ class When:
     """At least this many occasions from one injection by this rule to its next."""
 
 
+ALWAYS = When()
+
+
 @dataclass(frozen=True, slots=True)
 class Occasion:
     """One chance to act, as the rule's counters on this branch describe it."""

@@ -1,0 +1,87 @@
+"""What was decided for an item, what the ledger knows of it, and what came of it: the data around `perturb`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from injectors import registry
+from injectors.conversation import Ref, ToolResult, UserText
+from injectors.operator import Draw, Recovery
+
+Item = UserText | ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One application of an operator. With the clean payload it gives the noisy one again: see `decide.replay`."""
+
+    operator: str
+    rule: str
+    site: str
+    slot: str
+    anchor: str
+    logical_call: str | None
+    severity: float
+    draw: Draw
+    recovery: str
+
+    @property
+    def fault(self) -> bool:
+        """Whether it destroyed a result. An operator no longer installed is judged by its recovery, on the safe side."""
+        entry = registry.operators().get(self.operator)
+        return entry.fault if entry else self.recovery in (Recovery.RETRY, Recovery.OTHER_TOOL)
+
+    def to_json(self) -> dict[str, Any]:
+        """The decision as JSON data."""
+        data: dict[str, Any] = msgspec.to_builtins(self)
+        return data
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Decision:
+        """The decision that `to_json` gave. ValueError where the data are no decision."""
+        try:
+            return msgspec.convert(data, Decision)
+        except msgspec.ValidationError as error:
+            raise ValueError(f"not a decision: {error}; give what Decision.to_json wrote") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the ledger knows of an anchor: the noisy text (None: shown clean) and the decisions that made it."""
+
+    text: str | None
+    decisions: tuple[Decision, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Injection:
+    """What an operator did to a text. `after` is None where the guard withdrew it; `note` says what and why."""
+
+    decision: Decision
+    before: str
+    after: str | None
+    note: str
+    tool: str | None = None
+    tool_class: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewlyShown:
+    """An item whose anchor was unknown. `text` is None where it is shown clean."""
+
+    item: Item
+    decisions: tuple[Decision, ...]
+    text: str | None
+    injections: tuple[Injection, ...]
+
+
+@dataclass(slots=True)
+class Perturbed:
+    """The noise of a conversation: all texts that differ from the clean ones, and what the ledger didn't know."""
+
+    replacements: dict[Ref, str] = field(default_factory=dict)
+    new: list[NewlyShown] = field(default_factory=list)

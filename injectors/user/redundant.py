@@ -1,0 +1,98 @@
+"""Redundancy in a user's message: it repeats itself and tells what nobody asked."""
+
+from __future__ import annotations
+
+import re
+
+from injectors.conversation import Site
+from injectors.operator import Draw, Recovery, Result, UserTarget, operator
+from injectors.payload import is_container, parsed
+from injectors.streams import Stream
+
+CONTEXT = (
+    "It is a nice day here.",
+    "I just made some coffee.",
+    "My dog is asleep next to me.",
+    "I had a long day.",
+    "I am writing this from my phone.",
+    "It is quite loud in here.",
+    "I hope you are doing well.",
+    "I was out for a walk this morning.",
+    "My neighbour is playing the piano.",
+    "I am sitting in the kitchen.",
+    "The weather was bad all week.",
+    "I have been busy lately.",
+)
+"""Goal-irrelevant small talk: no request, no fact that a task could hang on, no digit, no name."""
+
+REPEATS = ("As I said: {}", "Again: {}", "I repeat: {}", "To say it once more: {}")
+"""Introductions to a sentence of the user's own."""
+
+REPEATED_WORDS = range(3, 26)
+"""Only sentences of so many words are repeated: shorter ones are greetings, or the ends of abbreviations."""
+
+MOST = 12
+"""No more sentences than this are added, however long the message is."""
+
+_BREAK = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
+_WORD = re.compile(r"\w+")
+
+
+@operator(
+    "user.redundant",
+    site=Site.USER_TEXT,
+    recovery=Recovery.IGNORE,
+    aliases=("user-redundancy",),
+    source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Redundant Information)",
+)
+class Redundant:
+    """The user repeats a sentence of their own or adds small talk that has nothing to do with the goal.
+
+    Severity: the expected share of words that is added (0.5: half as many again). Sentences are added whole, so a short
+    message at low severity gets either one short sentence or none. Nothing of the message itself is changed, nothing
+    is asked that wasn't asked, and no fact is added.
+    """
+
+    def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
+        text = target.text
+        words = len(_WORD.findall(text))
+        if words == 0 or is_container(parsed(text)):
+            return None
+        point = rng.uniform()
+        sentences = _sentences(text, rng)
+        room = severity * words
+        chosen: list[str] = []
+        for sentence in sentences[:MOST]:
+            length = len(_WORD.findall(sentence))
+            # The last sentence comes with the probability that makes the share right on average.
+            if room < length and point >= room / length:
+                break
+            chosen.append(sentence)
+            room -= length
+            if room <= 0:
+                break
+        place = rng.choice(("before", "after"))
+        return {"place": place, "sentences": chosen} if chosen else None
+
+    def apply(self, target: UserTarget, draw: Draw) -> Result:
+        added = " ".join(draw["sentences"])
+        joint = "\n" if "\n" in target.text else " "
+        parts = (added, target.text) if draw["place"] == "before" else (target.text, added)
+        count = len(draw["sentences"])
+        what = "a sentence" if count == 1 else f"{count} sentences"
+        note = f"{what[0].upper()}{what[1:]} without any new request or fact stood {draw['place']} the user's message."
+        return Result(joint.join(parts), note.replace("stood", "was put" if count == 1 else "were put"))
+
+
+def _sentences(text: str, rng: Stream) -> list[str]:
+    """Candidates in the order in which they are used: small talk and repetitions by turns, in drawn order."""
+    context = rng.shuffled(CONTEXT)
+    own = [
+        sentence.strip() for sentence in _BREAK.split(text) if len(_WORD.findall(sentence)) in REPEATED_WORDS
+    ]
+    repeats = [rng.choice(REPEATS).replace("{}", sentence) for sentence in rng.sample(own, 4)]
+    first, second = (context, repeats) if rng.chance(0.5) else (repeats, context)
+    mixed: list[str] = []
+    for at in range(len(context)):
+        mixed += first[at : at + 1] + second[at : at + 1]
+    return mixed
