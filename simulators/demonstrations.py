@@ -37,7 +37,9 @@ def play(
             if reply is None:
                 break
             messages.append({"role": "user", "content": reply})
-    return messages, episode.verify()
+    verdict = episode.verify()
+    episode.close()
+    return messages, verdict
 
 
 def demonstrations(

@@ -1,4 +1,4 @@
-"""Seeded draws keyed by names, equal on every platform and Python version: only `Random.random` is built upon."""
+"""Seeded draws keyed by names, equal on every platform: only `Random.random` is built upon."""
 
 from __future__ import annotations
 

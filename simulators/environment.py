@@ -1,7 +1,8 @@
 """What a practice environment is, and how one is found by its name.
 
-A new environment is one package under `simulators` with a module `environment` that defines `ENVIRONMENT`; one from
-elsewhere is an entry point of the group `crosswind.environments` that names such an object. Nothing else is edited.
+A new environment is one package under `simulators` with a module `environment` that defines `ENVIRONMENT`;
+one from elsewhere is an entry point of the group `crosswind.environments` that names such an object. Nothing
+else is edited.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Episode(Protocol):
     """The user's first message."""
 
     def call(self, name: str, arguments: str) -> str:
-        """Carry out a tool call; `arguments` is JSON text as the model wrote it. A bad call gives an error's JSON."""
+        """Carry out a call; `arguments` is JSON text as the model wrote it. A bad call gives an error."""
         ...
 
     def reply(self, text: str) -> str | None:
@@ -55,6 +56,10 @@ class Episode(Protocol):
 
     def verify(self) -> Verdict:
         """Judge the world's state and what the user was told."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the world."""
         ...
 
 

@@ -1,13 +1,14 @@
-"""`crosswind rollout`: episodes in numbers. `run` plays groups through the gateway, `demonstrate` writes the oracle's."""
+"""`crosswind rollout`: `run` plays groups through the gateway, `demonstrate` writes the oracle's episodes."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
-from simulators.environment import SPLITS, Environment, UnknownEnvironmentError, load
+from simulators.options import agent_options, chosen, control_options, task_options, usage
 
 
 @click.group()
@@ -15,33 +16,49 @@ def rollout() -> None:
     """Play episodes of a practice environment."""
 
 
-def usage(message: str) -> click.exceptions.Exit:
-    """One line on stderr and exit code 2: the field, its value, the mend."""
-    click.echo(message, err=True)
-    return click.exceptions.Exit(2)
+@rollout.command()
+@control_options
+@task_options("train")
+@agent_options
+@click.option(
+    "--group-size", type=click.IntRange(1), default=16, show_default=True, help="Rollouts of one task."
+)
+@click.option("--groups", type=click.IntRange(1), help="How many groups; left out: until SIGTERM or Ctrl-C.")
+@click.option(
+    "--first-group", type=click.IntRange(0), default=0, show_default=True, help="Number of the first group."
+)
+@click.option("--profile", help="Noise profile of the sessions; left out: the gateway's own.")
+@click.option("--run", "run_name", default="rollout", show_default=True, help="Label `run` of the sessions.")
+@click.option(
+    "--grace", type=float, default=5.0, show_default=True, help="Seconds for running episodes at a stop."
+)
+@click.option("--json-progress", is_flag=True, help="Progress as JSON lines on stdout.")
+def run(**given: Any) -> None:
+    """Play groups of rollouts through the gateway and post their rewards."""
+    from simulators.campaign import run_groups
+    from simulators.groups import GroupPlan
 
-
-def chosen(name: str, kinds: str) -> Environment:
-    """The environment of that name, if it has the set of kinds."""
-    try:
-        environment = load(name)
-    except UnknownEnvironmentError as error:
-        raise usage(str(error)) from None
-    if kinds not in environment.kinds:
-        raise usage(f"--kinds: {name} has no {kinds!r}; use one of {', '.join(environment.kinds)}")
-    return environment
+    environment = chosen(given["environment"], given["kinds"])
+    plan = GroupPlan(
+        given["split"],
+        given["kinds"],
+        given["seed"],
+        given["group_size"],
+        given["first_group"],
+        given["groups"],
+        given["profile"],
+        given["run_name"],
+    )
+    sys.exit(run_groups(environment, plan, given))
 
 
 @rollout.command()
-@click.option("--environment", default="retail", show_default=True, help="The environment's name.")
-@click.option("--split", type=click.Choice(SPLITS), default="train", show_default=True)
-@click.option("--kinds", default="practice", show_default=True, help="A set of task kinds, or one kind.")
+@task_options("train")
 @click.option("--count", type=click.IntRange(1), default=1000, show_default=True)
-@click.option("--seed", type=int, default=0, show_default=True)
 @click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The JSONL file to write."
+    "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="JSONL file to write."
 )
-def demonstrate(environment: str, split: str, kinds: str, count: int, seed: int, out: Path) -> None:
+def demonstrate(*, environment: str, split: str, kinds: str, count: int, seed: int, out: Path) -> None:
     """Write clean episodes of the scripted oracle as JSON lines {task_id, kind, tools, messages}."""
     from simulators.demonstrations import OracleFailedError, demonstrations, write
 
@@ -49,9 +66,8 @@ def demonstrate(environment: str, split: str, kinds: str, count: int, seed: int,
     try:
         written = write(out, demonstrations(found, split, kinds, count, seed))
     except OSError as error:
-        raise usage(
-            f"--out: can't write {out} ({error.strerror}); name a file in a folder that exists"
-        ) from None
+        mend = "name a file in a folder that exists"
+        raise usage(f"--out: can't write {out} ({error.strerror}); {mend}") from None
     except OracleFailedError as error:
         click.echo(str(error), err=True)
         sys.exit(1)

@@ -41,8 +41,8 @@ def read(text: str) -> Claims:
 def agree(told: Claims, expected: Mapping[str, str]) -> bool:
     """True if each expected claim is made and is the only one of its kind.
 
-    An id may be left out, since the user knows which order was meant; a wrong one is a wrong answer. An expectation
-    of "" is that nothing of the kind is claimed.
+    An id may be left out, since the user knows which order was meant; a wrong one is a wrong answer. An
+    expectation of "" is that nothing of the kind is claimed.
     """
     for kind, value in expected.items():
         allowed = {frozenset({value}) if value else frozenset[str]()}

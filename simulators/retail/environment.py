@@ -1,4 +1,4 @@
-"""The retail domain as an environment: an order database, fourteen tools, a short policy and a scripted user."""
+"""The retail domain: an order database, fourteen tools, a short policy and a scripted user."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from simulators.retail.user import ScriptedUser
 from simulators.retail.world import connect
 
 INSTRUCTIONS = (
-    "You serve a shop. Read before you answer or change. Cancel and change pending orders only, return delivered "
-    "orders only; else refuse and tell the status. If a read fails, repeat it."
+    "You serve a shop. Read before you answer or change. Cancel and change pending orders only, "
+    "return delivered orders only; else refuse and tell the status. If a read fails, repeat it."
 )
 
 
@@ -39,6 +39,9 @@ class RetailEpisode:
 
     def verify(self) -> Verdict:
         return verifier.verify(self._case, self._database, self._calls, self._last_answer)
+
+    def close(self) -> None:
+        self._database.close()
 
 
 class Retail:

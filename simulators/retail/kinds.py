@@ -1,4 +1,4 @@
-"""The kinds of request: for each, how the user words it, what must be read and changed, and what must be told."""
+"""The kinds of request: how the user words each, what must be read and changed, and what must be told."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _get_order(order: Order) -> Call:
 
 
 def _move(order: Order, allowed: str, tool: str, status: str) -> Goal:
-    """A change of status that is due only from the allowed one, and refused otherwise with the status there is."""
+    """A change of status that is due only from the allowed one; refused otherwise, naming the status."""
     values = {"order": order.order_id}
     if order.status != allowed:
         told = {"status": order.status, "refused": "yes", "order": order.order_id}

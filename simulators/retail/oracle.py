@@ -1,7 +1,8 @@
 """The scripted agent for the retail domain. It sees what any agent sees: the messages.
 
-It recovers as the noise operators declare that one can: it repeats a read that failed or came back incomplete,
-ignores what it didn't ask for, looks before it repeats a write, and asks the user for what it wasn't told.
+It recovers as the noise operators declare that one can: it repeats a read that failed or came back
+incomplete, ignores what it did not ask for, looks before it repeats a write, and asks the user for what it
+was not told.
 """
 
 from __future__ import annotations

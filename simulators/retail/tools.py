@@ -44,7 +44,7 @@ class Tool:
 
 
 def call(connection: sqlite3.Connection, name: str, arguments: str) -> str:
-    """Carry out one call and give its result as JSON text; what is wrong with a call comes back as {"error": ...}."""
+    """Carry out one call and give its result as JSON text; a bad call gives {"error": ...}."""
     if name not in TOOLS:
         return json.dumps({"error": f"there is no tool {name}"})
     try:
@@ -149,6 +149,8 @@ def _update_email(db: sqlite3.Connection, given: Arguments) -> dict[str, Any]:
     return {"user_id": given["user_id"], "email": given["email"]}
 
 
+_CANCEL = _move("pending", "cancelled")
+_RETURN = _move("delivered", "returned")
 _BY_ORDER = {"order_id": "string"}
 _BY_PRODUCT = {"product_id": "string"}
 _BY_USER = {"user_id": "string"}
@@ -157,8 +159,8 @@ TOOLS: Mapping[str, Tool] = {
     tool.name: tool
     for tool in (
         Tool("get_order", "Status and total of an order.", _BY_ORDER, _order("order_id, status, total")),
-        Tool("cancel_order", "Cancel a pending order.", _BY_ORDER, _move("pending", "cancelled"), writes=True),
-        Tool("return_order", "Return a delivered order.", _BY_ORDER, _move("delivered", "returned"), writes=True),
+        Tool("cancel_order", "Cancel a pending order.", _BY_ORDER, _CANCEL, writes=True),
+        Tool("return_order", "Return a delivered order.", _BY_ORDER, _RETURN, writes=True),
         Tool("get_tracking", "Where a parcel is.", _BY_ORDER, _order("order_id, carrier, city")),
         Tool("get_product", "A product's name and price.", _BY_PRODUCT, _product("product_id, name, price")),
         Tool("get_payment", "How an order was paid.", _BY_ORDER, _order("order_id, payment, total")),
@@ -170,6 +172,7 @@ TOOLS: Mapping[str, Tool] = {
         Tool("calculate_total", "Sum of amounts.", {"amounts": "array"}, _calculate_total),
         Tool("change_address", "Send a pending order elsewhere.", {**_BY_ORDER, "address": "string"},
              _change_address, writes=True),
-        Tool("update_email", "Set a user's email.", {**_BY_USER, "email": "string"}, _update_email, writes=True),
+        Tool("update_email", "Set a user's email.", {**_BY_USER, "email": "string"},
+             _update_email, writes=True),
     )
 }  # fmt: skip

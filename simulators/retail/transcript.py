@@ -1,4 +1,4 @@
-"""What an agent has seen so far, read with care: which calls have a sound result, and which need another try."""
+"""What an agent has seen so far, read with care: which calls have a sound result, which need another try."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Transcript:
     def read(
         self, name: str, arguments: Mapping[str, Any], *fields: str, since: int = 0
     ) -> Mapping[str, Any]:
-        """The newest sound result of this call, from exchange `since` on; NextCall where there is none yet."""
+        """The newest sound result of this call, from exchange `since` on; NextCall where there is none."""
         tried = [seen for seen in self.exchanges[since:] if seen.name == name and seen.arguments == arguments]
         for seen in reversed(tried):
             found = sound_result(seen.text, arguments, fields)
@@ -79,7 +79,7 @@ class Transcript:
 
 
 def sound_result(text: str, arguments: Mapping[str, Any], fields: Sequence[str]) -> Mapping[str, Any] | None:
-    """The object in a result that has all the fields and answers this call; None if it is broken or of another thing.
+    """The object in a result that has all the fields and answers this call; None if there is no such object.
 
     Whatever stands around the object, or in it besides the fields, is ignored.
     """

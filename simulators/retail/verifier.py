@@ -1,4 +1,4 @@
-"""Success: the database ends up as the goal says and in no other way different, and the user was told the truth."""
+"""Success: the database ends up as the goal says and otherwise as it was, and the user was told the truth."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MadeCall = tuple[str, str]
 def verify(
     case: Case, database: sqlite3.Connection, calls: Sequence[MadeCall], last_answer: str | None
 ) -> Verdict:
-    """The verdict on an episode: `database` is its final state, `last_answer` the last text that the user got.
+    """The verdict on an episode: `database` as it ended, `last_answer` the last text to the user.
 
     Components: `database_ok` and `told_ok` decide the reward; `read_ok` says that every needed read was made;
-    `not_executed` is 1 where the reads were made and the write that was due never was (NoisyAgent's "understood but
-    not executed").
+    `not_executed` is 1 where the reads were made and the write that was due never was (NoisyAgent:
+    "understood but not executed").
     """
     goal = case.goal
     database_ok = _database_ok(case, database)

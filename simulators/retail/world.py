@@ -1,7 +1,7 @@
 """The shop's order database: a small one for each task, generated from the task's id, in SQLite.
 
-Order, user and product numbers of the train and the test split come from disjoint pools, so that no id of a test
-task was ever seen in training. Every two-digit half of a number occurs in both pools.
+Order, user and product numbers of the train and the test split come from disjoint pools, so that no id of a
+test task was ever seen in training. Every two-digit half of a number occurs in both pools.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from simulators.draws import Draws
 
 STATUSES = ("pending", "shipped", "delivered", "cancelled", "returned")
 CITIES = (
-    "Denver", "Austin", "Boston", "Chicago", "Dallas", "Seattle", "Miami", "Houston", "Phoenix", "Memphis", "Tampa",
-    "Omaha",
+    "Denver", "Austin", "Boston", "Chicago", "Dallas", "Seattle", "Miami", "Houston", "Phoenix", "Memphis",
+    "Tampa", "Omaha",
 )  # fmt: skip
 CARRIERS = ("UPS", "DHL", "FedEx")
 PAYMENTS = ("visa", "paypal", "mastercard", "voucher")

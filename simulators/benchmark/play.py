@@ -1,0 +1,68 @@
+"""Plays a benchmark through the gateway and gathers its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import httpx
+import yaml
+from gateway.client import Client
+
+from simulators.benchmark import results
+from simulators.campaign import campaign, run_loop
+from simulators.environment import Environment
+from simulators.episodes import Job, Record
+from simulators.options import usage
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A benchmark's figures per arm, and the policy version that gave the last answer."""
+
+    arms: Mapping[str, Mapping[str, Any]]
+    policy_version: str | None
+
+
+def play(environment: Environment, todo: Iterator[Job], given: Mapping[str, Any]) -> tuple[int, Bench]:
+    """Play the jobs; the exit code and the figures."""
+    records: list[Record] = []
+
+    def progress(event: str) -> None:
+        if event == "progress":
+            click.echo(f"{len(records)} episodes", err=True)
+
+    code = run_loop(campaign(environment, todo, given, on_record=records.append, progress=progress))
+    version = _policy_version(given["control"], records) if code == 0 else None
+    return code, Bench(results.arms(records), version)
+
+
+def _policy_version(control: str, records: list[Record]) -> str | None:
+    """The version of the last turn of the last episode, as the gateway recorded it."""
+    played = [record.session_id for record in records if record.session_id and record.verdict]
+    if not played:
+        return None
+    with Client(control) as client:
+        trajectory = client.trajectory(played[-1])
+    turns = trajectory.get("turns") or []
+    return turns[-1].get("policy_last") if turns else None
+
+
+def types_of_profile(control: str, profile: str) -> list[str]:
+    """The noise types of a profile that draws one type for each session; else a usage error."""
+    url = f"{control.rstrip('/')}/api/profiles/{profile}"
+    try:
+        answer = httpx.get(url)
+    except httpx.HTTPError:
+        raise usage(f"--control: nothing answers at {control}; start `crosswind serve`") from None
+    if answer.status_code != 200:
+        raise usage(
+            f"--profile: the gateway has no {profile!r}; `crosswind noise list` names those there are"
+        )
+    rules = yaml.safe_load(answer.json()["yaml"])["rules"]
+    types = [str(rule["operator"]) for rule in rules]
+    if not types or any("*" in name for name in types):
+        raise usage(f"--profile: {profile!r} doesn't name its noise types one by one; name them with --noise")
+    return types

@@ -1,0 +1,52 @@
+"""A benchmark's results as its JSON file has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+from typing import Any
+
+from simulators.benchmark.metrics import mean_by_key, wilson
+from simulators.benchmark.suites import CLEAN, NOISY
+from simulators.episodes import Record
+
+
+def arms(records: Sequence[Record]) -> dict[str, dict[str, Any]]:
+    """Figures per arm: clean, each noise type, and all noisy episodes together (if there are any)."""
+    gathered: dict[str, list[Record]] = {}
+    for record in records:
+        name = arm_name(record)
+        gathered.setdefault(name, []).append(record)
+        if name != CLEAN:
+            gathered.setdefault(NOISY, []).append(record)
+    order = sorted(gathered, key=lambda name: (name != CLEAN, name == NOISY, name))
+    return {name: _arm(gathered[name]) for name in order}
+
+
+def arm_name(record: Record) -> str:
+    """`clean`, or the noise type that the episode was played under."""
+    return str(record.job.session.get("noise_type", record.job.session["arm"]))
+
+
+def _arm(records: Sequence[Record]) -> dict[str, Any]:
+    good = [(record, record.verdict) for record in records if record.verdict is not None]
+    by_task = mean_by_key([(record.job.task.id, verdict.reward) for record, verdict in good])
+    success = fmean(by_task.values()) if by_task else 0.0
+    low, high = wilson(success, len(by_task))
+    return {
+        "n": len(good),
+        "success": success,
+        "low": low,
+        "high": high,
+        "tool_calls": _mean([record.played.tool_calls for record, _ in good]),
+        "output_tokens": _mean([record.played.output_tokens for record, _ in good]),
+        "turns": _mean([record.played.turns for record, _ in good]),
+        "not_executed": _mean([verdict.components.get("not_executed", 0.0) for _, verdict in good]),
+        "errors": len(records) - len(good),
+        "by_kind": mean_by_key([(record.job.task.kind, verdict.reward) for record, verdict in good]),
+        "by_task": by_task,
+    }
+
+
+def _mean(values: Sequence[float]) -> float:
+    return fmean(values) if values else 0.0

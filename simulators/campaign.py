@@ -1,0 +1,120 @@
+"""A run of many episodes from its first session to its last: event loop, signals, progress and the end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from typing import Any
+
+import click
+from gateway.client import AsyncClient
+
+from simulators.agent import AgentSettings, ToolAgent
+from simulators.environment import Environment
+from simulators.episodes import GatewayLostError, Job, Record, Stage, perform_all
+from simulators.groups import GroupPlan, jobs
+from simulators.tally import Tally
+
+PROGRESS_EVERY_S = 1.0
+
+
+def agent_for(environment: Environment, given: Mapping[str, Any]) -> ToolAgent:
+    """The agent that the command's options describe."""
+    settings = AgentSettings(
+        given["model"],
+        given["temperature"],
+        given["max_tokens"],
+        given["max_turns"],
+        given["stream"],
+        given["timeout"],
+    )
+    return ToolAgent(environment.instructions, environment.tools, settings)
+
+
+def run_groups(environment: Environment, plan: GroupPlan, given: Mapping[str, Any]) -> int:
+    """Play the plan's groups; the exit code: 0 good, 1 the gateway was lost, 2 it was never there."""
+    tally = Tally()
+
+    async def main() -> int:
+        return await campaign(
+            environment,
+            jobs(environment, plan),
+            given,
+            on_record=tally.add,
+            progress=lambda event: _say(tally, event, as_json=given["json_progress"]),
+        )
+
+    return run_loop(main())
+
+
+def run_loop(main: Coroutine[Any, Any, int]) -> int:
+    """Run a command's coroutine to its exit code, on uvloop where there is one."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.run(main)
+    return uvloop.run(main)
+
+
+async def campaign(
+    environment: Environment,
+    todo: Iterator[Job],
+    given: Mapping[str, Any],
+    *,
+    on_record: Callable[[Record], None],
+    progress: Callable[[str], None],
+) -> int:
+    """Play all jobs. `progress` is called with "progress" now and then, and with "end" or "lost" at last."""
+    async with AsyncClient(given["control"]) as control:
+        if not await control.healthy():
+            mend = "start `crosswind serve` or name its control port"
+            click.echo(f"--control: nothing answers at {given['control']}; {mend}", err=True)
+            return 2
+        stage = Stage(environment, agent_for(environment, given), control)
+        stopping = _stop_on_signals()
+        ticker = asyncio.create_task(_tick(progress))
+        try:
+            await perform_all(
+                stage,
+                todo,
+                concurrency=given["concurrency"],
+                on_record=on_record,
+                stopping=stopping,
+                grace_s=given["grace"],
+            )
+        except GatewayLostError as error:
+            progress("lost")
+            click.echo(str(error), err=True)
+            return 1
+        finally:
+            ticker.cancel()
+            await stage.close()
+    progress("end")
+    return 0
+
+
+def _stop_on_signals() -> asyncio.Event:
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    return stopping
+
+
+async def _tick(progress: Callable[[str], None]) -> None:
+    while True:
+        await asyncio.sleep(PROGRESS_EVERY_S)
+        progress("progress")
+
+
+def _say(tally: Tally, event: str, *, as_json: bool) -> None:
+    line = tally.line(event)
+    if as_json:
+        click.echo(json.dumps(line))
+        return
+    arms = ", ".join(
+        f"{name} {arm['success']:.0%} of {arm['episodes']}" for name, arm in line["arms"].items()
+    )
+    click.echo(f"{line['seconds']:8.1f} s  {line['episodes']} episodes  {line['errors']} errors  {arms}")

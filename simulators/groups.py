@@ -1,0 +1,59 @@
+"""Groups of rollouts: the same task several times over, numbered so that a run's groups are known before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count, islice
+from typing import Any
+
+from simulators.draws import stable_seed
+from simulators.environment import Environment, Task
+from simulators.episodes import Job
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPlan:
+    """Which groups to play. `first` continues a run's numbering; `groups` None is without end."""
+
+    split: str
+    kinds: str
+    seed: int
+    size: int
+    first: int = 0
+    groups: int | None = None
+    profile: str | None = None
+    run: str = "rollout"
+
+    def group_id(self, number: int) -> str:
+        return f"{self.split}-{self.seed}-{number:05d}"
+
+
+def jobs(environment: Environment, plan: GroupPlan) -> Iterator[Job]:
+    """The plan's episodes, group after group. Group k plays the seed's k-th task."""
+    last = None if plan.groups is None else plan.first + plan.groups
+    tasks = islice(environment.tasks(plan.split, kinds=plan.kinds, seed=plan.seed), plan.first, last)
+    for number, task in zip(count(plan.first), tasks, strict=False):
+        for index in range(plan.size):
+            yield _job(environment, plan, number, index, task)
+
+
+def _job(environment: Environment, plan: GroupPlan, number: int, index: int, task: Task) -> Job:
+    group = plan.group_id(number)
+    session: dict[str, Any] = {
+        "group_id": group,
+        "group_size": plan.size,
+        "rollout_index": index,
+        "arm": "auto",
+        "seed": plan.seed,
+        "labels": {
+            "purpose": "train",
+            "environment": environment.name,
+            "split": plan.split,
+            "kind": task.kind,
+            "run": plan.run,
+        },
+    }
+    if plan.profile is not None:
+        session["profile"] = plan.profile
+    return Job(task, stable_seed("user", group), ("policy", group, task.id, index), session)
