@@ -142,7 +142,7 @@ class _Walk:
             # Noise must never break traffic: whatever an operator does wrong, the clean payload goes through.
             refused = f"the operator failed ({type(error).__name__})"
         if refused is None:
-            note = f"{note} {solvability.why_solvable(entry.recovery, self._plan.bounds)}"
+            note = f"{note} {solvability.why_solvable(entry, self._plan.bounds)}"
         else:
             after, note = None, f"Not injected: {refused}."
         return self._injection(self._decision(rule, entry, slot, draw), text, after, note)

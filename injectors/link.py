@@ -96,4 +96,4 @@ def _decided(
         draw,
         entry.recovery.value,
     )
-    return decision, settings, f"{result.note} {why_solvable(entry.recovery, plan.bounds)}"
+    return decision, settings, f"{result.note} {why_solvable(entry, plan.bounds)}"

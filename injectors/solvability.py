@@ -7,10 +7,10 @@ where the guarantee holds, else a plain reason, which goes into the event of the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from injectors import entities
+from injectors.conversation import Site
 from injectors.operator import Recovery, Registered, ToolResultTarget, UserTarget
 from injectors.payload import NOT_JSON, contains, is_container, looks_destroyed, parsed
 from injectors.plan import Bounds
@@ -86,17 +86,23 @@ def _times(count: int) -> str:
     return "one fault" if count == 1 else f"{count} faults"
 
 
-_SOLVABLE: dict[Recovery, Callable[[Bounds], str]] = {
-    Recovery.RETRY: lambda bounds: (
-        f"the same call made again returns the true result (at most {_times(bounds.faults_per_call)} per call)"
-    ),
-    Recovery.OTHER_TOOL: lambda _: "another declared tool gives the same answer",
-    Recovery.ASK_USER: lambda _: "the user tells what is missing when asked",
-    Recovery.IGNORE: lambda _: "everything that was true is still there, and the rest can be ignored",
-    Recovery.NONE_NEEDED: lambda _: "ids, numbers, names and technical terms are unchanged",
-}
-
-
-def why_solvable(recovery: Recovery, bounds: Bounds) -> str:
+def why_solvable(entry: Registered, bounds: Bounds) -> str:
     """The sentence of an event's note that says how the task can still be done."""
-    return f"Solvable: {_SOLVABLE[recovery](bounds)}."
+    return f"Solvable: {_how(entry, bounds)}."
+
+
+def _how(entry: Registered, bounds: Bounds) -> str:
+    match entry.recovery:
+        case Recovery.RETRY:
+            most = _times(bounds.faults_per_call)
+            return f"the same call made again returns the true result (at most {most} per call)"
+        case Recovery.OTHER_TOOL:
+            return "another declared tool gives the same answer"
+        case Recovery.ASK_USER:
+            return "the user tells what is missing when asked"
+        case Recovery.IGNORE:
+            return "everything that was true is still there, and the rest can be ignored"
+        case Recovery.NONE_NEEDED if entry.site is Site.USER_TEXT:
+            return "ids, numbers, names and technical terms are unchanged"
+        case Recovery.NONE_NEEDED:
+            return "no content is changed"

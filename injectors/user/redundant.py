@@ -55,44 +55,44 @@ class Redundant:
 
     def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
         text = target.text
-        words = len(_WORD.findall(text))
+        words = _length(text)
         if words == 0 or is_container(parsed(text)):
             return None
         point = rng.uniform()
-        sentences = _sentences(text, rng)
+        place = rng.choice(("before", "after"))
         room = severity * words
-        chosen: list[str] = []
-        for sentence in sentences[:MOST]:
-            length = len(_WORD.findall(sentence))
+        chosen: dict[str, list[str]] = {"before": [], "after": []}
+        for sentence, own in _candidates(text, rng)[:MOST]:
+            length = _length(sentence)
             # The last sentence comes with the probability that makes the share right on average.
             if room < length and point >= room / length:
                 break
-            chosen.append(sentence)
+            chosen["after" if own else place].append(sentence)
             room -= length
             if room <= 0:
                 break
-        place = rng.choice(("before", "after"))
-        return {"place": place, "sentences": chosen} if chosen else None
+        return chosen if any(chosen.values()) else None
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
-        added = " ".join(draw["sentences"])
         joint = "\n" if "\n" in target.text else " "
-        parts = (added, target.text) if draw["place"] == "before" else (target.text, added)
-        count = len(draw["sentences"])
-        what = "a sentence" if count == 1 else f"{count} sentences"
-        note = f"{what[0].upper()}{what[1:]} without any new request or fact stood {draw['place']} the user's message."
-        return Result(joint.join(parts), note.replace("stood", "was put" if count == 1 else "were put"))
+        pieces = (" ".join(draw["before"]), target.text, " ".join(draw["after"]))
+        count = len(draw["before"]) + len(draw["after"])
+        what = "A sentence" if count == 1 else f"{count} sentences"
+        note = f"{what} without any new request or fact came with the user's message."
+        return Result(joint.join(piece for piece in pieces if piece), note)
 
 
-def _sentences(text: str, rng: Stream) -> list[str]:
-    """Candidates in the order in which they are used: small talk and repetitions by turns, in drawn order."""
-    context = rng.shuffled(CONTEXT)
-    own = [
-        sentence.strip() for sentence in _BREAK.split(text) if len(_WORD.findall(sentence)) in REPEATED_WORDS
-    ]
-    repeats = [rng.choice(REPEATS).replace("{}", sentence) for sentence in rng.sample(own, 4)]
+def _length(text: str) -> int:
+    return len(_WORD.findall(text))
+
+
+def _candidates(text: str, rng: Stream) -> list[tuple[str, bool]]:
+    """Sentences in the order of use, each with whether it repeats the user's own: the two kinds by turns."""
+    context = [(sentence, False) for sentence in rng.shuffled(CONTEXT)]
+    own = [sentence.strip() for sentence in _BREAK.split(text) if _length(sentence) in REPEATED_WORDS]
+    repeats = [(rng.choice(REPEATS).replace("{}", sentence), True) for sentence in rng.sample(own, 4)]
     first, second = (context, repeats) if rng.chance(0.5) else (repeats, context)
-    mixed: list[str] = []
+    mixed: list[tuple[str, bool]] = []
     for at in range(len(context)):
         mixed += first[at : at + 1] + second[at : at + 1]
     return mixed

@@ -1,0 +1,178 @@
+"""`crosswind noise`: which operators and profiles there are, what they do, and whether a profile is sound."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from injectors import examples, profile, registry
+from injectors.decide import perturb
+from injectors.documents import DocumentError, conversation, messages_and_tools
+from injectors.plan import make_plan
+from injectors.rendering import event, heading, reflowed
+from injectors.transport import decide_transport
+
+
+class ConfigurationError(click.ClickException):
+    """One line on stderr that names what to mend; exit code 2."""
+
+    exit_code = 2
+
+
+@click.group()
+def noise() -> None:
+    """Operators and profiles of noise: list, show, preview, check."""
+
+
+@noise.command("list")
+def list_() -> None:
+    """List the operators and the built-in profiles."""
+    console = Console()
+    table = Table(
+        "operator", "other names", "recovery", "what it does", title="Operators", title_justify="left"
+    )
+    for name, entry in sorted(registry.operators().items()):
+        summary = entry.documentation.partition("\n\n")[0]
+        table.add_row(name, escape(", ".join(entry.aliases)), entry.recovery.value, escape(summary))
+    console.print(table)
+    table = Table("profile", "levels", "summary", title="Profiles", title_justify="left")
+    for name in profile.names():
+        known = profile.load(name)
+        table.add_row(name, f"0-{known.highest_level}" if known.levels else "", escape(known.summary))
+    console.print(table)
+
+
+@noise.command()
+@click.argument("name")
+@click.option("--seed", default=0, show_default=True, help="Seed of the example.")
+def show(name: str, seed: int) -> None:
+    """Show what the operator NAME does, with an example made on the spot, or the profile NAME."""
+    console = Console()
+    if name.partition("/level-")[0] in profile.names():
+        console.print(profile.source(name.partition("/level-")[0]), markup=False, highlight=False)
+        return
+    try:
+        entry = registry.resolve(name)
+    except registry.UnknownOperatorError as error:
+        known = [*registry.operators(), *registry.aliases(), *profile.names()]
+        raise ConfigurationError(
+            f"unknown operator or profile {name!r}; {registry.nearest(name, known)}"
+        ) from error
+    console.print(heading(entry.name))
+    console.print(reflowed(entry.documentation), markup=False, highlight=False)
+    facts = {"recovery": entry.recovery.value, "site": entry.site.value, "source": entry.source}
+    facts["other names"] = ", ".join(entry.aliases)
+    for label, fact in facts.items():
+        if fact:
+            console.print(f"{label}: {fact}", markup=False, highlight=False)
+    for severity in (0.25, 0.5, 1.0):
+        example = examples.make(entry, severity, seed)
+        console.print(f"\nAt severity {severity:g}:", highlight=False)
+        if example is None:
+            console.print("  no effect on the example with this seed; try another --seed")
+        else:
+            console.print(event(example.before, example.after, example.note))
+
+
+@noise.command()
+@click.option(
+    "--profile", "profile_name", required=True, help="A built-in profile, NAME/level-K, or a YAML file."
+)
+@click.option("--seed", default=0, show_default=True, help="Seed of the draws.")
+@click.option("--level", type=int, help="Level of the profile; by default the profile's own.")
+@click.option("--type", "noise_type", help="Keep this operator only.")
+@click.argument("conversation_file", metavar="CONVERSATION", type=click.Path(path_type=Path, dir_okay=False))
+def preview(
+    profile_name: str, seed: int, level: int | None, noise_type: str | None, conversation_file: Path
+) -> None:
+    """Show what a profile does to CONVERSATION, a JSON file of OpenAI chat messages: before, after and why."""
+    console = Console()
+    messages, tools = _read_conversation(conversation_file)
+    try:
+        plan = make_plan(
+            read_profile(profile_name),
+            seed=seed,
+            scope="session",
+            scope_key="preview",
+            arm="noisy",
+            level=level,
+            noise_type=noise_type,
+        )
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from error
+    console.print(
+        f"profile {plan.profile}, level {plan.level}, seed {seed}, type {plan.noise_type or 'any'}",
+        markup=False,
+    )
+    shown = 0
+    for new in perturb(plan, conversation(messages, tools), {}).new:
+        for injection in new.injections:
+            shown += injection.after is not None
+            tool = f", {injection.tool} ({injection.tool_class})" if injection.tool else ""
+            place = f"message {new.item.ref.message}{tool}"
+            console.print(
+                heading(f"{injection.decision.rule} at severity {injection.decision.severity:g}: {place}")
+            )
+            console.print(event(injection.before, injection.after, injection.note))
+    turns = sum(message["role"] == "assistant" for message in messages)
+    for turn in range(turns):
+        for decision, settings, note in decide_transport(
+            plan, link="model", turn=turn, attempt=0, streaming=False
+        ):
+            shown += 1
+            console.print(heading(f"{decision.rule} at severity {decision.severity:g}: answer {turn}"))
+            console.print(event("", json.dumps(settings), note))
+    console.print(f"{shown} injected." + ("" if shown else " Another --seed or --level gives other draws."))
+
+
+@noise.command()
+@click.argument("profile_file", metavar="PROFILE", type=click.Path(path_type=Path, dir_okay=False))
+def check(profile_file: Path) -> None:
+    """Check a profile's YAML file; exit code 2 and one line that says what to mend if it is wrong."""
+    known = _parsed(profile_file)
+    rules = "1 rule" if len(known.rules) == 1 else f"{len(known.rules)} rules"
+    click.echo(
+        f"{profile_file}: profile {known.name!r} version {known.version} is sound: {rules}, {known.compose.value}"
+    )
+
+
+def read_profile(name_or_file: str) -> profile.Profile:
+    """A built-in profile by name, or the profile in a YAML file."""
+    path = Path(name_or_file)
+    if path.suffix in (".yaml", ".yml"):
+        return _parsed(path)
+    try:
+        return profile.load(name_or_file)
+    except profile.ProfileError as error:
+        raise ConfigurationError(str(error)) from error
+
+
+def _parsed(path: Path) -> profile.Profile:
+    try:
+        return profile.parse(_read(path), str(path))
+    except profile.ProfileError as error:
+        raise ConfigurationError(str(error)) from error
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"{path}: {error.strerror}: name a file that can be read") from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{path}: not UTF-8 at byte {error.start}: save it as UTF-8") from error
+
+
+def _read_conversation(path: Path) -> tuple[list[Any], list[Any]]:
+    try:
+        return messages_and_tools(json.loads(_read(path)))
+    except DocumentError as error:
+        raise ConfigurationError(f"{path}: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"{path}: not JSON: {error}; give a JSON file of chat messages") from error
