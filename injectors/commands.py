@@ -91,7 +91,8 @@ def show(name: str, seed: int) -> None:
 def preview(
     profile_name: str, seed: int, level: int | None, noise_type: str | None, conversation_file: Path
 ) -> None:
-    """Show what a profile does to CONVERSATION, a JSON file of OpenAI chat messages: before, after and why."""
+    """Show what a profile does to CONVERSATION, a JSON file of OpenAI chat messages: before, after and
+    why."""
     console = Console()
     messages, tools = _read_conversation(conversation_file)
     try:
@@ -137,9 +138,8 @@ def check(profile_file: Path) -> None:
     """Check a profile's YAML file; exit code 2 and one line that says what to mend if it is wrong."""
     known = _parsed(profile_file)
     rules = "1 rule" if len(known.rules) == 1 else f"{len(known.rules)} rules"
-    click.echo(
-        f"{profile_file}: profile {known.name!r} version {known.version} is sound: {rules}, {known.compose.value}"
-    )
+    named = f"profile {known.name!r} version {known.version}"
+    click.echo(f"{profile_file}: {named} is sound: {rules}, {known.compose.value}")
 
 
 def read_profile(name_or_file: str) -> profile.Profile:

@@ -20,7 +20,8 @@ class Site(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """Where a text stands in the raw document: the message's index and the content part's (None: a plain string)."""
+    """Where a text stands in the raw document: the message's index and the content part's (None: a plain
+    string)."""
 
     message: int
     part: int | None = None

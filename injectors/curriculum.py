@@ -1,8 +1,8 @@
 """The curriculum's state as data, and which noise a rollout of a group gets under it.
 
-NoisyAgent (arXiv 2605.27209, section 3.2 and appendix A.5): a share rho of a group's rollouts is noisy, each noise type
-has a level and a share of its own. ToolRL-DR's Mixed recipe adds `group_share`: the share of groups that are noisy at
-all. `assign` is pure: any worker gives the same answer.
+NoisyAgent (arXiv 2605.27209, section 3.2 and appendix A.5): a share rho of a group's rollouts is noisy, each
+noise type has a level and a share of its own. ToolRL-DR's Mixed recipe adds `group_share`: the share of
+groups that are noisy at all. `assign` is pure: any worker gives the same answer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 @dataclass(frozen=True, slots=True)
 class TypeState:
-    """One noise type: its level in the profile, and its share of the noisy rollouts, relative to the other types'."""
+    """One noise type: its level in the profile, and its share of the noisy rollouts, relative to the other
+    types'."""
 
     level: Annotated[int, msgspec.Meta(ge=0)]
     share: Annotated[float, msgspec.Meta(ge=0)]
@@ -29,7 +30,8 @@ class TypeState:
 
 @dataclass(frozen=True, slots=True)
 class Curriculum:
-    """The dose of the next sessions. `types` is keyed by operator; empty: the profile decides on type and level."""
+    """The dose of the next sessions. `types` is keyed by operator; empty: the profile decides on type and
+    level."""
 
     version: int
     profile: str
@@ -62,7 +64,8 @@ class Curriculum:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What one rollout gets. `noise_type` and `level` are None where the arm is clean or the profile decides."""
+    """What one rollout gets. `noise_type` and `level` are None where the arm is clean or the profile
+    decides."""
 
     arm: str
     noise_type: str | None = None
@@ -74,8 +77,8 @@ def assign(
 ) -> Assignment:
     """The arm, noise type and level of one rollout. ValueError where the index isn't in the group.
 
-    The group's noisy count has the mean rho x group_size over groups and is 0 or at least 2, since an arm of one has no
-    advantage; a group of fewer than 2 is clean. Types of level 0 or share 0 aren't given out.
+    The group's noisy count has the mean rho x group_size over groups and is 0 or at least 2, since an arm of
+    one has no advantage; a group of fewer than 2 is clean. Types of level 0 or share 0 aren't given out.
     """
     if not 0 <= rollout_index < group_size:
         raise ValueError(
@@ -107,7 +110,8 @@ def _noisy_count(mean: float, group_size: int, rng: Stream) -> int:
 
 
 def _systematic(types: Mapping[str, TypeState], place: int, count: int, offset: float) -> str:
-    """The type of the place-th of `count` noisy rollouts: evenly spaced points on the shares laid end to end."""
+    """The type of the place-th of `count` noisy rollouts: evenly spaced points on the shares laid end to
+    end."""
     names = sorted(types)
     point = (place + offset) / count * sum(types[name].share for name in names)
     for name in names:

@@ -1,8 +1,8 @@
 """The noise of one conversation: what was decided before is found again, what is new is decided.
 
-`perturb` walks the items in order. The decisions of known anchors are counted, so that bounds and schedules run
-along the conversation's own path: the same conversation gives the same view, and a longer one never changes its
-beginning.
+`perturb` walks the items in order. The decisions of known anchors are counted, so that bounds and schedules
+run along the conversation's own path: the same conversation gives the same view, and a longer one never
+changes its beginning.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def perturb(
 ) -> Perturbed:
     """The noise of the conversation under the plan.
 
-    `known` is the session's ledger by anchor. With `allow_new` False nothing is injected that wasn't before; new
-    items are still reported, as shown clean. Pure; an operator that fails leaves the clean text and a withdrawn
-    injection.
+    `known` is the session's ledger by anchor. With `allow_new` False nothing is injected that wasn't before;
+    new items are still reported, as shown clean. Pure; an operator that fails leaves the clean text and a
+    withdrawn injection.
     """
     out = Perturbed()
     path = Path(plan)
@@ -53,7 +53,8 @@ def perturb(
 
 
 def replay(decisions: Sequence[Decision], item: Item, conversation: Conversation) -> str:
-    """The noisy text that stored decisions make of a clean item: no stream is needed, only target and draw."""
+    """The noisy text that stored decisions make of a clean item: no stream is needed, only target and
+    draw."""
     text = item.text
     for decision in decisions:
         target = _target(item, text, conversation, ToolClass.UNKNOWN, 0)

@@ -1,4 +1,5 @@
-"""What was decided for an item, what the ledger knows of it, and what came of it: the data around `perturb`."""
+"""What was decided for an item, what the ledger knows of it, and what came of it: the data around
+`perturb`."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ Item = UserText | ToolResult
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One application of an operator. With the clean payload it gives the noisy one again: see `decide.replay`."""
+    """One application of an operator. With the clean payload it gives the noisy one again: see
+    `decide.replay`."""
 
     operator: str
     rule: str
@@ -31,7 +33,8 @@ class Decision:
 
     @property
     def fault(self) -> bool:
-        """Whether it destroyed a result. An operator no longer installed is judged by its recovery, on the safe side."""
+        """Whether it destroyed a result. An operator no longer installed is judged by its recovery, on the
+        safe side."""
         entry = registry.operators().get(self.operator)
         return entry.fault if entry else self.recovery in (Recovery.RETRY, Recovery.OTHER_TOOL)
 
@@ -51,7 +54,8 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the ledger knows of an anchor: the noisy text (None: shown clean) and the decisions that made it."""
+    """What the ledger knows of an anchor: the noisy text (None: shown clean) and the decisions that made
+    it."""
 
     text: str | None
     decisions: tuple[Decision, ...] = ()
@@ -59,7 +63,8 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """What an operator did to a text. `after` is None where the guard withdrew it; `note` says what and why."""
+    """What an operator did to a text. `after` is None where the guard withdrew it; `note` says what and
+    why."""
 
     decision: Decision
     before: str
@@ -81,7 +86,8 @@ class NewlyShown:
 
 @dataclass(slots=True)
 class Perturbed:
-    """The noise of a conversation: all texts that differ from the clean ones, and what the ledger didn't know."""
+    """The noise of a conversation: all texts that differ from the clean ones, and what the ledger didn't
+    know."""
 
     replacements: dict[Ref, str] = field(default_factory=dict)
     new: list[NewlyShown] = field(default_factory=list)

@@ -1,4 +1,5 @@
-"""A conversation as people keep it in a file: OpenAI chat messages, alone or as a request body with its tools."""
+"""A conversation as people keep it in a file: OpenAI chat messages, alone or as a request body with its
+tools."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ class DocumentError(ValueError):
 
 
 def messages_and_tools(document: Any) -> tuple[list[Message], list[Mapping[str, Any]]]:
-    """The messages and tools of a JSON document: a list of messages, or an object with `messages` and `tools`."""
+    """The messages and tools of a JSON document: a list of messages, or an object with `messages` and
+    `tools`."""
     tools: Any = []
     messages = document
     if isinstance(document, Mapping):
@@ -38,7 +40,8 @@ def messages_and_tools(document: Any) -> tuple[list[Message], list[Mapping[str, 
 
 
 def conversation(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> Conversation:
-    """The view that operators see of OpenAI chat messages. What has no text or answers no call is left out."""
+    """The view that operators see of OpenAI chat messages. What has no text or answers no call is left
+    out."""
     items: list[UserText | ToolResult] = []
     calls: dict[str, ToolCall] = {}
     counted: Counter[str] = Counter()
@@ -64,7 +67,8 @@ def conversation(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]
 
 
 def replaced(messages: Sequence[Message], replacements: Mapping[Ref, str]) -> list[dict[str, Any]]:
-    """The messages with the texts of `Perturbed.replacements` in their places. The originals aren't changed."""
+    """The messages with the texts of `Perturbed.replacements` in their places. The originals aren't
+    changed."""
     out: list[dict[str, Any]] = [deepcopy(dict(message)) for message in messages]
     for ref, text in replacements.items():
         if ref.part is None:

@@ -1,8 +1,9 @@
 """What must survive user noise unchanged: the spans of a text that a task may hang on.
 
-Protected are ids, numbers, dates and amounts in every script's digits, e-mail addresses, URLs, quoted strings, code,
-proper nouns, technical terms (snake_case, camelCase, acronyms, paths), the names and enumerated values of the declared
-tools, and the small words that turn a request round (negations, number words, days and months).
+Protected are ids, numbers, dates and amounts in every script's digits, e-mail addresses, URLs, quoted
+strings, code, proper nouns, technical terms (snake_case, camelCase, acronyms, paths), the names and
+enumerated values of the declared tools, and the small words that turn a request round (negations, number
+words, days and months).
 
 Every scan is linear in the text: tokens are found by one plain character class, and judged one at a time.
 """
@@ -37,32 +38,35 @@ _TECHNICAL = re.compile(r"_|@|://|\\|\w/\w|\w\.\w|^[#$€£¥₹@]|[^\W\d_A-Z][A
 
 MEANING_WORDS = frozenset(
     """
-    no not never none nothing neither nor without except unless only but instead don't doesn't didn't won't
-    can't cannot isn't wasn't aren't zero one two three four five six seven eight nine ten eleven twelve thirteen
-    fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety
-    hundred thousand million billion dozen half third quarter double twice once first second fourth fifth last
-    next monday tuesday wednesday thursday friday saturday sunday today tomorrow yesterday tonight noon midnight
-    january february march april may june july august september october november december
-    all any both each every more less least most before after until since
+    no not never none nothing neither nor without except unless only but instead don't doesn't didn't
+    won't can't cannot isn't wasn't aren't zero one two three four five six seven eight nine ten eleven
+    twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty
+    seventy eighty ninety hundred thousand million billion dozen half third quarter double twice once
+    first second fourth fifth last next monday tuesday wednesday thursday friday saturday sunday today
+    tomorrow yesterday tonight noon midnight january february march april may june july august september
+    october november december all any both each every more less least most before after until since
     """.split()  # noqa: SIM905
 )
 """Small words on which a request turns: never changed, and never the result of a typo."""
 
 OPENERS = frozenset(
     """
-    a about actually after again all also an and any anyway are as at because before but by can cancel change
-    check could did do does each either every exchange find for from get give good great hello help here hey hi
-    how however i if in instead is it it's its just let like look make many may maybe might my need next no not
-    now of oh ok okay on once one or order our out please return show since so some sorry sure take tell thank
-    thanks that that's the their them then there these they this those to track up update use was we well were
-    what what's when where where's which while who whose why will with would yes you your yours
+    a about actually after again all also an and any anyway are as at because before but by can cancel
+    change check could did do does each either every exchange find for from get give good great hello
+    help here hey hi how however i if in instead is it it's its just let like look make many may maybe
+    might my need next no not now of oh ok okay on once one or order our out please return show since so
+    some sorry sure take tell thank thanks that that's the their them then there these they this those
+    to track up update use was we well were what what's when where where's which while who whose why
+    will with would yes you your yours
     """.split()  # noqa: SIM905
 )
-"""Words that are capitalised only because a sentence begins with them. Another capitalised word may be a name."""
+"""Words that are capitalised only because a sentence begins with them. Another capitalised word may be a
+name."""
 
 
 def protected_spans(text: str, tools: Iterable[ToolSchema] = ()) -> tuple[Span, ...]:
-    """The spans [start, end) that must survive, in order, without overlaps. `tools` adds the names they declare."""
+    """The spans [start, end) that must survive, in order, without overlaps. `tools` adds the names they
+    declare."""
     vocabulary = _tool_vocabulary(tuple(tools))
     spans = [match.span() for pattern in _QUOTED for match in pattern.finditer(text)]
     starts_sentence = True
@@ -85,7 +89,8 @@ def entities(text: str, tools: Iterable[ToolSchema] = ()) -> tuple[str, ...]:
 
 
 def survive(before: str, after: str, tools: Iterable[ToolSchema] = ()) -> str | None:
-    """The first protected string of `before` that `after` doesn't hold in its turn, or None where all survive."""
+    """The first protected string of `before` that `after` doesn't hold in its turn, or None where all
+    survive."""
     at = 0
     for entity in entities(before, tools):
         found = _find_whole(after, entity, at)

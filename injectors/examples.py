@@ -28,7 +28,8 @@ TRIES = 200
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """What one draw made of the sample payload. `before` is empty where the operator has no text to act on."""
+    """What one draw made of the sample payload. `before` is empty where the operator has no text to act
+    on."""
 
     before: str
     after: str
@@ -36,7 +37,8 @@ class Example:
 
 
 def make(entry: Registered, severity: float, seed: int) -> Example | None:
-    """The first effect that the operator has on its sample from this seed on; None where it has none on it."""
+    """The first effect that the operator has on its sample from this seed on; None where it has none on
+    it."""
     target = sample(entry.site)
     if target is None:
         return None

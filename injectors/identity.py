@@ -20,8 +20,8 @@ _SEPARATOR = "\x1f"
 class Slot:
     """The seed key of one draw. `ordinal` counts the site's items along the branch, from 0.
 
-    `rule` tells apart two rules of one operator, `part` two text parts of one message. `attempt` is 0 for content:
-    only transport draws anew when a client tries again.
+    `rule` tells apart two rules of one operator, `part` two text parts of one message. `attempt` is 0 for
+    content: only transport draws anew when a client tries again.
     """
 
     seed: int
@@ -35,7 +35,8 @@ class Slot:
     part: int = 0
 
     def key(self) -> str:
-        """A readable, stable name of the slot: what the random stream is keyed by and what an event stores."""
+        """A readable, stable name of the slot: what the random stream is keyed by and what an event
+        stores."""
         place = (self.ordinal, self.part, self.attempt)
         names = (str(self.seed), self.scope, self.scope_key, self.rule or self.operator, self.site)
         return _SEPARATOR.join((*names, *(str(number) for number in place)))

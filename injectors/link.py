@@ -22,10 +22,12 @@ Settings = Mapping[str, Any]
 def decide_transport(
     plan: Plan, *, link: str, turn: int, attempt: int, streaming: bool
 ) -> list[tuple[Decision, Settings, str]]:
-    """The transport noise of one exchange: (decision, settings, note) per operator that acts, in the plan's order.
+    """The transport noise of one exchange: (decision, settings, note) per operator that acts, in the plan's
+    order.
 
-    `turn` counts the session's exchanges on this link from 0. A repeated attempt at a turn is drawn anew. Schedules
-    with a memory (`at_most`, `min_interval`) are replayed from turn 0 over first attempts. Pure; never raises.
+    `turn` counts the session's exchanges on this link from 0. A repeated attempt at a turn is drawn anew.
+    Schedules with a memory (`at_most`, `min_interval`) are replayed from turn 0 over first attempts. Pure;
+    never raises.
     """
     out: list[tuple[Decision, Settings, str]] = []
     for rule in plan.rules:

@@ -1,7 +1,8 @@
 """What an operator is, and the decorator that registers one.
 
-Draw and apply are apart: `draw` consumes the random stream, `apply` is a pure function of the target and the stored
-draw, so that a replay is exact. Probability, schedule and scope live in the profile around an operator, never inside.
+Draw and apply are apart: `draw` consumes the random stream, `apply` is a pure function of the target and the
+stored draw, so that a replay is exact. Probability, schedule and scope live in the profile around an
+operator, never inside.
 """
 
 from __future__ import annotations
@@ -76,7 +77,8 @@ Target = UserTarget | ToolResultTarget | TransportTarget
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What `apply` gives: the payload in the target's place (text, or transport settings) and a note on what it did."""
+    """What `apply` gives: the payload in the target's place (text, or transport settings) and a note on
+    what it did."""
 
     payload: str | Mapping[str, Any]
     note: str
@@ -86,7 +88,8 @@ class Operator(Protocol):
     """The extension point: one class, one file, found by the registry."""
 
     def draw(self, target: Any, rng: Stream, severity: float) -> Draw | None:
-        """Decide. None: there is nothing to do here. Severity is in (0, 1]; the class says what it means, in units."""
+        """Decide. None: there is nothing to do here. Severity is in (0, 1]; the class says what it means,
+        in units."""
         ...
 
     def apply(self, target: Any, draw: Draw) -> Result:
@@ -105,7 +108,8 @@ class Registered:
     aliases: tuple[str, ...] = ()
     source: str = ""
     fault: bool = False
-    """True where the result is destroyed, so that faults per logical call are bounded and the tool's class matters."""
+    """True where the result is destroyed, so that faults per logical call are bounded and the tool's class
+    matters."""
     documentation: str = field(default="", compare=False)
 
 
@@ -138,5 +142,6 @@ def operator(
 
 
 def registered() -> Mapping[str, Registered]:
-    """The operators of the modules imported so far, by name. `injectors.registry` imports all of them first."""
+    """The operators of the modules imported so far, by name. `injectors.registry` imports all of them
+    first."""
     return _registered

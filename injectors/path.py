@@ -1,7 +1,7 @@
 """What a conversation has met so far: the counters that bounds and schedules run on.
 
-They are computed from the conversation's own items, from its beginning, and never kept between requests: a fork or a
-resent history counts its own path.
+They are computed from the conversation's own items, from its beginning, and never kept between requests: a
+fork or a resent history counts its own path.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from injectors.solvability import Spent
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An item, the turn in which it came (from 0), its part among its message's texts, and whether it is alone."""
+    """An item, the turn in which it came (from 0), its part among its message's texts, and whether it is
+    alone."""
 
     item: Item
     turn: int
@@ -37,7 +38,8 @@ class _Counter:
 
 
 class Path:
-    """The counters of one walk along a conversation. `rules` are the plan's for its items, in the order they act."""
+    """The counters of one walk along a conversation. `rules` are the plan's for its items, in the order
+    they act."""
 
     def __init__(self, plan: Plan) -> None:
         found = [(rule, registry.operators().get(rule.operator)) for rule in plan.rules]

@@ -1,4 +1,5 @@
-"""Tool payloads as JSON, where they are JSON: parsing that never raises, and what a faulty payload looks like."""
+"""Tool payloads as JSON, where they are JSON: parsing that never raises, and what a faulty payload looks
+like."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ FAULT_PHRASES = ("timed out", "[truncated]", "http 4", "http 5", "error", "faile
 
 
 def parsed(text: str) -> Any:
-    """The JSON value, or NOT_JSON. Numbers that Python can't hold and nesting that it can't follow count as no JSON."""
+    """The JSON value, or NOT_JSON. Numbers that Python can't hold and nesting that it can't follow count
+    as no JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -24,7 +26,8 @@ def parsed(text: str) -> Any:
 
 
 def is_container(value: Any) -> bool:
-    """Whether a parsed value is an object or an array: what tools answer with, rather than prose that happens to parse."""
+    """Whether a parsed value is an object or an array: what tools answer with, rather than prose that
+    happens to parse."""
     return isinstance(value, dict | list)
 
 
@@ -58,8 +61,8 @@ def _contains(noisy: Any, clean: Any) -> bool:
 def looks_destroyed(noisy: str, clean: str) -> bool:
     """Whether an agent can tell, without having seen `clean`, that `noisy` is no valid result.
 
-    Either a JSON payload doesn't parse any more, or it carries a fault field that the clean one lacks, or it is plain
-    text that speaks of a fault where the clean text doesn't.
+    Either a JSON payload doesn't parse any more, or it carries a fault field that the clean one lacks, or it
+    is plain text that speaks of a fault where the clean text doesn't.
     """
     before, after = parsed(clean), parsed(noisy)
     if is_container(before) and after is NOT_JSON:

@@ -1,7 +1,7 @@
 """The plan: what one session will get, fixed when the session starts.
 
-It holds the compiled rules, so that the noise can be computed again from the plan alone, whatever becomes of the
-profile it was made from.
+It holds the compiled rules, so that the noise can be computed again from the plan alone, whatever becomes of
+the profile it was made from.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one session gets. `arm` is `clean` (no rules) or `noisy`; `noise_type` an operator where exactly one acts."""
+    """What one session gets. `arm` is `clean` (no rules) or `noisy`; `noise_type` an operator where
+    exactly one acts."""
 
     profile: str
     profile_version: int
@@ -92,9 +93,10 @@ def make_plan(
 ) -> Plan:
     """The plan of a session under a profile.
 
-    `level` settles the severities that the profile leaves to its levels; level 0 is clean. `noise_type` (a name or an
-    alias) keeps that operator's rules only; without it a `one_of` profile draws one, by weight, from the seed and the
-    scope. ProfileError where the profile has no such level or type; ValueError for an unknown arm or scope.
+    `level` settles the severities that the profile leaves to its levels; level 0 is clean. `noise_type` (a
+    name or an alias) keeps that operator's rules only; without it a `one_of` profile draws one, by weight,
+    from the seed and the scope. ProfileError where the profile has no such level or type; ValueError for an
+    unknown arm or scope.
     """
     if arm not in (CLEAN, NOISY):
         raise ValueError(f"arm {arm!r}: use 'clean' or 'noisy'")

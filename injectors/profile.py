@@ -60,7 +60,8 @@ class Where(_Model):
 
 
 class Rule(_Model):
-    """One operator with its dose, schedule and scope. An `operator` glob such as `tool.*` stands for all it matches."""
+    """One operator with its dose, schedule and scope. An `operator` glob such as `tool.*` stands for all
+    it matches."""
 
     operator: str
     severity: Severity | None = None
@@ -101,13 +102,14 @@ class Profile(_Model):
             raise ProfileError(f"profile {self.name!r} has no levels: name it without {_LEVEL}{level}")
         if not 0 <= level < len(self.levels):
             raise ProfileError(
-                f"profile {self.name!r} has levels 0 to {len(self.levels) - 1}, not {level}: name one of these"
+                f"profile {self.name!r} has levels 0 to {len(self.levels) - 1}, not {level}: use these"
             )
         return self.model_copy(update={"level": level, "name": f"{self.name}{_LEVEL}{level}"})
 
 
 def parse(yaml_text: str, origin: str) -> Profile:
-    """The profile that the YAML text describes. `origin` (a file's name, say) stands before errors. ProfileError."""
+    """The profile that the YAML text describes. `origin` (a file's name, say) stands before errors.
+    ProfileError."""
     try:
         document = MarkedYaml(yaml_text)
     except YamlSyntaxError as error:
@@ -205,7 +207,8 @@ def source(name: str) -> str:
 
 @cache
 def load(name: str) -> Profile:
-    """The built-in profile of that name; `NAME/level-K` is NAME at level K. Unknown: ProfileError naming the nearest."""
+    """The built-in profile of that name; `NAME/level-K` is NAME at level K. Unknown: ProfileError naming
+    the nearest."""
     base, marker, level = name.rpartition(_LEVEL)
     if not marker:
         return parse(source(name), f"{name}.yaml")

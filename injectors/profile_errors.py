@@ -1,4 +1,5 @@
-"""What is wrong with a profile, said so that it can be mended: file, line, field, value, nearest known name."""
+"""What is wrong with a profile, said so that it can be mended: file, line, field, value, nearest known
+name."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ class Trouble(Exception):
 def of_validation(
     error: ValidationError, model: type[BaseModel], document: MarkedYaml, origin: str
 ) -> ProfileError:
-    """The first of pydantic's complaints as a ProfileError, with the nearest known field for an unknown one."""
+    """The first of pydantic's complaints as a ProfileError, with the nearest known field for an unknown
+    one."""
     first = error.errors(include_url=False)[0]
     path = _document_path(first["loc"], document.data)
     if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
@@ -55,7 +57,8 @@ def _dotted(path: Path) -> str:
 
 
 def _document_path(location: Path, data: Any) -> Path:
-    """Pydantic's location without the steps that aren't in the document (union members, `[key]` of a mapping)."""
+    """Pydantic's location without the steps that aren't in the document (union members, `[key]` of a
+    mapping)."""
     path: list[str | int] = []
     for step in location:
         inside = isinstance(data, dict) or (isinstance(data, list) and isinstance(step, int))

@@ -1,4 +1,5 @@
-"""All operators by name: ours found by walking the sub-packages, third parties' by the entry point `crosswind.operators`.
+"""All operators by name: ours found by walking the sub-packages, third parties' by the entry point
+`crosswind.operators`.
 
 A third party's entry point names a module; importing it runs the module's `@operator` decorators.
 """
@@ -76,7 +77,8 @@ def resolve(name_or_alias: str) -> Registered:
 
 
 def nearest(value: str, names: list[str]) -> str:
-    """The end of an error message: the nearest of `names` to a value that isn't among them, or all of them."""
+    """The end of an error message: the nearest of `names` to a value that isn't among them, or all of
+    them."""
     folded = {name.lower(): name for name in names}
     close = difflib.get_close_matches(value.lower(), folded, n=1)
     if close:

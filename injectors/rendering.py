@@ -24,7 +24,8 @@ def reflowed(docstring: str) -> str:
 
 
 def event(before: str, after: str | None, note: str) -> Group:
-    """One injection: the text before, with what goes in red; the text after, with what came in green; the note."""
+    """One injection: the text before, with what goes in red; the text after, with what came in green; the
+    note."""
     if after is None:
         return Group(_line("  clean  ", Text(_shortened(before))), Text(f"  {note}", style="yellow"))
     old, new = _compared(_shortened(before), _shortened(after))

@@ -1,8 +1,8 @@
 """When a rule acts: pure decisions from counters that run along the branch's own path.
 
-A rule's *occasions* are the items of its operator's site that its `where` lets through, in order: user messages for
-user operators, tool results for tool operators, exchanges for transport. Turns are counted from 0: one turn per
-request to the policy.
+A rule's *occasions* are the items of its operator's site that its `where` lets through, in order: user
+messages for user operators, tool results for tool operators, exchanges for transport. Turns are counted from
+0: one turn per request to the policy.
 """
 
 from __future__ import annotations

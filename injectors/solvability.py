@@ -1,7 +1,8 @@
 """The guard: after noise the task can still be done, or the noise isn't injected.
 
-Checks before an operator's work is used (tool class, bounds) and after it (what the policy would see). Each gives None
-where the guarantee holds, else a plain reason, which goes into the event of the withdrawn injection.
+Checks before an operator's work is used (tool class, bounds) and after it (what the policy would see). Each
+gives None where the guarantee holds, else a plain reason, which goes into the event of the withdrawn
+injection.
 """
 
 from __future__ import annotations

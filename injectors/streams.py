@@ -1,7 +1,7 @@
 """Seeded random streams keyed by names, equal on every platform and Python version.
 
-Only `random.Random.random` and `getrandbits` are built upon: Python guarantees their sequence for a given seed,
-which it does not for `choice`, `shuffle` or `sample`.
+Only `random.Random.random` and `getrandbits` are built upon: Python guarantees their sequence for a given
+seed, which it does not for `choice`, `shuffle` or `sample`.
 """
 
 from __future__ import annotations

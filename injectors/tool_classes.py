@@ -1,8 +1,8 @@
 """What a tool does to the world, judged from the operator's table and, conservatively, from the tool's name.
 
-In order of trust: the profile's `tool_classes` table (names or globs), then the name's first word. Everything else is
-unknown, and unknown is treated as destructive: on the model leg a result is destroyed after the call took effect, so a
-retry would repeat the effect.
+In order of trust: the profile's `tool_classes` table (names or globs), then the name's first word. Everything
+else is unknown, and unknown is treated as destructive: on the model leg a result is destroyed after the call
+took effect, so a retry would repeat the effect.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def _by_name(tool: str) -> ToolClass:
 
 
 def classify(tool: str, overrides: Mapping[str, str] | None = None) -> ToolClass:
-    """The tool's class. An exact name in `overrides` goes before a glob, and globs go in the table's order."""
+    """The tool's class. An exact name in `overrides` goes before a glob, and globs go in the table's
+    order."""
     table = overrides or {}
     if tool in table:
         return ToolClass(table[tool])

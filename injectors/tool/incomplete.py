@@ -27,12 +27,13 @@ CUT_MARK = " [truncated]"
     fault=True,
 )
 class Incomplete:
-    """A partial result: JSON cut off in the middle, an object without some of its fields, a list without its end.
+    """A partial result: JSON cut off in the middle, an object without some of its fields, a list without its
+    end.
 
-    Severity is both how likely and how much: a result is hit with probability severity, and then loses a share of
-    uniform(0.2, 0.2 + 0.6 x severity) of its characters (cut), fields or elements. The agent can always tell: a cut
-    result is no JSON any more (plain text ends in `[truncated]`), an object that lost fields says
-    `"incomplete": true`, a list that lost its end closes with `{"truncated": true}`.
+    Severity is both how likely and how much: a result is hit with probability severity, and then loses a
+    share of uniform(0.2, 0.2 + 0.6 x severity) of its characters (cut), fields or elements. The agent can
+    always tell: a cut result is no JSON any more (plain text ends in `[truncated]`), an object that lost
+    fields says `"incomplete": true`, a list that lost its end closes with `{"truncated": true}`.
     """
 
     def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
@@ -57,7 +58,7 @@ class Incomplete:
             note = f"The result of {target.tool} lost its fields {', '.join(draw['drop'])}."
         else:
             kept = [*value[: draw["first"]], {"truncated": True}]
-            note = f"The result of {target.tool} lost all but the first {draw['first']} of {len(value)} elements."
+            note = f"The result of {target.tool} kept {draw['first']} of its {len(value)} elements."
         return Result(_written(kept, like=text), note)
 
 
@@ -84,7 +85,8 @@ def _cut(text: str, value: Any, lost: float) -> Draw:
 
 
 def _before_broken_word(text: str, keep: int) -> int:
-    """The nearest place before `keep` where no word, id or number is broken in two; `keep` if there is none near."""
+    """The nearest place before `keep` where no word, id or number is broken in two; `keep` if there is
+    none near."""
     for at in range(keep, max(0, keep - 40), -1):
         if text[at - 1] in " \t\n,:[{" or text[at] in " \t\n,:]}":
             return at

@@ -30,14 +30,14 @@ TEXTS = (
     site=Site.TOOL_RESULT,
     recovery=Recovery.IGNORE,
     aliases=("induce",),
-    source="AgentNoiseBench section 2.2.1 and appendix B (Misleading Signals); there the example also drops fields",
+    source="AgentNoiseBench section 2.2.1, appendix B (Misleading Signals; its example also drops fields)",
 )
 class Misleading:
     """One or two short remarks are added to a result: another way to go, plausible and beside the goal.
 
-    Severity: the number of remarks is binomial with mean 2 x severity (2 trials). A JSON object gets a field for each,
-    a JSON array of objects has them in its first object, plain text gets a line. Every true value keeps its place and
-    its bytes; other JSON (numbers, arrays of numbers) is left alone.
+    Severity: the number of remarks is binomial with mean 2 x severity (2 trials). A JSON object gets a field
+    for each, a JSON array of objects has them in its first object, plain text gets a line. Every true value
+    keeps its place and its bytes; other JSON (numbers, arrays of numbers) is left alone.
     """
 
     def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
@@ -83,7 +83,8 @@ def _is_prose(value: Any, text: str) -> bool:
 
 
 def _insertion_point(text: str, value: Any) -> int | None:
-    """Where in the text a field of the top-level object, or of the array's first object, can be added at its end."""
+    """Where in the text a field of the top-level object, or of the array's first object, can be added at
+    its end."""
     if isinstance(value, dict):
         closing = text.rstrip()
         return len(closing[:-1].rstrip())

@@ -24,8 +24,9 @@ TIMED_OUT = (
 class Timeout:
     """A message that the call timed out stands in place of the result.
 
-    Severity: the probability that an eligible call fails so. How often one call may fail, and in which order calls are
-    hit, is the profile's matter (`bounds`, `when`); the benchmark's own setting is severity 1 with `first_call: true`.
+    Severity: the probability that an eligible call fails so. How often one call may fail, and in which order
+    calls are hit, is the profile's matter (`bounds`, `when`); the benchmark's own setting is severity 1 with
+    `first_call: true`.
     """
 
     def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:

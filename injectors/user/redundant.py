@@ -48,9 +48,9 @@ _WORD = re.compile(r"\w+")
 class Redundant:
     """The user repeats a sentence of their own or adds small talk that has nothing to do with the goal.
 
-    Severity: the expected share of words that is added (0.5: half as many again). Sentences are added whole, so a short
-    message at low severity gets either one short sentence or none. Nothing of the message itself is changed, nothing
-    is asked that wasn't asked, and no fact is added.
+    Severity: the expected share of words that is added (0.5: half as many again). Sentences are added whole,
+    so a short message at low severity gets either one short sentence or none. Nothing of the message itself
+    is changed, nothing is asked that wasn't asked, and no fact is added.
     """
 
     def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:

@@ -27,15 +27,15 @@ _WORD = re.compile(r"[^\W\d_]+")
     site=Site.USER_TEXT,
     recovery=Recovery.NONE_NEEDED,
     aliases=("realistic_typos", "Typo"),
-    source="RobustBench-TC, table 1 and appendix F (Observation); made by rule here, by a language model there",
+    source="RobustBench-TC, table 1 and appendix F (Observation); by rule here, by a model there",
 )
 class Typos:
     """Typing errors: a neighbouring key, swapped, dropped and doubled letters, common misspellings.
 
-    Severity: the number of typos per message is binomial with mean 6 x severity (12 trials), whatever the message's
-    length, as far as it has words to spoil: one typo a word at most. RobustBench-TC's 2 to 4 are severity 0.5.
-    Never touched are protected entities, words under four letters and words of scripts without letter case, in which
-    names can't be told from words.
+    Severity: the number of typos per message is binomial with mean 6 x severity (12 trials), whatever the
+    message's length, as far as it has words to spoil: one typo a word at most. RobustBench-TC's 2 to 4 are
+    severity 0.5. Never touched are protected entities, words under four letters and words of scripts without
+    letter case, in which names can't be told from words.
     """
 
     def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
@@ -94,7 +94,8 @@ def _joined_to_marks(text: str, start: int, end: int) -> bool:
 
 
 def _mistyped(word: str, rng: Stream) -> tuple[str, str | None]:
-    """A kind of typo and the word with it; None where no kind gives a word that is both other and harmless."""
+    """A kind of typo and the word with it; None where no kind gives a word that is both other and
+    harmless."""
     for kind in rng.shuffled(list(_KINDS)):
         typed = _KINDS[kind](word, rng)
         if typed is not None and typed != word and typed.lower() not in MEANING_WORDS:
