@@ -1,0 +1,214 @@
+"""Rows to store: small builders for the examples, strategies for the properties."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import strategies as st
+
+from gateway.trajectory.columns import pack
+from gateway.trajectory.content import Chain, View
+from gateway.trajectory.record import (
+    Arm,
+    Completion,
+    Delivered,
+    Durable,
+    Event,
+    Reward,
+    RewardState,
+    Session,
+    SessionClosed,
+    SessionStatus,
+    Shown,
+    Turn,
+    VersionSpan,
+)
+
+
+def session(session_id: str = "s", **fields: Any) -> Session:
+    given: dict[str, Any] = {"created_us": 1_700_000_000_000_000, "plan": {"profile": "off"}} | fields
+    return Session(session_id, **given)
+
+
+def turn(session_id: str = "s", index: int = 0, **fields: Any) -> Turn:
+    return Turn(session_id, index, **({"created_us": 1_700_000_000_000_000 + index} | fields))
+
+
+def event(session_id: str = "s", turn_index: int = 0, ordinal: int = 0, **fields: Any) -> Event:
+    given: dict[str, Any] = {
+        "operator": "tool.timeout",
+        "site": "tool_result",
+        "slot": "7\x1fsession\x1fk",
+        "anchor": "call:c1#0",
+        "logical_call": "logical:ab",
+        "severity": 0.5,
+        "draw": {"after_ms": 3000},
+        "clean_hash": "h",
+        "before": '{"status": "shipped"}',
+        "after": '{"error": "timed out"}',
+        "recovery": "retry",
+        "note": "the next identical call is answered",
+        "tool": "get_order",
+        "tool_class": "read",
+    }
+    return Event(session_id, turn_index, ordinal, **(given | fields))
+
+
+def shown(session_id: str, anchor: str, **fields: Any) -> Shown:
+    given: dict[str, Any] = {"site": "user_text", "ordinal": 0, "turn_index": 0, "clean_hash": "h"}
+    return Shown(session_id, anchor, **(given | fields))
+
+
+def rollout(session_id: str, group_id: str, index: int | None, size: int, *, at: int) -> list[Any]:
+    """A session of a group that was closed and rewarded at the time `at`."""
+    return [
+        session(session_id, group_id=group_id, group_size=size, rollout_index=index, created_us=1),
+        SessionClosed(session_id, at),
+        Reward(session_id, at, 1.0),
+    ]
+
+
+texts = st.text(st.characters(exclude_categories=())) | st.text()
+"""Any text that Python can hold, lone surrogates and NUL among it."""
+ids = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
+numbers = st.integers(0, 2**62)
+floats = st.floats(allow_nan=False)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=6,
+)
+json_objects = st.dictionaries(texts, json_values, max_size=3)
+
+
+def optional(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.none() | strategy
+
+
+@st.composite
+def chains(draw: Callable[[Any], Any], body: st.SearchStrategy[bytes]) -> Chain:
+    node: Chain | None = None
+    for segment in draw(st.lists(body, min_size=1, max_size=5)):
+        node = Chain(node, segment)
+    assert node is not None
+    return node
+
+
+@st.composite
+def views(draw: Callable[[Any], Any]) -> View:
+    pieces: list[bytes | None] = draw(st.lists(st.binary(max_size=40), max_size=3))
+    if not draw(st.booleans()):
+        return View(tuple(pieces))
+    pieces.insert(draw(st.integers(0, len(pieces))), None)
+    return View(tuple(pieces), draw(chains(st.binary(max_size=40))))
+
+
+token_ids = st.lists(st.integers(-(2**31), 2**31 - 1), max_size=6).map(tuple)
+token_chains = chains(token_ids.map(lambda values: pack("i", values)))
+completions = st.builds(
+    Completion,
+    index=st.just(0),
+    token_ids=token_ids,
+    logprobs=st.lists(floats, max_size=6).map(tuple),
+    finish_reason=optional(texts),
+    versions=st.lists(st.builds(VersionSpan, texts, numbers, numbers), max_size=2).map(tuple),
+)
+
+
+def numbered(rows: list[Completion]) -> tuple[Completion, ...]:
+    return tuple(dataclasses.replace(row, index=index) for index, row in enumerate(rows))
+
+
+sessions = st.builds(
+    Session,
+    id=ids,
+    created_us=numbers,
+    plan=json_objects,
+    arm=st.sampled_from(Arm),
+    task_id=optional(texts),
+    group_id=optional(texts),
+    group_size=optional(numbers),
+    rollout_index=optional(numbers),
+    labels=json_objects,
+    policy=optional(texts),
+    tenant=optional(texts),
+    identity=texts,
+    confidence=floats,
+    quarantine=optional(texts),
+    noise_stopped=st.booleans(),
+    status=st.sampled_from(SessionStatus),
+    closed_us=optional(numbers),
+    reward_state=st.sampled_from(RewardState),
+    reward=optional(floats),
+    reward_components=json_objects,
+    reward_source=optional(texts),
+)
+turns = st.builds(
+    Turn,
+    session_id=st.just("s"),
+    index=st.integers(0, 1000),
+    created_us=numbers,
+    attempt=st.integers(0, 5),
+    parent=optional(numbers),
+    branch=texts,
+    fitness=texts,
+    durable=st.sampled_from(Durable),
+    delivered=st.sampled_from(Delivered),
+    protocol=texts,
+    stream=st.booleans(),
+    model=optional(texts),
+    response_id=optional(texts),
+    policy_first=optional(texts),
+    policy_last=optional(texts),
+    received=optional(views()),
+    sent=optional(views()),
+    produced=optional(views()),
+    delivered_view=optional(views()),
+    prompt_ids=optional(token_chains),
+    completions=st.lists(completions, max_size=3).map(numbered),
+    finish_reason=optional(texts),
+    usage=json_objects,
+    usage_injected=json_objects,
+    queue_us=optional(numbers),
+    first_token_us=optional(numbers),
+    total_us=optional(numbers),
+    upstream_status=optional(numbers),
+    error=optional(json_objects),
+    inner=st.lists(json_objects, max_size=2).map(tuple),
+)
+events = st.builds(
+    Event,
+    session_id=st.just("s"),
+    turn_index=numbers,
+    ordinal=numbers,
+    operator=texts,
+    site=texts,
+    slot=texts,
+    anchor=texts,
+    logical_call=optional(texts),
+    severity=floats,
+    draw=json_objects,
+    clean_hash=texts,
+    before=texts,
+    after=optional(texts),
+    recovery=texts,
+    note=texts,
+    tool=optional(texts),
+    tool_class=optional(texts),
+    attempt=numbers,
+    created_us=numbers,
+)
+ledger_rows = st.builds(
+    Shown,
+    session_id=st.just("s"),
+    anchor=texts,
+    site=texts,
+    ordinal=numbers,
+    turn_index=numbers,
+    clean_hash=texts,
+    decisions=st.lists(json_objects, max_size=2).map(tuple),
+    text=optional(texts),
+    branch=texts,
+)
