@@ -8,29 +8,23 @@ text, or a tool call was spaced otherwise, the format remembers what was sampled
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from array import array
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import orjson
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tokenizers import Tokenizer
 
+from policies.tiny.template import ChatTemplate, Message
 from policies.version import VersionError
 
-Message = Mapping[str, Any]
+NAMED_TOKENS = ("bos_token", "eos_token", "pad_token")
 
 _REMEMBERED = 100_000
 """Assistant turns and text segments that are remembered, the oldest forgotten first."""
-
-
-class TemplateError(Exception):
-    """The messages can't be rendered; the message says what the template complained of."""
 
 
 class ChatFormat:
@@ -40,13 +34,13 @@ class ChatFormat:
         try:
             self.tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
             settings = orjson.loads((directory / "tokenizer_config.json").read_bytes())
-            self._template = _compile((directory / "chat_template.jinja").read_text())
+            self._variables = {name: settings.get(name) or "" for name in NAMED_TOKENS}
+            self.template = ChatTemplate((directory / "chat_template.jinja").read_text(), self._variables)
         except Exception as error:  # tokenizers raises bare Exception
             raise VersionError(f"{directory}: tokenizer or template can't be read: {error}") from None
-        self._variables = {name: settings.get(name) or "" for name in ("bos_token", "eos_token", "pad_token")}
         self.end_text: str = self._variables["eos_token"]
         self.end = self._token_id(directory, self.end_text)
-        self._opening = self._find_opening(directory)
+        self.opening = self.template.opening
         added = sorted(
             (token.content for token in self.tokenizer.get_added_tokens_decoder().values()), key=len
         )
@@ -63,33 +57,12 @@ class ChatFormat:
             )
         return int(token)
 
-    def _find_opening(self, directory: Path) -> str:
-        """What the template puts where the assistant is to speak."""
-        probe = [{"role": "user", "content": "x"}]
-        without, opened = self.render(probe, None, open_turn=False), self.render(probe, None)
-        if not opened.startswith(without) or opened == without:
-            raise VersionError(
-                f"{directory}: chat_template.jinja ignores add_generation_prompt; mend the template"
-            )
-        return opened[len(without) :]
-
-    def render(
-        self, messages: Sequence[Message], tools: Sequence[Any] | None, *, open_turn: bool = True
-    ) -> str:
-        """The conversation's text, exactly as transformers' `apply_chat_template` gives it."""
-        try:
-            return self._template.render(
-                messages=messages, tools=tools or None, add_generation_prompt=open_turn, **self._variables
-            )
-        except (jinja2.TemplateError, TypeError, ValueError) as error:
-            raise TemplateError(str(error)) from None
-
     def prompt_ids(self, messages: Sequence[Message], tools: Sequence[Any] | None) -> list[int]:
         """The prompt's token ids: what was sampled where we sampled it, the tokenizer's choice elsewhere."""
-        head, *turns = self.render(messages, tools).split(self._opening)
+        head, *turns = self.template.render(messages, tools).split(self.opening)
         ids = self.encode(head)
         while turns:
-            ids += self.encode(self._opening)
+            ids += self.encode(self.opening)
             sampled, rest = self._recall(ids, turns)
             ids += sampled + self.encode(rest)
         return ids
@@ -98,17 +71,17 @@ class ChatFormat:
         """Take the text after an opening off the list: its remembered tokens, and what is left to encode."""
         known = self._turns.get(_digest(ids))
         if known:
-            following = self._opening.join(turns)  # a sampled turn may itself hold the opening
+            following = self.opening.join(turns)  # a sampled turn may itself hold the opening
             for text, sampled in known.items():
                 if following.startswith(text + self.end_text):
-                    rest, *turns[:] = following[len(text) :].split(self._opening)
+                    rest, *turns[:] = following[len(text) :].split(self.opening)
                     return sampled, rest
         return [], turns.pop(0)
 
     def remember(self, prompt: Sequence[int], sampled: Sequence[int], message: Message) -> None:
         """Remember a sampled turn, if the client's history would not bring its very tokens back by itself."""
         body = list(sampled[:-1]) if sampled[-1] == self.end else list(sampled)
-        text = self.render([message], None, open_turn=False)[len(self._opening) : -len(self.end_text)]
+        text = self.template.render([message], None, open_turn=False)[len(self.opening) : -len(self.end_text)]
         if self.encode(text) != body:
             known = self._turns.get(_digest(prompt)) or {}
             _put(self._turns, _digest(prompt), known | {text: body})
@@ -129,15 +102,6 @@ class ChatFormat:
         """The text of sampled tokens, tool-call markers included and the end of turn left out."""
         body = tokens[:-1] if tokens and tokens[-1] == self.end else tokens
         return str(self.tokenizer.decode(body, skip_special_tokens=False))
-
-
-def _compile(source: str) -> jinja2.Template:
-    """Compile as transformers does, so that one template means one text."""
-    environment = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
-    )
-    environment.filters["tojson"] = lambda value, **options: json.dumps(value, ensure_ascii=False, **options)
-    return environment.from_string(source)
 
 
 def _digest(ids: Sequence[int]) -> bytes:

@@ -11,12 +11,13 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from policies.embedded.calls import Call
-from policies.embedded.chat import ChatFormat, TemplateError
+from policies.embedded.chat import ChatFormat
 from policies.embedded.choice import Choice
 from policies.embedded.request import ChatRequest, RequestError
 from policies.embedded.sampling import stream_key
 from policies.embedded.sequence import Sequence
 from policies.embedded.worker import EngineFailure, Worker
+from policies.tiny.template import TemplateError
 
 _COUNTED_PROMPTS = 100_000
 

@@ -134,6 +134,10 @@ def rotate(vectors: torch.Tensor, cosines: torch.Tensor, sines: torch.Tensor) ->
     return vectors * cosines + torch.cat((-second, first), dim=-1) * sines
 
 
+KeysAndValues = tuple[torch.Tensor, torch.Tensor]
+"""Of one layer: [batch, kv_heads, length, head] each."""
+
+
 class Qwen3(nn.Module):  # type: ignore[misc]
     """The decoder for training. Parameters are held flat, under transformers' names with dots as underscores."""
 
@@ -147,14 +151,29 @@ class Qwen3(nn.Module):  # type: ignore[misc]
         """The parameters under transformers' names (not copies)."""
         return {name.replace("__", "."): parameter.detach() for name, parameter in self.named_parameters()}
 
-    def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        """Logits [batch, length, vocabulary] of ids [batch, length]. Padding belongs at the end: attention is causal."""
+    def forward(self, ids: torch.Tensor, prefix: torch.Tensor | None = None) -> torch.Tensor:
+        """Logits [batch, length, vocabulary] of ids [batch, length]; padding belongs at the end.
+
+        `prefix` [shared] are tokens that stand before every row and are computed once: a system prompt, say.
+        """
         shape = self.shape
         embeddings = self._get("model.embed_tokens")
-        cosines, sines = rotary(torch.arange(ids.shape[1]), shape)
-        hidden = functional.embedding(ids, embeddings)
+        shared = torch.zeros(0, dtype=torch.long) if prefix is None else prefix
+        before, length = len(shared), ids.shape[1]
+        cosines, sines = rotary(torch.arange(before + length), shape)
+        seen = torch.ones(length, before + length, dtype=torch.bool).tril(before)
+        seen_before = torch.ones(before, before, dtype=torch.bool).tril()
+        prefix_hidden, hidden = embeddings[shared][None], functional.embedding(ids, embeddings)
         for layer in range(shape.layers):
-            hidden = hidden + self._attend(layer, hidden, cosines, sines)
+            past: KeysAndValues | None = None
+            if before:
+                mixed, past = self._attend(
+                    layer, prefix_hidden, cosines[:before], sines[:before], seen_before
+                )
+                prefix_hidden = prefix_hidden + mixed
+                prefix_hidden = prefix_hidden + self._feed_forward(layer, prefix_hidden)
+            mixed, _ = self._attend(layer, hidden, cosines[before:], sines[before:], seen, past)
+            hidden = hidden + mixed
             hidden = hidden + self._feed_forward(layer, hidden)
         return functional.linear(self._norm(hidden, "model.norm"), embeddings)
 
@@ -165,8 +184,15 @@ class Qwen3(nn.Module):  # type: ignore[misc]
         return functional.rms_norm(hidden, hidden.shape[-1:], self._get(name), self.shape.epsilon)
 
     def _attend(
-        self, layer: int, hidden: torch.Tensor, cosines: torch.Tensor, sines: torch.Tensor
-    ) -> torch.Tensor:
+        self,
+        layer: int,
+        hidden: torch.Tensor,
+        cosines: torch.Tensor,
+        sines: torch.Tensor,
+        seen: torch.Tensor,
+        past: KeysAndValues | None = None,
+    ) -> tuple[torch.Tensor, KeysAndValues]:
+        """Attention over the past's keys (of one row, for all rows) and the rows' own, where `seen` [query, key]."""
         shape, at = self.shape, f"model.layers.{layer}.self_attn"
         batch, length, _ = hidden.shape
         normed = self._norm(hidden, f"model.layers.{layer}.input_layernorm")
@@ -175,14 +201,17 @@ class Qwen3(nn.Module):  # type: ignore[misc]
             projected = functional.linear(normed, self._get(f"{at}.{name}_proj"))
             return projected.view(batch, length, heads, shape.head)
 
-        query = self._norm(split("q", shape.heads), f"{at}.q_norm").transpose(1, 2)
-        key = self._norm(split("k", shape.kv_heads), f"{at}.k_norm").transpose(1, 2)
+        query = rotate(self._norm(split("q", shape.heads), f"{at}.q_norm").transpose(1, 2), cosines, sines)
+        key = rotate(self._norm(split("k", shape.kv_heads), f"{at}.k_norm").transpose(1, 2), cosines, sines)
         value = split("v", shape.kv_heads).transpose(1, 2)
-        mixed = functional.scaled_dot_product_attention(
-            rotate(query, cosines, sines), rotate(key, cosines, sines), value, is_causal=True, enable_gqa=True
-        )
+        if past is not None:
+            key, value = (
+                torch.cat((old.expand(batch, -1, -1, -1), new), dim=2)
+                for old, new in zip(past, (key, value), strict=True)
+            )
+        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=seen, enable_gqa=True)
         joined = mixed.transpose(1, 2).reshape(batch, length, shape.heads * shape.head)
-        return functional.linear(joined, self._get(f"{at}.o_proj"))
+        return functional.linear(joined, self._get(f"{at}.o_proj")), (key, value)
 
     def _feed_forward(self, layer: int, hidden: torch.Tensor) -> torch.Tensor:
         at = f"model.layers.{layer}"

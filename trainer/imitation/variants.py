@@ -1,0 +1,127 @@
+"""Noisy variants of clean demonstrations: the gateway's own noise on the texts, and what the demonstrator then does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from injectors.conversation import Conversation, Ref, ToolCall, ToolResult, UserText
+from injectors.decide import perturb
+from injectors.identity import call_anchor, logical_call, text_anchor
+from injectors.plan import NOISY, Plan, make_plan
+from injectors.profile import load
+from injectors.streams import Stream
+from trainer.imitation.shares import Shares
+
+Message = Mapping[str, Any]
+
+PROFILE = "noisyagent"
+GIVING_UP = "Sorry, the shop does not answer."
+_TYPES = {
+    "retry": ("tool.timeout", "tool.incomplete"),
+    "give_up": ("tool.timeout", "tool.incomplete"),
+    "user": ("user.typos", "user.redundant"),
+    "ignore": ("tool.misleading",),
+    "follow": ("tool.misleading",),
+}
+_TRIES = 8
+"""Draws of a plan until one of them hits something; low severities often hit nothing."""
+
+
+def variant(messages: Sequence[Message], shares: Shares, *, seed: int, index: int) -> list[Message]:
+    """The demonstration of that index as it is shown: clean or noisy. A pure function of its arguments."""
+    rng = Stream(f"imitation|{seed}|{index}")
+    kind = shares.draw(rng)
+    if kind is None:
+        return list(messages)
+    conversation = view(messages)
+    for attempt in range(_TRIES):
+        plan = _plan(kind, rng, f"{seed}:{index}:{attempt}")
+        shown = perturb(plan, conversation, {}).replacements
+        if shown:
+            return _acted(kind, messages, shown)
+    return list(messages)
+
+
+def _plan(kind: str, rng: Stream, key: str) -> Plan:
+    profile = _profile()
+    level = rng.integer(1, profile.highest_level or 1)
+    noise_type = rng.choice(_TYPES[kind])
+    return make_plan(
+        profile, seed=0, scope="session", scope_key=key, arm=NOISY, level=level, noise_type=noise_type
+    )
+
+
+@cache
+def _profile() -> Any:
+    return load(PROFILE)
+
+
+def view(messages: Sequence[Message]) -> Conversation:
+    """The perturbable items of a demonstration: user texts and tool results, as the gateway sees them."""
+    items: list[UserText | ToolResult] = []
+    calls: dict[str, ToolCall] = {}
+    users = results = 0
+    for index, message in enumerate(messages):
+        for call in message.get("tool_calls") or ():
+            function = call["function"]
+            calls[call["id"]] = ToolCall(call["id"], function["name"], function["arguments"])
+        text = message.get("content")
+        if message["role"] == "user":
+            items.append(UserText(Ref(index), str(text), text_anchor("user_text", str(text), users), users))
+            users += 1
+        elif message["role"] == "tool":
+            call = calls[message["tool_call_id"]]
+            logical = logical_call(call.name, call.arguments)
+            anchor = call_anchor(call.call_id, results)
+            items.append(ToolResult(Ref(index), str(text), anchor, results, call, logical))
+            results += 1
+    return Conversation(tuple(items))
+
+
+def _acted(kind: str, messages: Sequence[Message], shown: Mapping[Ref, str]) -> list[Message]:
+    """The demonstration with the noisy texts in place, and the demonstrator's reaction to them."""
+    acted: list[Message] = []
+    for index, message in enumerate(messages):
+        text = shown.get(Ref(index))
+        if text is None:
+            acted.append(message)
+            continue
+        noisy = {**message, "content": text}
+        if kind == "retry":
+            acted += [noisy, *_again(messages, index)]
+        elif kind == "give_up":
+            return [*acted, noisy, {"role": "assistant", "content": GIVING_UP}]
+        elif kind == "follow":
+            remark = _remark(str(message["content"]), text)
+            return [*acted, noisy, {"role": "assistant", "content": remark}]
+        else:
+            acted.append(noisy)
+    return acted
+
+
+def _again(messages: Sequence[Message], index: int) -> list[Message]:
+    """The call that the result at `index` answers, made once more, and its true result."""
+    call_id = messages[index]["tool_call_id"]
+    made = next(
+        call
+        for message in reversed(messages[:index])
+        for call in message.get("tool_calls") or ()
+        if call["id"] == call_id
+    )
+    again = f"{call_id}_again"
+    repeated = {"role": "assistant", "content": None, "tool_calls": [{**made, "id": again}]}
+    return [repeated, {**messages[index], "tool_call_id": again}]
+
+
+def _remark(clean: str, noisy: str) -> str:
+    """The first remark that noise added to a JSON result; giving up where it can't be told."""
+    try:
+        before, after = json.loads(clean), json.loads(noisy)
+    except ValueError:
+        return GIVING_UP
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        return GIVING_UP
+    return next((str(value) for key, value in after.items() if key not in before), GIVING_UP)
