@@ -1,0 +1,61 @@
+"""The oracle solves every kind of task, in calm and under every noise type."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from injectors.plan import make_plan
+from injectors.profile import load as load_profile
+from simulators.demonstrations import play
+from simulators.environment import Message, Oracle, load
+from tests.simulators.noisy_view import NoisyView
+
+RETAIL = load("retail")
+TYPES = ("user.typos", "user.redundant", "tool.timeout", "tool.incomplete", "tool.misleading")
+
+
+class Blurred:
+    """The oracle as a policy behind a gateway: it sees the noisy view of the messages."""
+
+    def __init__(self, oracle: Oracle, view: NoisyView) -> None:
+        self._oracle = oracle
+        self._view = view
+
+    def decide(self, messages: Any) -> Message:
+        return self._oracle.decide(self._view.of(messages))
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_every_task_is_solved(split: str) -> None:
+    for task in islice(RETAIL.tasks(split, kinds="all", seed=0), 650):
+        messages, verdict = play(RETAIL.reset(task, 0), RETAIL.oracle(), RETAIL.instructions)
+        assert verdict.reward == 1.0, (task, messages)
+        assert verdict.components == {"database_ok": 1.0, "told_ok": 1.0, "read_ok": 1.0, "not_executed": 0.0}
+
+
+@pytest.mark.parametrize("noise_type", TYPES)
+def test_every_task_is_solved_under_noise(noise_type: str) -> None:
+    profile = load_profile("noisyagent")
+    injected = 0
+    for task in islice(RETAIL.tasks("test", kinds="all", seed=1), 130):
+        plan = make_plan(
+            profile, seed=1, scope="task", scope_key=task.id, arm="noisy", level=5, noise_type=noise_type
+        )
+        view = NoisyView(plan, RETAIL.tools)
+        messages, verdict = play(RETAIL.reset(task, 1), Blurred(RETAIL.oracle(), view), RETAIL.instructions)
+        assert verdict.reward == 1.0, (task, view.of(messages))
+        injected += view.injected
+    assert injected > 50
+
+
+def test_a_practised_episode_is_short() -> None:
+    """What a very small policy can learn: at most four answers, of few words."""
+    for task in islice(RETAIL.tasks("train", kinds="practice", seed=0), 140):
+        messages, _ = play(RETAIL.reset(task, 0), RETAIL.oracle(), RETAIL.instructions)
+        answers = [message for message in messages if message["role"] == "assistant"]
+        assert 2 <= len(answers) <= 4
+        assert all(len(message["content"] or "") <= 60 for message in answers)
+        assert all(len(message["content"]) <= 90 for message in messages if message["role"] == "tool")
