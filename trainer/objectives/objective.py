@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Literal
 
+from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
 ENTRY_POINTS = "crosswind.objectives"
@@ -50,22 +51,23 @@ class Scale:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(BaseModel):
     """What the objectives can be told."""
 
-    clip_low: float
-    clip_high: float
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    clip_low: float = Field(gt=0, lt=1)
+    clip_high: float = Field(gt=0)
     """The ratio is clipped to [1 - clip_low, 1 + clip_high]."""
     aggregation: Literal["rollout", "token"] = "rollout"
     """`rollout`: mean over a rollout's tokens, then over rollouts. `token`: mean over all tokens of the
     step.
     """
-    kl: float = 0.0
+    kl: float = Field(default=0.0, ge=0)
     """β, the weight of the KL term to the reference policy; 0: none."""
-    dual_clip: float | None = None
+    dual_clip: float | None = Field(default=None, gt=1)
     """c > 1: where the advantage is negative, the surrogate is at least c times the advantage; None: off."""
-    importance_cap: float | None = 2.0
+    importance_cap: float | None = Field(default=2.0, gt=0)
     """Truncation of the weight π_old / π_engine; None: no such weight."""
 
 

@@ -1,0 +1,188 @@
+"""`crosswind train`: learn from completed groups, or by imitation. Torch is loaded by the commands, not by
+their help.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from trainer.wiring import alone, control, engine, refuse, stop_on_signals, store
+
+FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+class LazyGroup(click.Group):
+    """A group with commands that live in modules of their own, imported when one is asked for."""
+
+    lazy = {"imitation": "trainer.imitation.command:imitation"}  # noqa: RUF012
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *self.lazy])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.lazy:
+            return super().get_command(ctx, cmd_name)
+        module, name = self.lazy[cmd_name].split(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+
+@click.group(cls=LazyGroup)
+def train() -> None:
+    """Teach a policy: from rewarded groups (`run`), or from demonstrations (`imitation`)."""
+
+
+@train.command()
+@click.option("--store", "store_url", default="sqlite:///crosswind.db", show_default=True)
+@click.option("--policy", type=FOLDER, required=True, help="Directory of the first policy version.")
+@click.option("--out", type=FOLDER, required=True, help="Folder for checkpoints.")
+@click.option("--versions", type=FOLDER, help="Folder for policy versions.  [default: OUT/versions]")
+@click.option("--engine", "engine_url", help="The engine's root URL; absent: versions are only exported.")
+@click.option("--control", "control_url", help="The gateway's control plane; absent: noise isn't steered.")
+@click.option("--run", "name", help="The run's name in the store and in versions.  [default: OUT's name]")
+@click.option("--preset", default="demo", show_default=True, help="`crosswind train presets` lists them.")
+@click.option("--objective", help="gspo, grpo, or one that a package adds.")
+@click.option("--curriculum", type=click.Choice(["gap", "off"]))
+@click.option("--steps", type=int)
+@click.option("--groups-per-step", type=int)
+@click.option("--group-size", type=int, help="Groups of another size train too, and are counted.")
+@click.option("--seed", type=int)
+@click.option("--evaluate-every", type=int, help="Run `crosswind bench` every so many steps.")
+@click.option("--evaluate-with", help="What the bench is given, in one string.")
+@click.option("--wait", "wait_seconds", type=float, help="Give up after so many seconds without a group.")
+@click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="optimiser.clip_norm=0.5, say.")
+@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Only sessions that carry it.")
+@click.option("--resume/--fresh", default=True, show_default=True, help="Go on from OUT's checkpoint.")
+@click.option("--json-progress", is_flag=True, help="JSON lines on standard output.")
+def run(
+    *,
+    store_url: str,
+    policy: Path,
+    out: Path,
+    versions: Path | None,
+    engine_url: str | None,
+    control_url: str | None,
+    name: str | None,
+    preset: str,
+    labels: tuple[str, ...],
+    resume: bool,
+    json_progress: bool,
+    **settings: Any,
+) -> None:
+    """Train on completed groups until the steps are done. SIGTERM ends it cleanly after the current step."""
+    config = _config(preset, settings)
+    try:
+        from policies.version import Registry
+        from trainer.progress import Progress
+        from trainer.run import Run
+    except ModuleNotFoundError as error:
+        refuse(f"{error.name} isn't installed: install crosswind[train]")
+    stop = stop_on_signals()
+    with ExitStack() as stack:
+        alone(stack, out)
+        _train(
+            Run(
+                config,
+                name or out.resolve().name,
+                policy,
+                out,
+                Registry(versions or out / "versions"),
+                store(stack, store_url),
+                Progress(as_json=json_progress),
+                stop,
+                engine(stack, engine_url),
+                control(stack, control_url),
+                fresh=not resume,
+                labels=dict(_pairs("--label", labels)),
+            )
+        )
+
+
+@train.command()
+@click.argument("name", required=False)
+def presets(name: str | None) -> None:
+    """List the presets, or print all settings of one as JSON."""
+    from trainer.config import SettingsError, configure
+    from trainer.presets import PRESETS
+
+    if name is None:
+        for each in sorted(PRESETS):
+            click.echo(each)
+        return
+    try:
+        click.echo(configure(name, {}).model_dump_json(indent=2))
+    except SettingsError as error:
+        refuse(str(error))
+
+
+def _config(preset: str, settings: dict[str, Any]) -> Any:
+    """The preset with what the flags change. Flags win over --set."""
+    try:
+        from trainer.config import SettingsError, configure
+    except ModuleNotFoundError as error:
+        refuse(f"{error.name} isn't installed: install crosswind[train]")
+    changes: dict[str, Any] = dict(_pairs("--set", settings.pop("changes")))
+    changes = {name: _value(text) for name, text in changes.items()}
+    bench = settings.pop("evaluate_with")
+    if bench is not None:
+        import shlex
+
+        changes["evaluate_arguments"] = shlex.split(bench)
+    curriculum = settings.pop("curriculum")
+    if curriculum is not None:
+        changes["curriculum.kind"] = curriculum
+    changes |= {name: value for name, value in settings.items() if value is not None}
+    try:
+        return configure(preset, changes)
+    except SettingsError as error:
+        refuse(str(error))
+
+
+def _train(run: Any) -> None:
+    from gateway.trajectory.store import StoreError
+    from injectors.profile import ProfileError
+    from policies.engine import EngineError
+    from policies.version import VersionError
+    from trainer.checkpoint import CheckpointError
+    from trainer.config import SettingsError
+    from trainer.loop import EngineMismatch
+    from trainer.loop import train as train_loop
+    from trainer.model import ModelError
+    from trainer.objectives.objective import UnknownObjective
+    from trainer.publication import PublicationError
+    from trainer.source import NoGroups
+
+    try:
+        state = train_loop(run)
+    except (SettingsError, VersionError, ModelError, ProfileError, UnknownObjective) as error:
+        refuse(str(error))
+    except (EngineError, EngineMismatch, PublicationError, NoGroups, CheckpointError, StoreError) as error:
+        click.echo(f"train: {error}", err=True)
+        sys.exit(1)
+    run.progress.note(
+        f"done: step {state.step}, version {state.version}", step=state.step, version=state.version
+    )
+
+
+def _pairs(option: str, texts: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not separator or not name:
+            refuse(f"{option}: {text!r} isn't NAME=VALUE; write it so")
+        yield name, value
+
+
+def _value(text: str) -> Any:
+    """JSON where it is JSON, else the text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,0 +1,282 @@
+"""NoisyAgent's noise scheduling: noise rises by the gap between clean and noisy success (§3.2, eq. 10; §A.5).
+
+Two things raise it. Each time clean success plateaus, the noise scale ρ rises by a fixed step, split evenly
+over the types; the first time after a warm-up at the latest, since Δ has no data while ρ is 0. And a type
+whose gap Δ = clean - noisy falls below θ rises by a level and a share of its own. ρ, the sum of the shares,
+never exceeds its cap. The paper prints θ = 0.05 and the cap of 0.5; windows, steps and the number of levels
+are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from math import sqrt
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from injectors.curriculum import Curriculum, TypeState
+
+SeedScope = Literal["session", "group", "task"]
+
+
+class GapSettings(BaseModel):
+    """All that decides when noise rises. Shares are of a group's rollouts, windows are in training steps."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    theta: float = Field(default=0.05, gt=0, lt=1)
+    """A type is adapted to where its gap is below this (NoisyAgent: 0.05)."""
+    gap_rule: Literal["point", "upper"] = "point"
+    """`point`: Δ itself, as printed. `upper`: Δ's one-sided 95 % upper bound."""
+    minimum_rollouts: int = Field(default=24, ge=1)
+    """Noisy rollouts of a type at its present level, before its gap is looked at."""
+    decay: float = Field(default=0.8, gt=0, le=1)
+    """Weight of a window's content after each further step."""
+    rho_step: float = Field(default=0.1, gt=0, le=0.5)
+    """By how much ρ rises at a plateau."""
+    share_step: float = Field(default=0.02, ge=0, le=0.5)
+    """By how much a type's share rises when it is adapted to."""
+    rho_cap: float = Field(default=0.5, gt=0, le=0.5)
+    """ρ at most (NoisyAgent: 0.5)."""
+    start_level: int = Field(default=1, ge=1)
+    """Every type's level once ρ leaves 0."""
+    warmup_steps: int = Field(default=10, ge=0)
+    """ρ leaves 0 after so many steps at the latest; 0: it is above 0 from the beginning."""
+    plateau_window: int = Field(default=5, ge=1)
+    """Two windows of so many steps are compared."""
+    plateau_tolerance: float = Field(default=0.02, ge=0)
+    """Clean success has plateaued where the later window's mean exceeds the earlier one's by less than
+    this.
+    """
+    lower_above: float | None = Field(default=None, gt=0)
+    """A type's level falls by one where its gap exceeds this; None: levels never fall."""
+    success_at: float = 1.0
+    """A rollout succeeded if its reward is at least this (eq. 10: r(τ) = 1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One rollout's outcome, from a group of one task."""
+
+    group_id: str
+    noisy: bool
+    reward: float
+    noise_type: str | None = None
+    """The operator that a noisy rollout carried, where it was exactly one."""
+    level: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Successes and rollouts, decayed step by step."""
+
+    successes: float = 0.0
+    rollouts: float = 0.0
+
+    def seen(self, successes: int, rollouts: int, decay: float) -> Window:
+        return Window(self.successes * decay + successes, self.rollouts * decay + rollouts)
+
+    @property
+    def rate(self) -> float:
+        return self.successes / self.rollouts if self.rollouts else 0.0
+
+    @property
+    def variance(self) -> float:
+        """Of the rate, by a binomial with one success and one failure added, so that it never is 0."""
+        smoothed = (self.successes + 1.0) / (self.rollouts + 2.0)
+        return smoothed * (1.0 - smoothed) / max(self.rollouts, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class TypeWindow:
+    """One noise type: its place in the curriculum, and the success of its rollouts and of their clean
+    siblings.
+    """
+
+    level: int
+    share: float = 0.0
+    clean: Window = Window()
+    noisy: Window = Window()
+    rollouts: int = 0
+    """Noisy rollouts at this level, undecayed."""
+
+    @property
+    def gap(self) -> float | None:
+        """Δ of eq. 10, over groups that held this type; None without data."""
+        if not self.noisy.rollouts or not self.clean.rollouts:
+            return None
+        return self.clean.rate - self.noisy.rate
+
+    @property
+    def upper_gap(self) -> float | None:
+        """Δ's one-sided 95 % upper bound, by the normal approximation."""
+        if self.gap is None:
+            return None
+        return self.gap + 1.645 * sqrt(self.clean.variance + self.noisy.variance)
+
+
+@dataclass(frozen=True, slots=True)
+class GapState:
+    """The scheduler's memory: JSON data both ways, kept in the checkpoint and in the store."""
+
+    profile: str
+    highest_level: int
+    types: Mapping[str, TypeWindow]
+    step: int = 0
+    version: int = 1
+    clean_success: tuple[float, ...] = ()
+    """Clean success of each step since ρ last rose by a plateau."""
+
+    @property
+    def rho(self) -> float:
+        return sum(window.share for window in self.types.values())
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> GapState:
+        types = {
+            name: TypeWindow(
+                value["level"],
+                value["share"],
+                Window(**value["clean"]),
+                Window(**value["noisy"]),
+                value["rollouts"],
+            )
+            for name, value in data["types"].items()
+        }
+        return GapState(**{**data, "types": types, "clean_success": tuple(data["clean_success"])})
+
+
+def begin(profile: str, noise_types: Iterable[str], highest_level: int, settings: GapSettings) -> GapState:
+    """The state before training: every type at the start level, ρ = 0 unless there is no warm-up."""
+    if settings.start_level > highest_level:
+        raise ValueError(
+            f"curriculum.start_level: profile {profile!r} has levels 1 to {highest_level}, "
+            f"not {settings.start_level}: use one of these"
+        )
+    types = {name: TypeWindow(settings.start_level) for name in sorted(noise_types)}
+    return GapState(
+        profile, highest_level, types if settings.warmup_steps else _raise_scale(types, settings, [])
+    )
+
+
+@dataclass(slots=True)
+class Advance:
+    """A step of the scheduler: the new state, and in words what changed."""
+
+    state: GapState
+    changes: list[str] = field(default_factory=list)
+
+
+def advance(state: GapState, observations: Iterable[Observation], settings: GapSettings) -> Advance:
+    """Take in one training step's rollouts and decide. Pure."""
+    groups: dict[str, list[Observation]] = {}
+    for observation in observations:
+        groups.setdefault(observation.group_id, []).append(observation)
+    types = {name: _seen(name, window, groups.values(), settings) for name, window in state.types.items()}
+    changes: list[str] = []
+    types = _adapt(types, state.highest_level, settings, changes)
+    history = state.clean_success + _clean_success(groups.values(), settings)
+    warm = state.rho == 0 and state.step + 1 >= settings.warmup_steps
+    if warm or _plateau(history, settings):
+        history = ()
+        types = _raise_scale(types, settings, changes)
+    reached = GapState(
+        state.profile,
+        state.highest_level,
+        types,
+        state.step + 1,
+        state.version + bool(changes),
+        history[-2 * settings.plateau_window :],
+    )
+    return Advance(reached, changes)
+
+
+def curriculum(state: GapState, *, group_share: float = 1.0, seed_scope: SeedScope = "session") -> Curriculum:
+    """What the gateway plans new sessions by."""
+    return Curriculum(
+        version=state.version,
+        profile=state.profile,
+        rho=state.rho,
+        group_share=group_share,
+        advantages="per_arm",
+        seed_scope=seed_scope,
+        types={
+            name: TypeState(level=window.level, share=window.share) for name, window in state.types.items()
+        },
+    )
+
+
+def _clean_success(groups: Iterable[list[Observation]], settings: GapSettings) -> tuple[float, ...]:
+    """Clean success of one step; nothing where it had no clean rollout."""
+    clean = [one.reward >= settings.success_at for group in groups for one in group if not one.noisy]
+    return (sum(clean) / len(clean),) if clean else ()
+
+
+def _seen(
+    name: str, window: TypeWindow, groups: Iterable[list[Observation]], settings: GapSettings
+) -> TypeWindow:
+    """The type's windows after a step: its rollouts at the present level, and the clean ones of the same
+    groups.
+    """
+    noisy: list[bool] = []
+    clean: list[bool] = []
+    for group in groups:
+        own = [one for one in group if one.noisy and (one.noise_type, one.level) == (name, window.level)]
+        if own:
+            noisy += [one.reward >= settings.success_at for one in own]
+            clean += [one.reward >= settings.success_at for one in group if not one.noisy]
+    return TypeWindow(
+        window.level,
+        window.share,
+        window.clean.seen(sum(clean), len(clean), settings.decay),
+        window.noisy.seen(sum(noisy), len(noisy), settings.decay),
+        window.rollouts + len(noisy),
+    )
+
+
+def _adapt(
+    types: Mapping[str, TypeWindow], highest: int, settings: GapSettings, changes: list[str]
+) -> dict[str, TypeWindow]:
+    """Raise each type that is adapted to; its windows begin anew, since they speak of the old level."""
+    out = dict(types)
+    for name, window in types.items():
+        measured = window.gap if settings.gap_rule == "point" else window.upper_gap
+        if window.gap is None or measured is None or window.rollouts < settings.minimum_rollouts:
+            continue
+        room = max(0.0, settings.rho_cap - sum(each.share for each in out.values()))
+        level, share = window.level, window.share
+        if measured < settings.theta:
+            level, share = min(level + 1, highest), share + min(settings.share_step, room)
+        elif settings.lower_above is not None and window.gap > settings.lower_above:
+            level = max(level - 1, settings.start_level)
+        if (level, share) != (window.level, window.share):
+            out[name] = TypeWindow(level, share)
+            changes.append(
+                f"{name}: gap {window.gap:+.3f}, level {window.level} to {level}, share {share:.3f}"
+            )
+    return out
+
+
+def _plateau(history: tuple[float, ...], settings: GapSettings) -> bool:
+    window = settings.plateau_window
+    if len(history) < 2 * window:
+        return False
+    later, earlier = sum(history[-window:]) / window, sum(history[-2 * window : -window]) / window
+    return later - earlier < settings.plateau_tolerance
+
+
+def _raise_scale(
+    types: Mapping[str, TypeWindow], settings: GapSettings, changes: list[str]
+) -> dict[str, TypeWindow]:
+    """ρ up by its step, or to its cap, in equal parts."""
+    rho = sum(window.share for window in types.values())
+    step = min(settings.rho_step, settings.rho_cap - rho)
+    if step <= 1e-9 or not types:
+        return dict(types)
+    changes.append(f"rho {rho:.3f} to {rho + step:.3f}")
+    return {name: replace(each, share=each.share + step / len(types)) for name, each in types.items()}

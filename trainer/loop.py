@@ -1,0 +1,146 @@
+"""The whole loop: groups out of the store, a step, a checkpoint, a published version, the curriculum, and
+again.
+
+A step is written ahead (its number, groups and seeds) before anything is computed, and becomes real by one
+rename, that of its checkpoint. Whatever is killed in between is done over from the same row with the same
+result, to the bit on one thread of a CPU; what comes after the checkpoint (publication, the row's completion)
+is made up for at the next start.
+
+Left out here: more than one process (a step is computed in one), and any learning-rate schedule (it is
+constant).
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import torch
+
+from trainer import checkpoint, evaluate, metrics
+from trainer.checkpoint import State
+from trainer.learner import Before
+from trainer.material import assemble
+from trainer.progress import success
+from trainer.run import Run, begin_or_resume, make_up, put_in_service
+from trainer.schedule import Schedule
+
+
+class EngineMismatch(Exception):
+    """The engine's recorded log-probabilities aren't ours: what it serves isn't what we train."""
+
+
+def train(run: Run) -> State:
+    """Train until `steps` or until told to stop; gives the state that the run is in then.
+
+    Raises EngineMismatch, PublicationError or EngineError where the engine doesn't serve what is trained,
+    NoGroups where nothing comes, SettingsError, ModelError, VersionError or CheckpointError before anything
+    is done.
+    """
+    config, store, progress = run.config, run.store, run.progress
+    torch.set_num_threads(config.threads)
+    learner, state = begin_or_resume(run)
+    schedule = Schedule(config.curriculum, state.curriculum)
+    source = run.source()
+    make_up(run, learner, state)
+    schedule.declare(run.sink)
+
+    while state.step < config.steps and not run.stop.is_set():
+        # Groups: those of an interrupted step, else those that completed first.
+        number, waiting = state.step + 1, time.monotonic()
+        admission, planned = run.admission(state), run.unfinished(number)
+        if planned is not None:
+            taken = source.again(planned.group_ids, admission)
+        else:
+            found = source.take(
+                config.groups_per_step,
+                frozenset(state.consumed),
+                admission,
+                run.stop,
+                wait_seconds=config.wait_seconds,
+            )
+            if found is None:
+                break
+            taken = found
+        started = time.monotonic()
+
+        # The write-ahead row.
+        if planned is None:
+            planned = run.plan(number, [group.id for group in taken.groups])
+            store.plan_step(planned)
+
+        # Sequences and advantages, scored by the weights as they are.
+        torch.manual_seed(planned.seeds["torch"])
+        material = assemble(taken.groups, config, state.version, planned.seeds["mini_batches"])
+        before = learner.measure(material)
+        _compare_with_engine(run, state, before)
+
+        # The optimiser's steps.
+        learned = learner.update(before)
+        moved = learner.divergence(before) if learned.optimiser_steps else 0.0
+
+        # The curriculum, for sessions that open from now on.
+        changes = schedule.observe(taken.groups)
+
+        # The checkpoint: with its rename the step has been taken.
+        version = f"{run.name}-{number:05d}" if learned.optimiser_steps else state.version
+        figures: dict[str, Any] = {
+            "step": number,
+            "version": version,
+            **metrics.counts(taken, material, before, config.group_size),
+            **success(taken.groups, config.curriculum.gap.success_at),
+            **metrics.figures(learned, before, moved),
+            **schedule.metrics(),
+            "waited_seconds": started - waiting,
+            "train_seconds": time.monotonic() - started,
+        }
+        state = State(
+            run=run.name,
+            step=number,
+            version=version,
+            versions=state.versions if version == state.version else [*state.versions, version],
+            consumed=[*state.consumed, *planned.group_ids, *taken.dropped],
+            curriculum=schedule.to_json(),
+            metrics=figures,
+        )
+        checkpoint.save(run.checkpoints, learner.policy, learner.optimiser, state)
+
+        # The new version: exported, served, confirmed on this step's own rollouts.
+        publication = put_in_service(run, learner, state, material.samples)
+        figures |= metrics.publication_figures(publication) | {"seconds": time.monotonic() - started}
+        run.complete(planned, state, figures)
+
+        # Who plans sessions hears of the curriculum; people hear of the step.
+        store.write(schedule.setting(run.name))
+        schedule.declare(run.sink)
+        checkpoint.retain(run.checkpoints, config.keep_checkpoints)
+        progress.step(figures)
+        for change in changes:
+            progress.note(f"curriculum: {change}")
+        if config.evaluate_every and number % config.evaluate_every == 0:
+            out = run.out / "evaluations" / f"step-{number:06d}.json"
+            evaluate.bench(config.evaluate_arguments, out, progress)
+
+    return state
+
+
+def _compare_with_engine(run: Run, state: State, before: Before) -> None:
+    """Say before the first update how far apart trainer and engine are; refuse to train where it is too
+    far.
+    """
+    gap, tolerance = before.engine_gap, run.config.logprob_tolerance
+    if gap is None:
+        return
+    if state.step == 0:
+        run.progress.note(
+            "before the first update: the trainer's log-probabilities differ from those that the engine "
+            f"recorded by {gap:.3g} at most, over {before.current_tokens} tokens",
+            max_difference=gap,
+            tokens=before.current_tokens,
+        )
+    if not gap <= tolerance:
+        raise EngineMismatch(
+            f"the engine recorded log-probabilities for version {state.version!r} that differ from the "
+            f"trainer's by up to {gap:.3g} (logprob_tolerance is {tolerance:g}): it serves other weights, or "
+            f"samples at another temperature than {run.config.temperature:g}; nothing was trained on it"
+        )

@@ -1,0 +1,53 @@
+"""A training step's figures, as they go into its row, its checkpoint and its progress line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trainer.learner import Before, Learned
+from trainer.material import Material, refusals
+from trainer.publication import Publication
+from trainer.source import Taken
+
+
+def counts(taken: Taken, material: Material, before: Before, group_size: int) -> dict[str, Any]:
+    rollouts = [rollout for group in taken.groups for rollout in group.rollouts]
+    return {
+        "groups": len(taken.groups),
+        "filtered_groups": material.filtered_groups,
+        "dropped_groups": dict(taken.reasons),
+        "other_sized_groups": sum(
+            len(group.rollouts) + len(group.left_out) != group_size for group in taken.groups
+        ),
+        "flat_arms": material.flat_arms,
+        "rollouts": len(rollouts),
+        "trained_rollouts": len(material.samples),
+        "refused": refusals(taken.groups, material),
+        "splits": material.splits,
+        "tokens": before.tokens,
+        "staleness": max((rollout.staleness for rollout in rollouts), default=0),
+    }
+
+
+def figures(learned: Learned, before: Before, moved: float) -> dict[str, Any]:
+    return {
+        "loss": learned.loss,
+        "kl": moved,
+        "clip_share": learned.clip_share,
+        "gradient_norm": learned.gradient_norm,
+        "optimiser_steps": learned.optimiser_steps,
+        "not_finite": learned.not_finite,
+        "entropy": before.entropy,
+        "engine_gap": before.engine_gap,
+        "drift": before.drift,
+    }
+
+
+def publication_figures(publication: Publication | None) -> dict[str, Any]:
+    if publication is None:
+        return {}
+    return {
+        "swap_ms": publication.swap_ms,
+        "confirmed_difference": publication.max_difference,
+        "confirmed_tokens": publication.tokens,
+    }

@@ -1,0 +1,103 @@
+"""The presets: settings as their papers print them, and the demo's. Plain data, laid over `TrainConfig`'s
+defaults.
+
+`noisyagent/*` are tables 5 to 7 of NoisyAgent (arXiv 2605.27209) as printed: the clip ranges, dual clip c and
+aggregations there are not those of the methods' own papers, which `gspo` and `grpo` carry. Where the table is
+unclear: "batch" normalisation is whitening over an optimiser step's groups, "buffer" over the whole training
+step's, and it is off for `noisyagent/ours`, which has eq. 9 in its place; "dynamic temperature scaling" is
+not done. Of the two batch sizes that NoisyAgent prints we take 16 groups of 32 (table 6). Its "data reuse
+epochs 2" is two optimiser steps per group.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_TABLE_5: dict[str, Any] = {
+    "optimiser": {
+        "learning_rate": 1e-6,
+        "beta1": 0.9,
+        "beta2": 0.95,
+        "epsilon": 1e-8,
+        "weight_decay": 0.01,
+        "clip_norm": 1.0,
+        "mini_batches": 1,
+        "data_reuse": 2,
+    },
+    "temperature": 1.0,
+    "steps": 100,
+    "groups_per_step": 16,
+    "group_size": 32,
+    "max_sequence": 40_960,
+}
+_CLEAN_ONLY: dict[str, Any] = {"curriculum": {"kind": "off"}, "advantages": "group"}
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "demo": {
+        "objective": "gspo",
+        "loss": {"clip_low": 0.2, "clip_high": 0.2},
+        "optimiser": {
+            "learning_rate": 2e-4,
+            "weight_decay": 0.0,
+            "clip_norm": 1.0,
+            "mini_batches": 2,
+            "data_reuse": 1,
+        },
+        "curriculum": {
+            "kind": "gap",
+            "profile": "noisyagent",
+            "gap": {
+                "rho_step": 0.25,
+                "share_step": 0.05,
+                "minimum_rollouts": 16,
+                "warmup_steps": 1,
+                "plateau_window": 1,
+            },
+        },
+        "steps": 15,
+        "groups_per_step": 8,
+        "group_size": 16,
+        "staleness": 2,
+        "max_sequence": 1024,
+    },
+    # Zheng et al. 2025: eq. 5 to 7; clip 3e-4 and 4e-4 and four mini-batches (§5.1); no KL term. The learning
+    # rate isn't printed.
+    "gspo": _CLEAN_ONLY
+    | {
+        "objective": "gspo",
+        "loss": {"clip_low": 3e-4, "clip_high": 4e-4},
+        "optimiser": {"learning_rate": 1e-6, "mini_batches": 4},
+    },
+    # Shao et al. 2024 (DeepSeekMath): eq. 3 and 4, KL 0.04, learning rate 1e-6, 64 rollouts a question, 1,024
+    # a step, one update (§4.2). Its ε isn't printed: PPO's 0.2.
+    "grpo": _CLEAN_ONLY
+    | {
+        "objective": "grpo",
+        "loss": {"clip_low": 0.2, "clip_high": 0.2, "kl": 0.04},
+        "optimiser": {"learning_rate": 1e-6},
+        "groups_per_step": 16,
+        "group_size": 64,
+    },
+    "noisyagent/grpo": _TABLE_5
+    | _CLEAN_ONLY
+    | {
+        "objective": "grpo",
+        "loss": {"clip_low": 0.2, "clip_high": 0.2, "dual_clip": 10.0, "aggregation": "token"},
+        "whitening": "batch",
+    },
+    "noisyagent/gspo": _TABLE_5
+    | _CLEAN_ONLY
+    | {
+        "objective": "gspo",
+        "loss": {"clip_low": 0.2, "clip_high": 0.28, "dual_clip": 3.0, "aggregation": "rollout"},
+        "whitening": "buffer",
+    },
+    "noisyagent/ours": _TABLE_5
+    | {
+        "objective": "gspo",
+        "loss": {"clip_low": 0.2, "clip_high": 0.28, "dual_clip": 3.0, "aggregation": "rollout"},
+        "advantages": "per_arm",
+        "whitening": "none",
+        "curriculum": {"kind": "gap", "profile": "noisyagent"},
+    },
+}

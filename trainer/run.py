@@ -1,0 +1,149 @@
+"""A training run: what it is called, what it works with, and how it begins or goes on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from gateway.trajectory.record import TrainStep
+from gateway.trajectory.store import Store
+from policies.engine import Engine
+from policies.version import Registry
+from trainer import checkpoint, model
+from trainer.batches import Sample
+from trainer.checkpoint import State
+from trainer.config import SettingsError, TrainConfig
+from trainer.groups import Admission
+from trainer.learner import Learner
+from trainer.material import assemble
+from trainer.metrics import publication_figures
+from trainer.progress import Progress
+from trainer.publication import Publication, export, first_version, publish
+from trainer.schedule import CurriculumSink
+from trainer.source import GroupSource
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run's settings, its places and what it works with.
+
+    Without an engine versions are only exported; without a sink noise is not steered.
+    """
+
+    config: TrainConfig
+    name: str
+    policy: Path
+    """The directory of the first policy version."""
+    out: Path
+    """Checkpoints go to `checkpoints`, evaluations to `evaluations` under it."""
+    registry: Registry
+    store: Store
+    progress: Progress
+    stop: Event = field(default_factory=Event)
+    """Set: end after the current step."""
+    engine: Engine | None = None
+    sink: CurriculumSink | None = None
+    fresh: bool = False
+    """Refuse to go on from a checkpoint."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Train on groups only whose sessions carry these labels."""
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.out / "checkpoints"
+
+    def source(self) -> GroupSource:
+        return GroupSource(self.store, self.labels, poll_seconds=self.config.poll_seconds)
+
+    def admission(self, state: State) -> Admission:
+        """What rollouts must meet to train on top of this state."""
+        ordinals = {name: ordinal for ordinal, name in enumerate(state.versions)}
+        return Admission(ordinals, self.config.staleness, self.config.temperature)
+
+    def plan(self, number: int, group_ids: Sequence[str]) -> TrainStep:
+        """The write-ahead row of a step: its number, groups and seeds."""
+        seeds = {
+            "torch": self.config.seed * 1_000_003 + number,
+            "mini_batches": f"{self.config.seed}|{self.name}|{number}",
+        }
+        return TrainStep(self.name, number, tuple(group_ids), seeds, time.time_ns() // 1000)
+
+    def unfinished(self, number: int) -> TrainStep | None:
+        """The write-ahead row of a step that was begun and never completed."""
+        rows = [row for row in self.store.steps(self.name) if row.step == number and row.completed_us is None]
+        return rows[0] if rows else None
+
+    def complete(self, planned: TrainStep, state: State, metrics: Mapping[str, Any]) -> None:
+        """Complete a step's row, once its version is in service."""
+        done = replace(
+            planned, policy_version=state.version, metrics=metrics, completed_us=time.time_ns() // 1000
+        )
+        self.store.complete_step(done)
+
+
+def begin_or_resume(run: Run) -> tuple[Learner, State]:
+    """The learner and where the run stands: its newest checkpoint, or the first policy."""
+    first = first_version(run.policy)
+    path = checkpoint.newest(run.checkpoints)
+    if path is not None and run.fresh:
+        raise SettingsError(f"--fresh: {run.out} holds a run's checkpoints already; name another --out")
+    if path is None and any(step.completed_us for step in run.store.steps(run.name)):
+        raise SettingsError(
+            f"--run: the store holds steps of run {run.name!r}, whose checkpoints aren't in {run.out}; "
+            "name another --run, or the --out of that one"
+        )
+    config = run.config
+    policy = model.load(run.policy, device=config.device, dtype=config.dtype)
+    reference = None
+    if config.loss.kl > 0:
+        reference = model.load(run.policy, device=config.device, dtype=config.dtype)
+    learner = Learner(policy, config, reference)
+    if path is None:
+        return learner, State(run=run.name, version=first.version, versions=[first.version])
+    state = checkpoint.read_state(path)
+    if (state.run, state.versions[0]) != (run.name, first.version):
+        raise SettingsError(
+            f"--out: {path} is of run {state.run!r}, begun from {state.versions[0]!r}, and not of run "
+            f"{run.name!r} from {first.version!r}; name those, or another --out"
+        )
+    checkpoint.restore(path, policy, learner.optimiser)
+    run.progress.note(f"resumed after step {state.step} with version {state.version}", step=state.step)
+    return learner, state
+
+
+def make_up(run: Run, learner: Learner, state: State) -> None:
+    """What a crash after the checkpoint left undone: the publication, and the completion of the step's
+    row.
+    """
+    checkpoint.retain(run.checkpoints, run.config.keep_checkpoints)
+    last = next((row for row in run.store.steps(run.name) if row.step == state.step), None)
+    samples: list[Sample] = []
+    if last is not None:
+        admission = replace(run.admission(state), staleness=len(state.versions))
+        groups = run.source().again(last.group_ids, admission).groups
+        samples = assemble(groups, run.config, state.version, last.seeds["mini_batches"]).samples
+    publication = put_in_service(run, learner, state, samples)
+    if last is not None and last.completed_us is None:
+        run.complete(last, state, {**state.metrics, **publication_figures(publication)})
+
+
+def put_in_service(run: Run, learner: Learner, state: State, samples: Sequence[Sample]) -> Publication | None:
+    """Export the state's version where it isn't the first one; serve and confirm it where there is an
+    engine.
+    """
+    first = first_version(run.policy)
+    version, previous = first, None
+    if state.version != first.version:
+        version = export(learner.policy, state, run.registry)
+        before = state.versions[-2]
+        previous = first if before == first.version else run.registry.get(before)
+    if run.engine is None:
+        return None
+    probe = learner.probe(samples[: run.config.probe_rollouts])
+    publication = publish(run.engine, version, previous, probe, run.config.logprob_tolerance)
+    run.registry.retain(run.config.keep_versions, protected=frozenset(state.versions[-2:]))
+    return publication

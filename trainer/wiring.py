@@ -1,0 +1,88 @@
+"""What a training command opens from its flags, and closes again; a wrong flag is one line and exit code
+2.
+"""
+
+from __future__ import annotations
+
+import signal
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Event
+from types import FrameType
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+if TYPE_CHECKING:
+    from gateway.trajectory.store import Store
+    from policies.engine import Engine
+    from trainer.schedule import CurriculumSink
+
+
+def store(stack: ExitStack, url: str) -> Store:
+    """The trajectory store, closed with the stack."""
+    from gateway.trajectory.store import StoreError, open_store
+
+    try:
+        store = open_store(url)
+    except StoreError as error:
+        refuse(f"--store: {error}")
+    stack.callback(store.close)
+    return store
+
+
+def engine(stack: ExitStack, url: str | None) -> Engine | None:
+    """The engine, seen to answer; None without a URL."""
+    if url is None:
+        return None
+    from policies.embedded.client import EmbeddedEngine
+    from policies.engine import EngineError
+
+    engine = stack.enter_context(EmbeddedEngine(url))
+    try:
+        engine.health()
+    except EngineError as error:
+        refuse(f"--engine: {error}")
+    return engine
+
+
+def control(stack: ExitStack, url: str | None) -> CurriculumSink | None:
+    """The gateway's control plane; None without a URL."""
+    if url is None:
+        return None
+    from gateway.client import Client
+
+    return stack.enter_context(Client(url))
+
+
+def alone(stack: ExitStack, out: Path) -> None:
+    """Make the folder and hold it against a second trainer; the lock goes with the process."""
+    import fcntl
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        lock = stack.enter_context((out / ".lock").open("w"))
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        refuse(f"--out: another trainer is at work in {out}; name another folder")
+    except OSError as error:
+        refuse(f"--out: {out} can't be written ({error.strerror}); name a folder that can")
+
+
+def stop_on_signals() -> Event:
+    """An event that the first SIGTERM or SIGINT sets; the second one ends the process as usual."""
+    stop = Event()
+
+    def note(number: int, frame: FrameType | None) -> None:
+        stop.set()
+        signal.signal(number, signal.SIG_DFL)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, note)
+    return stop
+
+
+def refuse(message: str) -> NoReturn:
+    """One line on standard error, exit code 2: usage or configuration."""
+    click.echo(message, err=True)
+    raise SystemExit(2)
