@@ -12,6 +12,7 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from simulators.draws import stable_seed
 from simulators.environment import Episode, Message
+from simulators.record import Played
 
 CONTEXT_FULL = "context_length_exceeded"
 """The error code of a policy that filled its context: its own failure, not the infrastructure's."""
@@ -30,16 +31,6 @@ class AgentSettings:
     stream: bool = False
     timeout_s: float = 120.0
     """For one request, from its sending to the whole answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Played:
-    """What an episode took. `error` names the infrastructure's failure that ended it, if one did."""
-
-    turns: int
-    tool_calls: int
-    output_tokens: int
-    error: str | None = None
 
 
 @dataclass(slots=True)

@@ -13,8 +13,9 @@ from gateway.client import AsyncClient
 
 from simulators.agent import AgentSettings, ToolAgent
 from simulators.environment import Environment
-from simulators.episodes import GatewayLostError, Job, Record, Stage, perform_all
+from simulators.episodes import GatewayLostError, Stage, perform_all
 from simulators.groups import GroupPlan, jobs
+from simulators.record import Job, Record
 from simulators.tally import Tally
 
 PROGRESS_EVERY_S = 1.0

@@ -3,45 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
 from gateway.client import AsyncClient
 from openai import AsyncOpenAI
 
-from simulators.agent import Played, ToolAgent, describe
-from simulators.environment import Environment, Task, Verdict
+from simulators.agent import ToolAgent, describe
+from simulators.environment import Environment, Verdict
+from simulators.record import Job, Record
 
 REWARD_SOURCE = "verifier"
-NOT_PLAYED = Played(0, 0, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One episode to play."""
-
-    task: Task
-    episode_seed: int
-    """Decides what the task leaves open, such as the user's wording; equal within a group."""
-    seed_key: tuple[object, ...]
-    """What the sampling seeds are digests of, besides the turn's number."""
-    session: Mapping[str, Any]
-    """How the session is opened (arm, group, labels and so on)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """What became of a job. Without a verdict the infrastructure failed, as `error` says: no reward of 0."""
-
-    job: Job
-    arm: str
-    session_id: str | None = None
-    plan: Mapping[str, Any] = field(default_factory=dict)
-    played: Played = NOT_PLAYED
-    verdict: Verdict | None = None
-    error: str | None = None
 
 
 class Stage:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from simulators.episodes import Record
+from simulators.record import Record
 
 
 @dataclass(slots=True)
@@ -46,6 +46,8 @@ class Tally:
     """All arms' counts; failures of the infrastructure apart."""
 
     arms: dict[str, ArmTally] = field(default_factory=dict)
+    types: dict[str, ArmTally] = field(default_factory=dict)
+    """The noisy arm's, by the noise type that the session's plan drew."""
     errors: dict[str, int] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
 
@@ -54,8 +56,12 @@ class Tally:
             name = record.error or "unknown"
             self.errors[name] = self.errors.get(name, 0) + 1
             return
-        arm = self.arms.setdefault(record.arm, ArmTally())
-        arm.add(record, record.verdict.reward, record.verdict.components)
+        tallies = [self.arms.setdefault(record.arm, ArmTally())]
+        noise_type = record.plan.get("noise_type")
+        if noise_type:
+            tallies.append(self.types.setdefault(str(noise_type), ArmTally()))
+        for tally in tallies:
+            tally.add(record, record.verdict.reward, record.verdict.components)
 
     @property
     def episodes(self) -> int:
@@ -69,5 +75,6 @@ class Tally:
             "episodes": self.episodes,
             "errors": sum(self.errors.values()),
             "arms": {name: arm.summary() for name, arm in sorted(self.arms.items())},
+            "types": {name: arm.summary() for name, arm in sorted(self.types.items())},
             **({"error_kinds": dict(sorted(self.errors.items()))} if self.errors else {}),
         }

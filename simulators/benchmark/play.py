@@ -14,8 +14,8 @@ from gateway.client import Client
 from simulators.benchmark import results
 from simulators.campaign import campaign, run_loop
 from simulators.environment import Environment
-from simulators.episodes import Job, Record
 from simulators.options import usage
+from simulators.record import Job, Record
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from simulators.benchmark.metrics import mean_by_key, wilson
 from simulators.benchmark.suites import CLEAN, NOISY
-from simulators.episodes import Record
+from simulators.record import Record
 
 
 def arms(records: Sequence[Record]) -> dict[str, dict[str, Any]]:

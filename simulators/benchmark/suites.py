@@ -9,7 +9,7 @@ from typing import Any
 
 from simulators.draws import stable_seed
 from simulators.environment import Environment, Task
-from simulators.episodes import Job
+from simulators.record import Job
 
 CLEAN = "clean"
 NOISY = "noisy"
