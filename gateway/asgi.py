@@ -1,0 +1,114 @@
+"""One HTTP exchange over raw ASGI: the request's head and body, the answer's, and the client's going away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from typing import Any
+
+from gateway.errors import ServiceError
+from gateway.upstream import Headers
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+JSON: Headers = [(b"content-type", b"application/json")]
+
+
+class ClientGone(Exception):
+    """The client closed its connection before its request was complete."""
+
+
+class Http:
+    """A request and its answer. `started` and `complete` say how far the answer has gone."""
+
+    def __init__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        self.method: str = scope["method"]
+        self.raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
+        self.query: bytes = scope.get("query_string", b"")
+        self.headers: Headers = list(scope["headers"])
+        self.started = False
+        self.complete = False
+        self.gone = False
+        self._receive = receive
+        self._send = send
+        self._watch: asyncio.Task[None] | None = None
+
+    def header(self, name: bytes) -> str | None:
+        """The first value of a header (its name in lower case)."""
+        for known, value in self.headers:
+            if known == name:
+                return value.decode("latin-1").strip()
+        return None
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The request's body as it arrives."""
+        more = True
+        while more:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                self.gone = True
+                raise ClientGone
+            more = message.get("more_body", False)
+            if body := message.get("body", b""):
+                yield body
+
+    async def body(self, limit: int) -> bytes:
+        """The whole body. ServiceError 413 above the limit, in bytes."""
+        length = self.header(b"content-length")
+        if length and length.isdigit() and int(length) > limit:
+            raise _too_large(limit)
+        parts, size = [], 0
+        async for chunk in self.chunks():
+            parts.append(chunk)
+            size += len(chunk)
+            if size > limit:
+                raise _too_large(limit)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def cancel_when_gone(self) -> None:
+        """From now on, cancel the current task when the client goes away. The body must have been read."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._watch = asyncio.create_task(self._wait_until_gone(task))
+
+    async def _wait_until_gone(self, task: asyncio.Task[Any]) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        if not self.complete:
+            self.gone = True
+            task.cancel()
+
+    def stop_watching(self) -> None:
+        """The exchange is over."""
+        if self._watch is not None:
+            self._watch.cancel()
+
+    async def start(self, status: int, headers: Headers) -> None:
+        """Send the answer's head."""
+        self.started = True
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+
+    async def chunk(self, body: bytes) -> None:
+        """Send a part of the answer's body."""
+        if body:
+            await self._send({"type": "http.response.body", "body": body, "more_body": True})
+
+    async def end(self, body: bytes = b"") -> None:
+        """Send the last part of the answer's body."""
+        self.complete = True
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def answer(self, status: int, body: bytes, headers: Headers = JSON) -> None:
+        """Send a whole answer."""
+        await self.start(status, [*headers, (b"content-length", str(len(body)).encode())])
+        await self.end(body)
+
+
+def _too_large(limit: int) -> ServiceError:
+    return ServiceError(
+        413,
+        f"the request's body is larger than {limit} bytes; send less, or raise limits.body",
+        code="body_too_large",
+    )

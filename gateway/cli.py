@@ -1,0 +1,106 @@
+"""The root command. Each package adds its own commands through the entry-point group `crosswind.commands`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
+
+import click
+
+from gateway.errors import ConfigurationError
+
+GROUP = "crosswind.commands"
+
+SUMMARIES = {
+    "serve": "Put the gateway in front of an OpenAI-compatible server.",
+    "demo": "The whole loop in one command: serve, practise, train, report.",
+    "doctor": "Print the effective configuration, with secrets hidden.",
+    "noise": "List, show, preview and check noise profiles.",
+    "rollout": "Run agents through the gateway on practice tasks.",
+    "bench": "Measure clean and noisy success with intervals.",
+    "train": "Train a policy on completed groups of a store.",
+    "policy": "Serve, list and publish policy versions.",
+    "report": "Write an HTML report of a store.",
+    "export": "Write trajectories as JSON lines.",
+}
+"""The root help must not import every package to learn its one line."""
+
+
+class LazyCommands(click.Group):
+    """Commands that are imported only when they are run, or when their own help is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_entries())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        entry = _entries().get(cmd_name)
+        if entry is None:
+            return None
+        command = entry.load()
+        if not isinstance(command, click.Command):
+            raise ConfigurationError(
+                f"entry point {entry.value!r} is not a click command: fix the package that adds it"
+            )
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, SUMMARIES.get(name, "")) for name in self.list_commands(ctx)])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in _entries():
+            from gateway.errors import nearest
+
+            raise click.UsageError(f"unknown command {args[0]!r}: {nearest(args[0], _entries())}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _entries() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
+
+
+def _version() -> str:
+    try:
+        return version("crosswind")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+@click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(_version(), prog_name="crosswind")
+def root() -> None:
+    """Crosswind: noise on live agent traffic, and a trainer that teaches a policy to fly in it."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command. Configuration and usage errors become one line on stderr and exit code 2."""
+    try:
+        code = root.main(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+    except ConfigurationError as error:
+        _fail(str(error), 2)
+    except click.ClickException as error:
+        _fail(_one_line(error), 2 if isinstance(error, click.UsageError) else error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        _fail("interrupted", 130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _one_line(error: click.ClickException) -> str:
+    message = " ".join(error.format_message().split())
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return f"{message} (see `{context.command_path} --help`)" if context else message
+
+
+def _fail(message: str, code: int) -> None:
+    click.echo(f"crosswind: {message}", err=True)
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""The control plane: a FastAPI application on a port of its own, guarded against pages in a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from gateway.control import profiles, sessions
+from gateway.errors import ServiceError, openai_error
+from gateway.trajectory.store import StoreError
+from injectors.profile import ProfileError
+
+if TYPE_CHECKING:
+    from gateway.app import Gateway
+
+
+def create_control(gateway: Gateway) -> ASGIApp:
+    """The control plane of a gateway."""
+    app = FastAPI(title="Crosswind control plane", docs_url=None, redoc_url=None, openapi_url="/openapi.json")
+    app.include_router(sessions.router(gateway))
+    app.include_router(profiles.router(gateway))
+
+    @app.get("/healthz")
+    async def healthz() -> dict[str, str]:
+        """Whether the process answers."""
+        return {"status": "ok"}
+
+    @app.get("/readyz")
+    async def readyz(response: Response) -> dict[str, str | None]:
+        """Whether what is recorded reaches the store. Traffic goes on either way."""
+        state = gateway.recorder.state()
+        response.status_code = 503 if state.down else 200
+        return {
+            "status": "store_unavailable" if state.down else "ok",
+            "error": state.last_error if state.down else None,
+        }
+
+    @app.get("/metrics")
+    async def metrics() -> Response:
+        """Prometheus' text format."""
+        return Response(gateway.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    _errors(app)
+    settings = gateway.settings
+    return Guard(app, {settings.control_host, *settings.control_allowed_hosts})
+
+
+def _errors(app: FastAPI) -> None:
+    """Every error in OpenAI's shape."""
+
+    @app.exception_handler(ServiceError)
+    async def service(_: Request, error: ServiceError) -> Response:
+        return _error(error.status, error.message, error.kind, error.code, error.param)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> Response:
+        problem = error.errors()[0]
+        where = ".".join(str(part) for part in problem["loc"] if part != "body")
+        return _error(
+            400, f"{where or 'body'}: {problem['msg']}", "invalid_request_error", "invalid", where or None
+        )
+
+    @app.exception_handler(HTTPException)
+    async def http(_: Request, error: HTTPException) -> Response:
+        return _error(error.status_code, str(error.detail), "invalid_request_error", "not_found")
+
+    @app.exception_handler(StoreError)
+    async def store(_: Request, error: StoreError) -> Response:
+        return _error(503, str(error), "server_error", "store_unavailable")
+
+    @app.exception_handler(ValueError)
+    async def value(_: Request, error: ValueError) -> Response:
+        unknown = isinstance(error, ProfileError) and str(error).startswith("unknown profile")
+        return _error(404 if unknown else 400, str(error), "invalid_request_error", "invalid")
+
+    @app.exception_handler(Exception)
+    async def defect(_: Request, error: Exception) -> Response:
+        return _error(500, f"{type(error).__name__}; see the gateway's log", "server_error", "internal")
+
+
+def _error(status: int, message: str, kind: str, code: str | None, param: str | None = None) -> Response:
+    return Response(
+        openai_error(message, kind=kind, code=code, param=param), status, media_type="application/json"
+    )
+
+
+class Guard:
+    """Lets through only requests that were addressed to us, and none that a page of another site sent.
+
+    IP addresses, localhost and the configured names are ours: a page that rebinds its own name to our address is not.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Iterable[str]) -> None:
+        self._app = app
+        self._hosts = {"localhost", *hosts}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        reason = self._refused(dict(scope["headers"])) if scope["type"] == "http" else None
+        if reason is None:
+            await self._app(scope, receive, send)
+        else:
+            await _error(403, reason, "permission_error", "forbidden")(scope, receive, send)
+
+    def _refused(self, headers: dict[bytes, bytes]) -> str | None:
+        host = headers.get(b"host", b"").decode("latin-1")
+        if not self._ours(urlsplit(f"//{host}").hostname or ""):
+            return f"Host {host!r} is not this control plane's; use its address, or add the name to control_allowed_hosts"
+        origin = headers.get(b"origin")
+        if origin is not None and urlsplit(origin.decode("latin-1")).netloc != host:
+            return "requests from pages of other origins are refused"
+        if headers.get(b"sec-fetch-site") in (b"cross-site", b"same-site"):
+            return "requests from pages of other sites are refused"
+        return None
+
+    def _ours(self, name: str) -> bool:
+        if name in self._hosts:
+            return True
+        try:
+            ip_address(name)
+        except ValueError:
+            return False
+        return True

@@ -1,0 +1,54 @@
+"""The curriculum in force, and the older ones that groups were first opened under."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from gateway.sessions import now_us
+from gateway.trajectory.record import Setting
+from gateway.trajectory.store import Store
+from injectors.curriculum import Curriculum
+
+KIND = "curriculum"
+_CURRENT = "current"
+
+
+class Curricula:
+    """A group keeps the curriculum it was first opened under, across restarts too: its plans name the version."""
+
+    def __init__(self, store: Store, settings: Iterable[Setting]) -> None:
+        self._store = store
+        stored = {setting.name: Curriculum.from_json(setting.value) for setting in settings}
+        self.current = stored.pop(_CURRENT, None)
+        self._versions = {curriculum.version: curriculum for curriculum in stored.values()}
+        self._groups: dict[str, Curriculum] = {}
+
+    def rows(self, curriculum: Curriculum) -> list[Setting]:
+        """What is to be written when this curriculum comes into force."""
+        value, now = curriculum.to_json(), now_us()
+        return [
+            Setting(KIND, _CURRENT, value, now),
+            Setting(KIND, f"version-{curriculum.version}", value, now),
+        ]
+
+    def put(self, curriculum: Curriculum) -> None:
+        """Let it come into force for groups that are opened from now on."""
+        self.current = curriculum
+        self._versions[curriculum.version] = curriculum
+
+    async def of_group(self, group_id: str) -> Curriculum | None:
+        """The curriculum of a group: the one it was first opened under, else the current one."""
+        if group_id not in self._groups:
+            chosen = await asyncio.to_thread(self._opened_under, group_id) or self.current
+            if chosen is None:
+                return None
+            self._groups.setdefault(group_id, chosen)
+        return self._groups[group_id]
+
+    def _opened_under(self, group_id: str) -> Curriculum | None:
+        for session in self._store.sessions(group_id=group_id, limit=1000):
+            version = session.plan.get("curriculum_version")
+            if isinstance(version, int) and version in self._versions:
+                return self._versions[version]
+        return None

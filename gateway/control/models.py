@@ -1,0 +1,67 @@
+"""What the control plane takes and gives. Validated here, at the edge, and nowhere again."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class OpenSession(Body):
+    """A new session. All fields are optional; `arm` auto: by the curriculum for sessions of a group, else noisy unless the profile is off."""
+
+    task_id: Name | None = None
+    group_id: Name | None = None
+    group_size: Annotated[int, Field(ge=1)] | None = None
+    rollout_index: Annotated[int, Field(ge=0)] | None = None
+    arm: Literal["clean", "noisy", "auto"] = "auto"
+    profile: Name | None = None
+    noise_type: Name | None = None
+    level: Annotated[int, Field(ge=0)] | None = None
+    seed: Annotated[int, Field(ge=0)] | None = None
+    seed_scope: Literal["session", "group", "task"] | None = None
+    labels: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
+    policy: Name | None = None
+
+
+class OpenedSession(BaseModel):
+    """An open session: where its agent finds the gateway, and the key by which it may."""
+
+    id: str
+    base_url: str
+    anthropic_base_url: str
+    api_key: str
+    arm: str
+    plan: dict[str, Any]
+
+
+class Reward(Body):
+    """A reward. Rewards are appended: the latest counts."""
+
+    reward: Annotated[float, Field(allow_inf_nan=False)]
+    components: dict[str, Any] = Field(default_factory=dict)
+    source: Name = "agent"
+
+
+class ProfileText(Body):
+    """A profile's YAML text."""
+
+    yaml: str
+
+
+class NoiseSwitch(Body):
+    """The kill switch."""
+
+    enabled: bool
+
+
+class Acknowledged(BaseModel):
+    """What was asked for is on disk."""
+
+    ok: Literal[True] = True

@@ -1,0 +1,105 @@
+"""Control routes of noise: profiles, operators, the curriculum and the kill switch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter, Body
+
+from gateway.control.curricula import Curricula
+from gateway.control.models import Acknowledged, NoiseSwitch, ProfileText
+from gateway.errors import ServiceError
+from gateway.sessions import now_us
+from gateway.trajectory.record import Setting
+from injectors import registry
+from injectors.curriculum import Curriculum
+from injectors.operator import Registered
+from injectors.profile import parse
+
+if TYPE_CHECKING:
+    from gateway.app import Gateway
+
+PROFILE = "profile"
+NOISE = "noise"
+SWITCH = "switch"
+
+
+def router(gateway: Gateway) -> APIRouter:
+    """The routes /api/profiles, /api/operators, /api/curriculum and /api/noise."""
+    routes = APIRouter(prefix="/api", tags=["noise"])
+    _profiles(routes, gateway)
+    _curriculum(routes, gateway, gateway.curricula)
+    _switch(routes, gateway)
+
+    @routes.get("/operators")
+    async def operators() -> dict[str, list[dict[str, Any]]]:
+        """Every operator, with the recovery that it declares."""
+        return {"operators": [_operator(entry) for _, entry in sorted(registry.operators().items())]}
+
+    return routes
+
+
+def _profiles(routes: APIRouter, gateway: Gateway) -> None:
+    @routes.get("/profiles")
+    async def names() -> dict[str, list[str]]:
+        """The profiles' names."""
+        return {"profiles": gateway.profiles.names()}
+
+    @routes.get("/profiles/{name:path}")
+    async def profile(name: str) -> dict[str, str]:
+        """A profile's text."""
+        return {"name": name, "yaml": gateway.profiles.source(name)}
+
+    @routes.put("/profiles/{name:path}")
+    async def put_profile(name: str, body: ProfileText) -> Acknowledged:
+        """Keep a profile. Sessions that are open keep the plan that they were opened with."""
+        parse(body.yaml, name)
+        await gateway.acknowledge([Setting(PROFILE, name, {"yaml": body.yaml}, now_us())])
+        gateway.profiles.put(name, body.yaml)
+        return Acknowledged()
+
+
+def _curriculum(routes: APIRouter, gateway: Gateway, curricula: Curricula) -> None:
+    @routes.get("/curriculum")
+    async def curriculum() -> dict[str, Any]:
+        """The curriculum in force."""
+        if curricula.current is None:
+            raise ServiceError(
+                404, "no curriculum is set; set one with PUT /api/curriculum", code="no_curriculum"
+            )
+        return curricula.current.to_json()
+
+    @routes.put("/curriculum")
+    async def put_curriculum(body: dict[str, Any] = Body()) -> Acknowledged:  # noqa: B008 - FastAPI's way
+        """Set the curriculum for the groups that are opened from now on."""
+        curriculum = Curriculum.from_json(body)
+        gateway.profiles.get(curriculum.profile)
+        await gateway.acknowledge(curricula.rows(curriculum))
+        curricula.put(curriculum)
+        return Acknowledged()
+
+
+def _switch(routes: APIRouter, gateway: Gateway) -> None:
+    @routes.get("/noise")
+    async def noise() -> NoiseSwitch:
+        """Whether there may be noise."""
+        return NoiseSwitch(enabled=gateway.switch.enabled)
+
+    @routes.put("/noise")
+    async def put_noise(body: NoiseSwitch) -> NoiseSwitch:
+        """The kill switch. It works at once and is never refused; memory and file first, the store after."""
+        gateway.switch.set(body.enabled)
+        gateway.recorder.offer([Setting(NOISE, SWITCH, {"enabled": body.enabled}, now_us())])
+        return NoiseSwitch(enabled=gateway.switch.enabled)
+
+
+def _operator(entry: Registered) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "site": entry.site,
+        "recovery": entry.recovery,
+        "fault": entry.fault,
+        "aliases": list(entry.aliases),
+        "source": entry.source,
+        "documentation": entry.documentation,
+    }

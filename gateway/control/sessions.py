@@ -1,0 +1,163 @@
+"""Control routes of sessions: open, reward, close, look at, delete. A 2xx to a change means that it is on disk."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, Query
+
+from gateway.auth import key_digest, new_session_key
+from gateway.control.models import Acknowledged, OpenedSession, OpenSession, Reward
+from gateway.control.views import as_json, trajectory_json
+from gateway.errors import ServiceError
+from gateway.sessions import LiveSession, Opening, key_setting, now_us, opened
+from gateway.trajectory import record
+from gateway.trajectory.record import SessionClosed, SessionDeleted, SessionStatus
+from injectors.curriculum import Assignment, Curriculum, assign
+
+if TYPE_CHECKING:
+    from gateway.app import Gateway
+
+
+def router(gateway: Gateway) -> APIRouter:
+    """The routes under /api/sessions."""
+    routes = APIRouter(prefix="/api/sessions", tags=["sessions"])
+
+    @routes.post("", status_code=201)
+    async def open_session(body: OpenSession) -> OpenedSession:
+        """Open a session; its plan is frozen now."""
+        session_id, key = f"s-{secrets.token_hex(12)}", new_session_key()
+        session = opened(gateway.profiles, await _opening(gateway, body, session_id))
+        await gateway.acknowledge([session.record, key_setting(key, session_id)])
+        gateway.sessions.add(session, key_digest(key))
+        base = f"{gateway.settings.data_url}/s/{session_id}"
+        return OpenedSession(
+            id=session_id,
+            base_url=f"{base}/v1",
+            anthropic_base_url=base,
+            api_key=key,
+            arm=session.record.arm,
+            plan=dict(session.record.plan),
+        )
+
+    @routes.post("/{session_id}/reward")
+    async def reward(session_id: str, body: Reward) -> Acknowledged:
+        """Append a reward. It may come late, after the session's close, and be corrected by another one."""
+        await _found(gateway, session_id)
+        row = record.Reward(session_id, now_us(), body.reward, body.components, body.source)
+        await gateway.acknowledge([row])
+        return Acknowledged()
+
+    @routes.post("/{session_id}/close")
+    async def close(session_id: str) -> Acknowledged:
+        """Close the session; to close it again changes nothing."""
+        session = await _found(gateway, session_id)
+        closed_us = now_us()
+        await gateway.acknowledge([SessionClosed(session_id, closed_us)])
+        session.mark(status=SessionStatus.CLOSED, closed_us=session.record.closed_us or closed_us)
+        return Acknowledged()
+
+    @routes.get("")
+    async def sessions(
+        group_id: str | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+    ) -> dict[str, list[dict[str, Any]]]:
+        """Sessions, newest first."""
+        found = await asyncio.to_thread(gateway.store.sessions, group_id=group_id, limit=limit)
+        return {"sessions": [as_json(session) for session in found]}
+
+    @routes.get("/{session_id}")
+    async def session(session_id: str) -> dict[str, Any]:
+        """One session."""
+        found = await asyncio.to_thread(gateway.store.session, session_id)
+        if found is None:
+            raise _unknown(session_id)
+        return as_json(found)
+
+    @routes.get("/{session_id}/trajectory")
+    async def trajectory(session_id: str) -> dict[str, Any]:
+        """A session with its turns (the four views, token ids) and its events."""
+        found = await asyncio.to_thread(gateway.store.trajectory, session_id)
+        if found is None:
+            raise _unknown(session_id)
+        return await asyncio.to_thread(trajectory_json, found)
+
+    @routes.get("/{session_id}/events")
+    async def events(session_id: str) -> dict[str, list[dict[str, Any]]]:
+        """What was injected into a session, and what the guard withdrew."""
+        if await asyncio.to_thread(gateway.store.session, session_id) is None:
+            raise _unknown(session_id)
+        return {
+            "events": [as_json(event) for event in await asyncio.to_thread(gateway.store.events, session_id)]
+        }
+
+    @routes.delete("/{session_id}")
+    async def delete(session_id: str) -> Acknowledged:
+        """Delete a session with all that hangs on it."""
+        await _found(gateway, session_id)
+        await gateway.acknowledge([SessionDeleted(session_id)])
+        gateway.sessions.forget(session_id)
+        return Acknowledged()
+
+    return routes
+
+
+async def _opening(gateway: Gateway, body: OpenSession, session_id: str) -> Opening:
+    """The request with the curriculum's assignment and the configuration's defaults filled in."""
+    seed = gateway.settings.seed if body.seed is None else body.seed
+    curriculum = None
+    if body.arm == "auto" and body.group_id is not None:
+        curriculum = await gateway.curricula.of_group(body.group_id)
+    assigned = _assigned(curriculum, body, seed)
+    return Opening(
+        session_id=session_id,
+        profile=body.profile or (curriculum.profile if curriculum else gateway.settings.profile),
+        seed=seed,
+        name=gateway.next_unnamed(),
+        arm=assigned.arm if assigned else (None if body.arm == "auto" else body.arm),
+        level=assigned.level if assigned and body.level is None else body.level,
+        noise_type=assigned.noise_type if assigned and body.noise_type is None else body.noise_type,
+        scope=body.seed_scope or (curriculum.seed_scope if curriculum else "session"),
+        task_id=body.task_id,
+        group_id=body.group_id,
+        group_size=body.group_size,
+        rollout_index=body.rollout_index,
+        curriculum_version=curriculum.version if curriculum else None,
+        labels=body.labels,
+        policy=body.policy,
+    )
+
+
+def _assigned(curriculum: Curriculum | None, body: OpenSession, seed: int) -> Assignment | None:
+    if curriculum is None or body.group_id is None:
+        return None
+    for name in ("group_size", "rollout_index"):
+        if getattr(body, name) is None:
+            raise ServiceError(
+                400,
+                f"{name} is missing: the curriculum assigns arms within a group; give it, or an arm",
+                code="missing",
+                param=name,
+            )
+    assert body.rollout_index is not None and body.group_size is not None
+    return assign(
+        curriculum,
+        seed=seed,
+        group_id=body.group_id,
+        rollout_index=body.rollout_index,
+        group_size=body.group_size,
+    )
+
+
+async def _found(gateway: Gateway, session_id: str) -> LiveSession:
+    session = await gateway.sessions.get(session_id)
+    if session is None:
+        raise _unknown(session_id)
+    return session
+
+
+def _unknown(session_id: str) -> ServiceError:
+    return ServiceError(
+        404, f"unknown session {session_id!r}; list them with GET /api/sessions", code="session_not_found"
+    )

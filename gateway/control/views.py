@@ -1,0 +1,57 @@
+"""Records as the API shows them: times in RFC 3339, bodies as text, token ids as numbers."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+from datetime import UTC, datetime
+from typing import Any
+
+from gateway.trajectory.columns import unpack
+from gateway.trajectory.content import Chain, View
+from gateway.trajectory.record import Event, Session, Trajectory, Turn
+
+_TIMES = {"created_us": "created", "closed_us": "closed"}
+
+
+def rfc3339(time_us: int | None) -> str | None:
+    """Microseconds since the epoch as RFC 3339."""
+    if time_us is None:
+        return None
+    return (
+        datetime.fromtimestamp(time_us / 1e6, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    )
+
+
+def as_json(row: Session | Event | Turn) -> dict[str, Any]:
+    """A record as JSON data, its fields under their names, times apart."""
+    out: dict[str, Any] = {}
+    for item in dataclasses.fields(row):
+        value = getattr(row, item.name)
+        if item.name in _TIMES:
+            out[_TIMES[item.name]] = rfc3339(value)
+        elif isinstance(value, View):
+            out[item.name] = _text(value.bytes())
+        elif isinstance(value, Chain):
+            out[item.name] = unpack("i", value.bytes())
+        elif item.name == "completions":
+            out[item.name] = [dataclasses.asdict(completion) for completion in value]
+        else:
+            out[item.name] = value
+    return out
+
+
+def trajectory_json(found: Trajectory) -> dict[str, Any]:
+    """A session with its turns and events."""
+    return {
+        "session": as_json(found.session),
+        "turns": [as_json(turn) for turn in found.turns],
+        "events": [as_json(event) for event in found.events],
+    }
+
+
+def _text(body: bytes) -> str | dict[str, str]:
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(body).decode()}

@@ -1,0 +1,126 @@
+"""One chat exchange as it is recorded: what came, what was sent, what the policy produced, and what became of it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from gateway.noise import Noise
+from gateway.protocols.chat import PROTOCOL, ChatRequest
+from gateway.protocols.chat_answer import ChatAnswer
+from gateway.redaction import MASK, Redactor
+from gateway.sessions import LiveSession, now_us
+from gateway.trajectory.content import Chain, View
+from gateway.trajectory.record import FIT, Completion, Turn
+from gateway.turns import Place
+
+REDACTED_SECRET = "redacted_secret"
+CONTAINS_SECRET = "contains_secret"
+
+
+@dataclass(slots=True, eq=False)
+class Exchange:
+    """Everything about one exchange that its turn's row needs. Durations are in microseconds."""
+
+    session: LiveSession
+    request: ChatRequest
+    place: Place
+    noise: Noise
+    received: View
+    sent: View
+    answer: ChatAnswer
+    captured: bool
+    credential: bytes = b""
+    """The caller's own credential, where its bytes stand in the request's body."""
+    started_us: int = field(default_factory=now_us)
+    clock: int = field(default_factory=time.monotonic_ns)
+    queue_us: int | None = None
+    first_token_us: int | None = None
+    upstream_status: int | None = None
+    error: dict[str, Any] | None = None
+    recorded: bool = False
+
+    def elapsed_us(self) -> int:
+        """Since the request came."""
+        return (time.monotonic_ns() - self.clock) // 1000
+
+    def failed(self, source: str, kind: str, message: str) -> None:
+        """Attribute a failure: ours, upstream, tool, client or injected. The first one counts."""
+        self.error = self.error or {"source": source, "type": kind, "message": message[:2000]}
+
+    def turn(self, redactor: Redactor) -> Turn:
+        """The turn's row."""
+        produced = self.answer.produced() if self.upstream_status is not None else None
+        secret = self._secret(redactor, produced)
+        masked = redactor.mode == "redact" and secret
+        completions = self.answer.completions()
+        spans = [span for completion in completions for span in completion.versions]
+        fitness, prompt_ids = self._fitness(redactor, secret)
+        return Turn(
+            session_id=self.session.record.id,
+            index=self.place.index,
+            created_us=self.started_us,
+            attempt=self.place.attempt,
+            parent=self.place.parent,
+            branch=self.place.branch,
+            fitness=fitness,
+            protocol=PROTOCOL,
+            stream=self.request.stream,
+            model=self.answer.text("model") or self.request.model,
+            response_id=self.answer.text("id"),
+            policy_first=spans[0].version if spans else None,
+            policy_last=spans[-1].version if spans else None,
+            received=self._stored(self.received),
+            sent=self._stored(self.sent),
+            produced=None if produced is None else self._stored(View.plain(redactor.mask(produced))),
+            prompt_ids=None if masked else prompt_ids,
+            completions=tuple(_without_ids(one) for one in completions) if masked else completions,
+            finish_reason=completions[0].finish_reason if completions else None,
+            usage=self.answer.usage,
+            queue_us=self.queue_us,
+            first_token_us=self.first_token_us,
+            total_us=self.elapsed_us(),
+            upstream_status=self.upstream_status,
+            error=self.error,
+        )
+
+    def _fitness(self, redactor: Redactor, secret: bool) -> tuple[str, Chain | None]:
+        prompt_ids = None
+        fitness = self.answer.fitness()
+        if self.answer.prompt_ids is not None:
+            try:
+                prompt_ids = self.session.tokens.chain(self.answer.prompt_ids)
+            except (OverflowError, TypeError):
+                fitness = "prompt_ids_malformed"
+        if self.error is not None:
+            fitness = f"{self.error['source']}_error"
+        elif self.noise.unfit is not None:
+            fitness = self.noise.unfit
+        elif secret and fitness == FIT:
+            fitness = REDACTED_SECRET if redactor.mode == "redact" else CONTAINS_SECRET
+        return fitness, prompt_ids
+
+    def _secret(self, redactor: Redactor, produced: bytes | None) -> bool:
+        """Whether a secret is in what is stored, and something is done about it."""
+        if redactor.mode == "keep":
+            return False
+        if redactor.mode == "block_training":
+            return any(
+                redactor.found(body) for body in (self.received.bytes(), self.sent.bytes(), produced or b"")
+            )
+        views = (self.received, self.sent)
+        return (
+            any(step.masked for step in self.request.steps)
+            or any(MASK in (piece or b"") for view in views for piece in view.frame)
+            or (produced is not None and redactor.mask(produced) is not produced)
+            or bool(self.credential)
+        )
+
+    def _stored(self, view: View) -> View:
+        """The view without the caller's own credential, whatever it looks like."""
+        return View.plain(view.bytes().replace(self.credential, MASK)) if self.credential else view
+
+
+def _without_ids(completion: Completion) -> Completion:
+    return Completion(completion.index, (), (), completion.finish_reason, completion.versions)

@@ -1,0 +1,161 @@
+"""Noise on the way in: what the ledger knows is shown again, what is new is decided, and both are recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from gateway.faults import MODEL_LINK
+from gateway.ledger import clean_hash
+from gateway.protocols.document import encode
+from gateway.redaction import Redactor
+from gateway.sessions import LiveSession
+from gateway.trajectory.record import Event, Row, SessionMarked, Shown
+from gateway.turns import Place
+from injectors.conversation import Conversation, Ref
+from injectors.decide import Decision, perturb
+from injectors.transport import decide_transport
+
+_log = structlog.get_logger("crosswind.noise")
+
+LEDGER_UNAVAILABLE = "ledger_unavailable"
+NOISE_STOPPED = "noise_stopped"
+NOISE_FAILED = "noise_failed"
+
+
+@dataclass(slots=True)
+class Noise:
+    """The noise of one request: texts to replace, transport settings, and the rows that record it."""
+
+    replacements: Mapping[Ref, str] = field(default_factory=dict)
+    transport: list[Mapping[str, Any]] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    unfit: str | None = None
+    """Why the turn may not train, where noise is the reason."""
+
+
+def noise_in(
+    session: LiveSession,
+    conversation: Conversation,
+    place: Place,
+    *,
+    enabled: bool,
+    allow_new: bool,
+    streaming: bool,
+    now_us: int,
+    redactor: Redactor,
+) -> Noise:
+    """Decide the noise of a request. `enabled` is the kill switch; `allow_new` False means no new decisions in it."""
+    if not session.plan.rules:
+        return Noise()
+    if session.record.noise_stopped or not enabled:
+        return _stopped(session)
+    if not session.ledger.complete:
+        return Noise(unfit=LEDGER_UNAVAILABLE)
+    try:
+        return _decided(session, conversation, place, allow_new, streaming, now_us, redactor)
+    except Exception:
+        # Noise must never break traffic: the clean payload goes through, and the turn says why it can't train.
+        _log.exception(
+            "noise failed; the clean request goes through", session=session.record.id, turn=place.index
+        )
+        return Noise(unfit=NOISE_FAILED)
+
+
+def _stopped(session: LiveSession) -> Noise:
+    """History reverts to clean and stays so: a session whose noise was stopped never gets any again."""
+    noise = Noise(unfit=NOISE_STOPPED)
+    if not session.record.noise_stopped:
+        session.mark(noise_stopped=True)
+        noise.rows.append(SessionMarked(session.record.id, noise_stopped=True))
+    return noise
+
+
+def _decided(
+    session: LiveSession,
+    conversation: Conversation,
+    place: Place,
+    allow_new: bool,
+    streaming: bool,
+    now_us: int,
+    redactor: Redactor,
+) -> Noise:
+    perturbed = perturb(session.plan, conversation, session.ledger.known, allow_new=allow_new)
+    noise = Noise(perturbed.replacements)
+    scribe = _Scribe(session.record.id, place, now_us, redactor)
+    for new in perturbed.new:
+        shown = session.ledger.add(new, session_id=session.record.id, turn=place.index, branch=place.branch)
+        if scribe.storable(shown):
+            noise.rows.append(shown)
+        for one in new.injections:
+            noise.events.append(
+                scribe.event(one.decision, one.before, one.after, one.note, one.tool, one.tool_class)
+            )
+    if allow_new:
+        for decision, settings, note in decide_transport(
+            session.plan, link=MODEL_LINK, turn=place.index, attempt=place.attempt, streaming=streaming
+        ):
+            noise.transport.append(settings)
+            noise.events.append(scribe.event(decision, "", encode(settings).decode(), note))
+    return noise
+
+
+@dataclass(slots=True)
+class _Scribe:
+    """Writes the events of one turn."""
+
+    session_id: str
+    place: Place
+    now_us: int
+    redactor: Redactor
+    ordinal: int = 0
+
+    def event(
+        self,
+        decision: Decision,
+        before: str,
+        after: str | None,
+        note: str,
+        tool: str | None = None,
+        tool_class: str | None = None,
+    ) -> Event:
+        mask = self.redactor.mask_text
+        ordinal, self.ordinal = self.ordinal, self.ordinal + 1
+        return Event(
+            session_id=self.session_id,
+            turn_index=self.place.index,
+            ordinal=ordinal,
+            operator=decision.operator,
+            site=decision.site,
+            slot=decision.slot,
+            anchor=decision.anchor,
+            logical_call=decision.logical_call,
+            severity=decision.severity,
+            draw=self._draw(decision),
+            clean_hash=clean_hash(before),
+            before=mask(before),
+            after=None if after is None else mask(after),
+            recovery=decision.recovery,
+            note=note,
+            tool=tool,
+            tool_class=tool_class,
+            attempt=self.place.attempt,
+            created_us=self.now_us,
+        )
+
+    def _draw(self, decision: Decision) -> Mapping[str, Any]:
+        raw = encode(decision.draw)
+        return {"redacted": True} if self.redactor.mask(raw) is not raw else decision.draw
+
+    def storable(self, shown: Shown) -> bool:
+        """A shown text with a secret in it stays in memory: a masked one would be shown again after a restart.
+
+        What is missing from the stored ledger is computed again from the plan.
+        """
+        if shown.text is None:
+            return True
+        return self.redactor.mask_text(shown.text) is shown.text

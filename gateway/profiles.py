@@ -1,0 +1,50 @@
+"""Noise profiles by name: built-in ones, those stored through the control plane, and a file named in the configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from injectors import profile as built_in
+from injectors.profile import Profile, ProfileError
+
+
+class Profiles:
+    """All profiles that sessions can be opened under. A stored one hides a built-in one of its name."""
+
+    def __init__(self) -> None:
+        self._stored: dict[str, tuple[str, Profile]] = {}
+
+    def get(self, name: str) -> Profile:
+        """The profile; `NAME/level-K` is NAME at level K. ProfileError naming the nearest where there is none."""
+        if name in self._stored:
+            return self._stored[name][1]
+        base, marker, level = name.rpartition("/level-")
+        if marker and base in self._stored and level.isdigit():
+            return self._stored[base][1].at_level(int(level))
+        if name.endswith((".yaml", ".yml")):
+            return self._file(Path(name))
+        return built_in.load(name)
+
+    def source(self, name: str) -> str:
+        """A profile's YAML text."""
+        return self._stored[name][0] if name in self._stored else built_in.source(name)
+
+    def put(self, name: str, text: str) -> Profile:
+        """Keep a profile under a name. ProfileError, naming the line, where the text is none."""
+        profile = built_in.parse(text, name)
+        if profile.name != name:
+            raise ProfileError(f"profile {name!r}: the text says name {profile.name!r}; make the two equal")
+        self._stored[name] = (text, profile)
+        return profile
+
+    def names(self) -> list[str]:
+        return sorted({*built_in.names(), *self._stored})
+
+    def _file(self, path: Path) -> Profile:
+        try:
+            text = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ProfileError(
+                f"profile file {path}: can't be read ({error}); name a readable YAML file"
+            ) from None
+        return built_in.parse(text, str(path))

@@ -1,0 +1,185 @@
+"""A JSON object by the byte spans of its members, so that one value can be replaced and all else keeps its bytes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_array = msgspec.json.Decoder(list[msgspec.Raw])
+_scanner = json.JSONDecoder(strict=False)
+_LEAD = re.compile(rb'[ \t\r\n]*,?[ \t\r\n]*("(?:[^"\\]|\\.)*")[ \t\r\n]*:[ \t\r\n]*', re.DOTALL)
+_GAP = re.compile(rb"[ \t\r\n]*,?[ \t\r\n]*")
+_SPACE = b" \t\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a member stands: its lead (comma and key) starts at `lead`, its value is [start, end)."""
+
+    lead: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A JSON object as it came, with the spans of its members in order."""
+
+    body: bytes
+    members: Mapping[str, Span]
+
+    @classmethod
+    def parse(cls, body: bytes) -> Document | None:
+        """None where the body isn't a JSON object, or names a member twice: what can't be split is left alone."""
+        spans = _spans(body)
+        return None if spans is None else cls(body, spans)
+
+    def raw(self, name: str) -> bytes | None:
+        """A member's value as it stands."""
+        span = self.members.get(name)
+        return None if span is None else self.body[span.start : span.end]
+
+    def value(self, name: str) -> Any:
+        """A member's value, decoded; None where it is absent."""
+        raw = self.raw(name)
+        return None if raw is None else decode(raw)
+
+    def elements(self, name: str) -> list[tuple[int, int]] | None:
+        """The spans of an array's elements, in the whole body; None where the member isn't an array."""
+        span = self.members.get(name)
+        if span is None or self.body[span.start : span.start + 1] != b"[":
+            return None
+        return _elements(self.body, span.start, span.end)
+
+    def members_with(self, edits: Mapping[str, bytes | None]) -> list[tuple[str, bytes, bytes]]:
+        """(name, lead, value) of each member after the edits: None removes one, an unknown name is added at the end."""
+        out: list[tuple[str, bytes, bytes]] = []
+        for name, span in self.members.items():
+            value = edits.get(name, b"") if name in edits else self.body[span.start : span.end]
+            if value is None:
+                continue
+            lead = self.body[span.lead : span.start]
+            if not out and lead.lstrip(_SPACE).startswith(b","):
+                lead = lead.lstrip(_SPACE)[1:]
+            out.append((name, lead, value))
+        for name, value in edits.items():
+            if value is not None and name not in self.members:
+                out.append((name, (b',"' if out else b'"') + name.encode() + b'":', value))
+        return out
+
+    @property
+    def opening(self) -> bytes:
+        """Everything up to and with the brace that opens the object."""
+        first = next(iter(self.members.values()), None)
+        return self.body[: first.lead] if first else self.body[: self.body.index(b"{") + 1]
+
+    @property
+    def closing(self) -> bytes:
+        """Everything after the last value."""
+        if not self.members:
+            return self.body[self.body.index(b"{") + 1 :]
+        return self.body[max(span.end for span in self.members.values()) :]
+
+
+def decode(raw: bytes) -> Any:
+    """Decode JSON; lone surrogates, which strict decoders refuse and Python clients send, are let through."""
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return json.loads(raw)
+
+
+def encode(value: Any) -> bytes:
+    """Encode JSON compactly; text with lone surrogates is escaped."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _spans(body: bytes) -> dict[str, Span] | None:
+    try:
+        values = _object.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _scanned_spans(body)
+    spans: dict[str, Span] = {}
+    position = _opening(body)
+    for name, raw in values.items():
+        lead = _LEAD.match(body, position)
+        value = bytes(raw)
+        if lead is None or not body.startswith(value, lead.end()) or _key(lead) != name:
+            return None
+        spans[name] = Span(position, lead.end(), lead.end() + len(value))
+        position = lead.end() + len(value)
+    return spans if body[position:].strip(_SPACE) == b"}" else None
+
+
+def _scanned_spans(body: bytes) -> dict[str, Span] | None:
+    """The slow way, for what msgspec refuses. Latin-1 keeps one character per byte, so offsets are byte offsets."""
+    text = body.decode("latin-1")
+    position = _opening(body)
+    spans: dict[str, Span] = {}
+    while position and (lead := _LEAD.match(body, position)):
+        name = _key(lead)
+        try:
+            _, end = _scanner.raw_decode(text, lead.end())
+        except (ValueError, RecursionError):
+            return None
+        if name is None or name in spans:
+            return None
+        spans[name] = Span(position, lead.end(), end)
+        position = end
+    return spans if position and body[position:].strip(_SPACE) == b"}" else None
+
+
+def _opening(body: bytes) -> int:
+    """The offset just after the opening brace; 0 where there is none."""
+    start = len(body) - len(body.lstrip(_SPACE))
+    return start + 1 if body[start : start + 1] == b"{" else 0
+
+
+def _key(lead: re.Match[bytes]) -> str | None:
+    try:
+        name = json.loads(lead.group(1))
+    except ValueError:
+        return None
+    return name if isinstance(name, str) else None
+
+
+def _elements(body: bytes, start: int, end: int) -> list[tuple[int, int]] | None:
+    try:
+        lengths = [len(memoryview(raw)) for raw in _array.decode(body[start:end])]
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _scanned_elements(body, start, end)
+    spans = []
+    position = start + 1
+    for length in lengths:
+        position = _after_gap(body, position)
+        spans.append((position, position + length))
+        position += length
+    return spans
+
+
+def _scanned_elements(body: bytes, start: int, end: int) -> list[tuple[int, int]] | None:
+    text = body.decode("latin-1")
+    spans = []
+    position = _after_gap(body, start + 1)
+    while position < end - 1:
+        try:
+            _, stop = _scanner.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            return None
+        spans.append((position, stop))
+        position = _after_gap(body, stop)
+    return spans
+
+
+def _after_gap(body: bytes, position: int) -> int:
+    gap = _GAP.match(body, position)
+    return gap.end() if gap else position

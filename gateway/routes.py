@@ -1,0 +1,93 @@
+"""Which route a request takes, and what it says about its session."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import unquote_to_bytes
+
+from gateway.asgi import Http
+from gateway.auth import Caller
+from gateway.config import Settings
+from gateway.errors import ServiceError
+from gateway.safety import may_ask_for
+from gateway.sessions import Claim
+
+CHAT = "chat"
+PASS = "pass_through"
+HEALTH = "health"
+NONE = "none"
+
+_ROUTE = re.compile(rb"(?:/s/(?P<session>[^/]+))?/v1(?P<path>/.*)?\Z", re.DOTALL)
+_SESSION_ID = re.compile(r"[^\x00-\x1f\x7f/]{1,200}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """`path` is what follows `/v1`, as it stands; None where there is no such route."""
+
+    kind: str
+    path: str | None = None
+    session_id: str | None = None
+
+
+def route_of(http: Http) -> Route:
+    """The route of a request, by its path and method."""
+    if http.raw_path == b"/healthz":
+        return Route(HEALTH, "/healthz")
+    found = _ROUTE.match(http.raw_path)
+    if found is None:
+        return Route(NONE)
+    session = found["session"]
+    path = (found["path"] or b"").decode("latin-1")
+    kind = CHAT if path == "/chat/completions" and http.method == "POST" else PASS
+    return Route(kind, path, unquote_to_bytes(session).decode("utf-8", "replace") if session else None)
+
+
+def claim_of(http: Http, route: Route, caller: Caller, settings: Settings) -> Claim:
+    """What the request says about its session: the path goes before the header, the header before the key.
+
+    ServiceError 400 for an id that can't be one, 403 for a profile beyond the operator's cap.
+    """
+    named = http.header(b"x-crosswind-session")
+    session_id = route.session_id or named
+    if session_id is not None and not _SESSION_ID.match(session_id):
+        raise ServiceError(
+            400,
+            "a session id has 1 to 200 characters, without slashes and control characters",
+            code="invalid_session_id",
+        )
+    identity = "path" if route.session_id else "header"
+    if not settings.steering:
+        return Claim(session_id, identity, caller)
+    return Claim(
+        session_id,
+        identity,
+        caller,
+        profile=_profile(http, settings),
+        seed=_seed(http, settings),
+        task_id=http.header(b"x-crosswind-task"),
+        group_id=http.header(b"x-crosswind-group"),
+    )
+
+
+def _profile(http: Http, settings: Settings) -> str | None:
+    profile = http.header(b"x-crosswind-profile")
+    if profile is not None and not may_ask_for(settings, profile):
+        raise ServiceError(
+            403,
+            f"profile {profile!r} is beyond what clients may ask for; leave X-Crosswind-Profile out, "
+            "or add it to steering_cap.profiles",
+            kind="permission_error",
+            code="profile_not_allowed",
+        )
+    return profile
+
+
+def _seed(http: Http, settings: Settings) -> int | None:
+    seed = http.header(b"x-crosswind-seed")
+    if seed is None or not settings.steering_cap.seed:
+        return None
+    if not seed.isascii() or not seed.isdigit():
+        raise ServiceError(400, f"X-Crosswind-Seed {seed!r} is no number; give digits", code="invalid_seed")
+    return int(seed)

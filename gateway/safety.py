@@ -1,0 +1,67 @@
+"""The kill switch, and what clients may ask for by header at most."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import structlog
+
+from gateway.config import Settings
+
+_log = structlog.get_logger("crosswind.safety")
+_LOOK_EVERY_S = 1.0
+
+
+class KillSwitch:
+    """Whether there may be noise at all. Memory first, then a file, so that it works when the disk is full.
+
+    While the file exists there is no noise: an operator may create it by hand; it is looked for once a second at most.
+    """
+
+    def __init__(
+        self, file: Path | None, *, enabled: bool = True, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._file = file
+        self._enabled = enabled
+        self._clock = clock
+        self._looked = -_LOOK_EVERY_S
+        self._file_says_off = False
+
+    @property
+    def enabled(self) -> bool:
+        """Whether noise is on."""
+        now = self._clock()
+        if self._file is not None and now - self._looked >= _LOOK_EVERY_S:
+            self._looked = now
+            self._file_says_off = self._file.exists()
+        return self._enabled and not self._file_says_off
+
+    def set(self, enabled: bool) -> None:
+        """Switch. Never fails: what can't be written to the file is logged."""
+        self._enabled = enabled
+        self._file_says_off = False
+        if self._file is None:
+            return
+        try:
+            if enabled:
+                self._file.unlink(missing_ok=True)
+            else:
+                self._file.touch(mode=0o600)
+        except OSError as error:
+            _log.error("the kill switch's file can't be written", file=str(self._file), error=str(error))
+
+
+def switch_file(settings: Settings) -> Path | None:
+    """Where the kill switch's file is: as configured, else beside an SQLite store."""
+    if settings.noise_off_file is not None:
+        return settings.noise_off_file
+    scheme, _, path = settings.store.partition(":///")
+    return Path(path + ".noise-off") if scheme == "sqlite" and path else None
+
+
+def may_ask_for(settings: Settings, profile: str) -> bool:
+    """Whether a client may ask for this profile by header."""
+    allowed = settings.steering_cap.profiles
+    return profile == settings.profile if allowed is None else profile in allowed

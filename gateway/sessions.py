@@ -1,0 +1,339 @@
+"""Who is a session: found by path, header, session key or inference, kept in memory, read back from the store."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from gateway.auth import Caller, key_digest, wrong_key
+from gateway.config import Settings
+from gateway.errors import ServiceError
+from gateway.ledger import Ledger
+from gateway.profiles import Profiles
+from gateway.protocols.chat import ToolReader
+from gateway.protocols.history import Histories
+from gateway.trajectory.record import Arm, Session, SessionStatus, Setting
+from gateway.trajectory.store import Store, StoreError
+from gateway.turns import TokenLine, TurnLine
+from injectors.identity import digest
+from injectors.plan import Plan, make_plan
+
+_log = structlog.get_logger("crosswind.sessions")
+
+SESSION_KEYS = "session_key"
+INFERRED_CONFIDENCE = 0.5
+
+
+@dataclass(slots=True, eq=False)
+class LiveSession:
+    """A session in memory."""
+
+    record: Session
+    plan: Plan
+    ledger: Ledger = field(default_factory=Ledger)
+    turns: TurnLine = field(default_factory=TurnLine)
+    tokens: TokenLine = field(default_factory=TokenLine)
+    histories: Histories = field(default_factory=Histories)
+    tools: ToolReader = field(default_factory=ToolReader)
+    unwritten: bool = False
+    """Its row has to go to the store along with its first turn."""
+    busy: int = 0
+    """Turns that are in flight, or whose rows may not be in the store yet."""
+
+    @property
+    def training(self) -> bool:
+        """Whether its turns are meant to be trained on: a rollout of a group."""
+        return self.record.group_id is not None
+
+    def mark(self, **changes: Any) -> None:
+        """Change the record in memory; the row that says so is the caller's to write."""
+        self.record = dataclasses.replace(self.record, **changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a request says about its session."""
+
+    session_id: str | None
+    identity: str
+    caller: Caller
+    profile: str | None = None
+    seed: int | None = None
+    task_id: str | None = None
+    group_id: str | None = None
+
+
+class Sessions:
+    """All sessions that are in memory, and the way to those that aren't."""
+
+    def __init__(self, settings: Settings, store: Store, profiles: Profiles) -> None:
+        self._settings = settings
+        self._store = store
+        self._profiles = profiles
+        self._live: OrderedDict[str, LiveSession] = OrderedDict()
+        self._loading: dict[str, asyncio.Task[LiveSession | None]] = {}
+        self._keys: dict[str, str] = {}
+
+    async def find(self, claim: Claim, *, first_user_turn: str = "") -> LiveSession:
+        """The session that a request belongs to; an unseen one is opened where the configuration allows it.
+
+        ServiceError 401 for a wrong session key, 404 for an unknown session (`sessions: strict`), 409 for a closed one.
+        """
+        key_session = await self._of_key(claim.caller)
+        session_id = claim.session_id or key_session
+        if key_session is not None and session_id != key_session:
+            raise wrong_key(f"the key is not that of session {session_id!r}")
+        identity = claim.identity if claim.session_id else "key"
+        if session_id is None:
+            if self._settings.sessions == "strict":
+                raise unknown_session(None)
+            session_id, identity = self._inferred_id(claim, first_user_turn), "inferred"
+        session = await self.get(session_id)
+        if session is None:
+            session = self._unseen(session_id, identity, claim, first_user_turn)
+        if session.record.status is SessionStatus.CLOSED:
+            raise closed_session(session_id)
+        return session
+
+    async def check(self, claim: Claim) -> None:
+        """The same refusals as `find`, for requests that are no turns: an unseen session is not opened for them."""
+        key_session = await self._of_key(claim.caller)
+        session_id = claim.session_id or key_session
+        if session_id is None:
+            return
+        if key_session is not None and session_id != key_session:
+            raise wrong_key(f"the key is not that of session {session_id!r}")
+        session = await self.get(session_id)
+        if session is None and self._settings.sessions == "strict":
+            raise unknown_session(session_id)
+        if session is not None and session.record.status is SessionStatus.CLOSED:
+            raise closed_session(session_id)
+
+    async def get(self, session_id: str) -> LiveSession | None:
+        """The session, from memory or else from the store; None where there is none.
+
+        Where the store can't be read, a stand-in whose ledger is incomplete: traffic goes on, without new noise.
+        """
+        session = self._live.get(session_id)
+        if session is not None:
+            self._live.move_to_end(session_id)
+            return session
+        task = self._loading.get(session_id)
+        if task is None:
+            task = self._loading[session_id] = asyncio.create_task(self._load(session_id))
+            task.add_done_callback(lambda _: self._loading.pop(session_id, None))
+        return await asyncio.shield(task)
+
+    def add(self, session: LiveSession, key: str | None = None) -> None:
+        """Take in a session that was opened here; `key` is its session key's digest."""
+        self._live[session.record.id] = session
+        if key is not None:
+            self._keys[key] = session.record.id
+        self._evict()
+
+    def forget(self, session_id: str) -> None:
+        """Drop a session from memory."""
+        self._live.pop(session_id, None)
+        self._keys = {key: owner for key, owner in self._keys.items() if owner != session_id}
+
+    def live(self) -> int:
+        """How many sessions are in memory."""
+        return len(self._live)
+
+    async def _of_key(self, caller: Caller) -> str | None:
+        if caller.session_key is None:
+            return None
+        name = key_digest(caller.session_key)
+        if name not in self._keys:
+            try:
+                setting = await asyncio.to_thread(self._store.setting, SESSION_KEYS, name)
+            except StoreError as error:
+                raise _store_down(error) from error
+            if setting is None:
+                raise wrong_key("the session key is unknown")
+            self._keys[name] = str(setting.value["session"])
+        return self._keys[name]
+
+    async def _load(self, session_id: str) -> LiveSession | None:
+        try:
+            session = await asyncio.to_thread(self._read, session_id)
+        except StoreError as error:
+            return self._stand_in(session_id, error)
+        if session is not None:
+            self.add(session)
+        return session
+
+    def _read(self, session_id: str) -> LiveSession | None:
+        record = self._store.session(session_id)
+        if record is None:
+            return None
+        plan = Plan.from_json(record.plan)
+        return LiveSession(record, plan, self._ledger(record), TurnLine(self._store.turns(session_id)))
+
+    def _ledger(self, record: Session) -> Ledger:
+        try:
+            return Ledger(self._store.ledger(record.id))
+        except (StoreError, ValueError) as error:
+            _log.error(
+                "a session's ledger can't be read: no new noise in it", session=record.id, error=str(error)
+            )
+            return Ledger(complete=False)
+
+    def _stand_in(self, session_id: str, error: StoreError) -> LiveSession:
+        if self._settings.sessions == "strict":
+            raise _store_down(error)
+        _log.error(
+            "the store can't be read: the request goes on without new noise",
+            session=session_id,
+            error=str(error),
+        )
+        record = Session(session_id, now_us(), {}, quarantine="the store could not be read")
+        plan = make_plan(
+            self._profiles.get("off"), seed=0, scope="session", scope_key=session_id, arm="clean"
+        )
+        return LiveSession(
+            dataclasses.replace(record, plan=plan.to_json()), plan, Ledger(complete=False), unwritten=True
+        )
+
+    def _inferred_id(self, claim: Claim, first_user_turn: str) -> str:
+        return "inferred-" + digest(
+            str(self._settings.seed), claim.profile or self._settings.profile, first_user_turn
+        )
+
+    def _unseen(self, session_id: str, identity: str, claim: Claim, first_user_turn: str) -> LiveSession:
+        if self._settings.sessions == "strict":
+            raise unknown_session(session_id)
+        inferred = identity == "inferred"
+        opening = Opening(
+            session_id=session_id,
+            profile=claim.profile or claim.caller.profile or self._settings.profile,
+            seed=self._settings.seed if claim.seed is None else claim.seed,
+            name=digest(first_user_turn) if inferred else session_id,
+            task_id=claim.task_id,
+            group_id=claim.group_id,
+            tenant=claim.caller.tenant,
+            identity=identity,
+            confidence=INFERRED_CONFIDENCE if inferred else 1.0,
+            quarantine="inferred: samples of one task can't be told apart by their first turn"
+            if inferred
+            else None,
+        )
+        session = opened(self._profiles, opening)
+        session.unwritten = True
+        self.add(session)
+        return session
+
+    def _evict(self) -> None:
+        excess = len(self._live) - self._settings.limits.live_sessions
+        if excess > 0:
+            idle = [
+                name for name, session in self._live.items() if not session.busy and not session.unwritten
+            ]
+            for name in idle[:excess]:
+                del self._live[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """Everything that a new session is opened with. `arm` None: noisy where the profile has rules."""
+
+    session_id: str
+    profile: str
+    seed: int
+    name: str
+    """The name by which the session's draws are keyed where it has neither task nor group: never a random id."""
+    arm: str | None = None
+    level: int | None = None
+    noise_type: str | None = None
+    scope: str = "session"
+    task_id: str | None = None
+    group_id: str | None = None
+    group_size: int | None = None
+    rollout_index: int | None = None
+    curriculum_version: int | None = None
+    labels: Mapping[str, Any] = field(default_factory=dict)
+    policy: str | None = None
+    tenant: str | None = None
+    identity: str = "api"
+    confidence: float = 1.0
+    quarantine: str | None = None
+
+    def scope_key(self) -> str:
+        """What the draws are the same for: the task, the group, or the session by its task, group and rollout index."""
+        if self.scope == "task" and self.task_id is not None:
+            return self.task_id
+        if self.scope == "group" and self.group_id is not None:
+            return self.group_id
+        if self.task_id is None and self.group_id is None:
+            return self.name
+        return "\x1f".join(str(part) for part in (self.task_id, self.group_id, self.rollout_index))
+
+
+def opened(profiles: Profiles, opening: Opening) -> LiveSession:
+    """Make a session and freeze its plan. ProfileError, ValueError where profile, level, type, arm or scope are wrong."""
+    profile = profiles.get(opening.profile)
+    plan = make_plan(
+        profile,
+        seed=opening.seed,
+        scope=opening.scope,
+        scope_key=opening.scope_key(),
+        arm=opening.arm or ("noisy" if profile.rules else "clean"),
+        level=opening.level,
+        noise_type=opening.noise_type,
+        curriculum_version=opening.curriculum_version,
+    )
+    record = Session(
+        id=opening.session_id,
+        created_us=now_us(),
+        plan=plan.to_json(),
+        arm=Arm(plan.arm),
+        task_id=opening.task_id,
+        group_id=opening.group_id,
+        group_size=opening.group_size,
+        rollout_index=opening.rollout_index,
+        labels=opening.labels,
+        policy=opening.policy,
+        tenant=opening.tenant,
+        identity=opening.identity,
+        confidence=opening.confidence,
+        quarantine=opening.quarantine,
+    )
+    return LiveSession(record, plan)
+
+
+def key_setting(key: str, session_id: str) -> Setting:
+    """The row by which a session key is known again after a restart. It holds the key's digest, not the key."""
+    return Setting(SESSION_KEYS, key_digest(key), {"session": session_id}, now_us())
+
+
+def unknown_session(session_id: str | None) -> ServiceError:
+    """404 in the protocol's shape."""
+    what = "no session was named" if session_id is None else f"unknown session {session_id!r}"
+    return ServiceError(
+        404, f"{what}; open one first (POST /api/sessions), or set `sessions: open`", code="session_not_found"
+    )
+
+
+def closed_session(session_id: str) -> ServiceError:
+    """409 in the protocol's shape."""
+    return ServiceError(
+        409, f"session {session_id!r} is closed; open another one (POST /api/sessions)", code="session_closed"
+    )
+
+
+def _store_down(error: StoreError) -> ServiceError:
+    return ServiceError(
+        503, f"the store can't be read: {error}", kind="server_error", code="store_unavailable"
+    )
+
+
+def now_us() -> int:
+    """The time, in microseconds since the epoch."""
+    return time.time_ns() // 1000

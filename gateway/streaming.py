@@ -1,0 +1,71 @@
+"""Relays a streamed answer event by event, and holds back what clients act on until its turn is durable."""
+
+from __future__ import annotations
+
+from gateway.config import Durability
+from gateway.protocols.chat_answer import ChatAnswer
+from gateway.sse import DONE, Event, EventSplitter, Inflater, with_data
+
+
+class StreamRelay:
+    """What of a stream goes out at once, and what is `held`.
+
+    Events keep their bytes, unless the answer is captured: then they lose what the client did not ask for. From the
+    completing event on (with `strict_tools` from the first tool-call delta on) everything is held, in order.
+    """
+
+    def __init__(
+        self, answer: ChatAnswer, *, captured: bool, encoding: str, durability: Durability, limit: int
+    ) -> None:
+        self._answer = answer
+        self._captured = captured
+        self._durability = durability
+        self._inflater = Inflater(encoding)
+        # A captured answer has to be edited, so it goes out decoded.
+        self._encoded = encoding not in ("", "identity") and not captured
+        self._splitter = EventSplitter(limit)
+        self._holding = False
+        self._released = False
+        self.held = bytearray()
+        self.ended = False
+        """The stream's own end mark was seen."""
+
+    def feed(self, chunk: bytes) -> bytes:
+        """Take a chunk as it arrived; gives the bytes to relay now."""
+        events = self._splitter.feed(self._inflater.feed(chunk))
+        mapped = [self._read(event) for event in events]
+        # An encoded stream can't be cut at its events: the chunk with the completing one is held whole.
+        return self._passed(chunk) if self._encoded else b"".join(mapped)
+
+    def finish(self) -> bytes:
+        """The stream is over: what stood after the last blank line."""
+        rest = self._splitter.rest()
+        return self._read(rest) if rest and not self._encoded else b""
+
+    def release(self) -> bytes:
+        """Everything that was held. From now on nothing is."""
+        held, self._released = bytes(self.held), True
+        self.held.clear()
+        return held
+
+    def _read(self, event: Event) -> bytes:
+        if event.data == DONE:
+            self.ended = True
+        chunk = self._answer.read_chunk(event.data) if event.data and event.data != DONE else None
+        if chunk and self._holds(completing=chunk.completing, calls_tools=chunk.calls_tools):
+            self._holding = True
+        raw = event.raw
+        if chunk and self._captured and chunk.data is not event.data:
+            raw = b"" if chunk.data is None else with_data(event, chunk.data)
+        return self._passed(raw) if not self._encoded else b""
+
+    def _holds(self, *, completing: bool, calls_tools: bool) -> bool:
+        if self._durability is Durability.RELAXED:
+            return False
+        return completing or (calls_tools and self._durability is Durability.STRICT_TOOLS)
+
+    def _passed(self, raw: bytes) -> bytes:
+        if self._holding and not self._released:
+            self.held += raw
+            return b""
+        return raw
