@@ -168,13 +168,21 @@ class Recorder:
                 last_error=self._last_error,
             )
 
+    async def flush(self, wait_s: float) -> bool:
+        """Wait until nothing is queued, `wait_s` seconds at most; returns whether that came to be."""
+        return await asyncio.to_thread(self._emptied, wait_s)
+
+    def _emptied(self, wait_s: float) -> bool:
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._queued, wait_s)
+
     def close(self) -> int:
         """Write what is queued and stop; returns the number of rows lost because the store was down to the
         end.
         """
         with self._changed:
             self._closing = True
-            self._changed.notify()
+            self._changed.notify_all()
         self._thread.join()
         return self._dropped
 
@@ -202,7 +210,7 @@ class Recorder:
                     _settle(submission, Durable.LATE, self._down)
                 self._queue.append(submission)
                 self._count(submission, 1)
-                self._changed.notify()
+                self._changed.notify_all()
 
     def _lose(self, submission: _Submission, error: StoreError) -> None:
         self._dropped += len(submission.rows)
@@ -212,6 +220,8 @@ class Recorder:
     def _count(self, submission: _Submission, sign: int) -> None:
         self._queued += sign * len(submission.rows)
         self._queued_bytes += sign * submission.weight
+        if not self._queued:
+            self._changed.notify_all()
 
     # The writer thread
     # ---------------------------------------------------------------------------------------

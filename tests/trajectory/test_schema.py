@@ -138,9 +138,9 @@ def test_the_first_migration_has_a_column_for_every_field_of_the_record() -> Non
         "session": "id task_id group_id rollout_index arm plan_json labels_json policy status reward "
         "reward_components_json reward_source created_us closed_us",
         "turn": "session_id turn_index parent attempt fitness durable delivered protocol model policy_first "
-        "policy_last received_frame received_chain sent_frame sent_chain produced_frame produced_chain delivered_frame "
-        "delivered_chain prompt_chain finish_reason usage_json queue_us first_token_us total_us "
-        "upstream_status error_json inner_json",
+        "policy_last received_frame received_chain sent_frame sent_chain produced_frame produced_chain "
+        "delivered_frame delivered_chain prompt_chain finish_reason usage_json queue_us first_token_us "
+        "total_us upstream_status error_json inner_json",
         "completion": "token_ids logprobs finish_reason versions_json entropy top_logprobs",
         "event": "session_id turn_index operator site slot anchor logical_call severity draw_json clean_hash "
         "before after recovery note",
