@@ -9,11 +9,11 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any
 
 import click
-from gateway.client import AsyncClient
 
+from gateway.client import AsyncClient
 from simulators.agent import AgentSettings, ToolAgent
 from simulators.environment import Environment
-from simulators.episodes import GatewayLostError, Stage, perform_all
+from simulators.episodes import GatewayLostError, SessionRefusedError, Stage, perform_all
 from simulators.groups import GroupPlan, jobs
 from simulators.record import Job, Record
 from simulators.tally import Tally
@@ -85,6 +85,9 @@ async def campaign(
                 stopping=stopping,
                 grace_s=given["grace"],
             )
+        except SessionRefusedError as error:
+            click.echo(str(error), err=True)
+            return 2
         except GatewayLostError as error:
             progress("lost")
             click.echo(str(error), err=True)

@@ -6,11 +6,10 @@ import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import httpx
-from gateway.client import AsyncClient
 from openai import AsyncOpenAI
 
-from simulators.agent import ToolAgent, describe
+from gateway.client import AsyncClient, GatewayError
+from simulators.agent import ToolAgent
 from simulators.environment import Environment, Verdict
 from simulators.record import Job, Record
 
@@ -34,8 +33,10 @@ class Stage:
         """Play a job from opening its session to closing it. The record has the infrastructure's failures."""
         try:
             opened = await self._control.open_session(task_id=job.task.id, **job.session)
-        except httpx.HTTPError as error:
-            return Record(job, str(job.session.get("arm", "auto")), error=f"open session: {describe(error)}")
+        except GatewayError as error:
+            if error.status is not None and error.status < 500:
+                raise SessionRefusedError(str(error)) from error
+            return Record(job, str(job.session["arm"]), error=f"open session: {_kind(error)}")
         client = self._model.with_options(base_url=opened.base_url, api_key=opened.api_key)
         episode = self._environment.reset(job.task, job.episode_seed)
         try:
@@ -59,9 +60,17 @@ class Stage:
                     session_id, verdict.reward, components=dict(verdict.components), source=REWARD_SOURCE
                 )
             await self._control.close(session_id)
-        except httpx.HTTPError as error:
-            return f"reward: {describe(error)}"
+        except GatewayError as error:
+            return f"reward: {_kind(error)}"
         return None
+
+
+def _kind(error: GatewayError) -> str:
+    return "unreachable" if error.status is None else str(error.status)
+
+
+class SessionRefusedError(ValueError):
+    """The gateway refuses to open such a session: what was asked for is wrong, asking again won't help."""
 
 
 class GatewayLostError(RuntimeError):
@@ -94,7 +103,8 @@ async def perform_all(
     """Play the jobs, `concurrency` at once, in their order. Once `stopping` is set none is begun.
 
     Episodes that are then still on after `grace_s` seconds are cancelled: their sessions get no reward.
-    Raises GatewayLostError after twice `concurrency` failures of the infrastructure in a row.
+    Raises GatewayLostError after twice `concurrency` failures of the infrastructure in a row, and
+    SessionRefusedError at once.
     """
     failures = Failures(2 * concurrency)
 

@@ -9,8 +9,8 @@ from typing import Any
 import click
 import httpx
 import yaml
-from gateway.client import Client
 
+from gateway.client import Client
 from simulators.benchmark import results
 from simulators.campaign import campaign, run_loop
 from simulators.environment import Environment
@@ -54,7 +54,7 @@ def types_of_profile(control: str, profile: str) -> list[str]:
     """The noise types of a profile that draws one type for each session; else a usage error."""
     url = f"{control.rstrip('/')}/api/profiles/{profile}"
     try:
-        answer = httpx.get(url)
+        answer = httpx.get(url, trust_env=False)
     except httpx.HTTPError:
         raise usage(f"--control: nothing answers at {control}; start `crosswind serve`") from None
     if answer.status_code != 200:

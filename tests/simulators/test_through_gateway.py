@@ -1,0 +1,177 @@
+"""Rollouts and benchmarks through the real gateway, with the oracle as the policy behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from gateway.client import AsyncClient
+from simulators.environment import load
+from tests.simulators.oracle_server import Decide, OracleServer
+
+RETAIL = load("retail")
+TYPES = ("tool.incomplete", "tool.misleading", "tool.timeout", "user.redundant", "user.typos")
+
+
+async def command(*given: str) -> Process:
+    """One of our commands as a process of its own."""
+    main = "from gateway.cli import main; main()"
+    return await asyncio.create_subprocess_exec(sys.executable, "-c", main, *given, stdout=PIPE, stderr=PIPE)
+
+
+@asynccontextmanager
+async def gateway(tmp_path: Path, decide: Decide) -> AsyncIterator[str]:
+    """The gateway in front of a policy that decides so; gives the control plane's URL."""
+    async with OracleServer(decide).running() as server:
+        store = f"sqlite:///{tmp_path / 'store.db'}"
+        ports = ("--port", "0", "--control-port", "0")
+        process = await command("serve", "--upstream", server.url, "--store", store, *ports)
+        said = asyncio.create_task(_announced(process))
+        try:
+            yield await asyncio.wait_for(said, 60)
+        finally:
+            said.cancel()
+            if process.returncode is None:
+                process.terminate()
+            await process.communicate()
+
+
+async def _announced(process: Process) -> str:
+    """The control plane's URL, which the gateway prints once both ports are bound."""
+    assert process.stderr is not None
+    seen = b""
+    async for line in process.stderr:
+        seen += line
+        found = re.search(rb"control plane\s+(http://\S+)", line)
+        if found:
+            return found[1].decode()
+    raise AssertionError(seen.decode())
+
+
+async def outcome(process: Process) -> tuple[int | None, str, str]:
+    out, err = await process.communicate()
+    return process.returncode, out.decode(), err.decode()
+
+
+async def sessions_of(control: str, **which: str) -> list[dict[str, Any]]:
+    async with httpx.AsyncClient(trust_env=False) as client:
+        answer = await client.get(f"{control}/api/sessions", params={**which, "limit": "1000"})
+    found: list[dict[str, Any]] = answer.json()["sessions"]
+    return found
+
+
+async def test_groups_are_played_rewarded_and_closed(tmp_path: Path) -> None:
+    async with gateway(tmp_path, RETAIL.oracle().decide) as control:
+        given = ("--groups", "3", "--group-size", "4", "--seed", "5", "--run", "trial", "--json-progress")
+        code, out, err = await outcome(await command("rollout", "run", "--control", control, *given))
+        assert code == 0, err
+        last = json.loads(out.splitlines()[-1])
+        assert (last["event"], last["episodes"], last["errors"]) == ("end", 12, 0)
+        assert last["arms"]["clean"]["success"] == 1.0
+        for number in range(3):
+            sessions = await sessions_of(control, group_id=f"train-5-{number:05d}")
+            assert sorted(session["rollout_index"] for session in sessions) == [0, 1, 2, 3]
+            assert {session["status"] for session in sessions} == {"closed"}
+            assert {(session["reward_state"], session["reward"]) for session in sessions} == {("given", 1.0)}
+            labels = sessions[0]["labels"]
+            assert labels["purpose"] == "train" and labels["run"] == "trial" and labels["split"] == "train"
+            components = sessions[0]["reward_components"]
+            assert components == {"database_ok": 1.0, "told_ok": 1.0, "read_ok": 1.0, "not_executed": 0.0}
+
+
+async def test_a_curriculum_makes_noisy_rollouts_which_the_oracle_rides_out(tmp_path: Path) -> None:
+    curriculum = {
+        "version": 1,
+        "profile": "noisyagent",
+        "rho": 0.5,
+        "types": {name: {"level": 5, "share": 1.0} for name in TYPES},
+    }
+    async with gateway(tmp_path, RETAIL.oracle().decide) as control:
+        async with AsyncClient(control) as client:
+            await client.put_curriculum(curriculum)
+        given = ("--groups", "13", "--group-size", "4", "--kinds", "all", "--json-progress")
+        code, out, err = await outcome(await command("rollout", "run", "--control", control, *given))
+        assert code == 0, err
+        last = json.loads(out.splitlines()[-1])
+        assert last["errors"] == 0
+        assert {name: arm["success"] for name, arm in last["arms"].items()} == {"clean": 1.0, "noisy": 1.0}
+        assert set(last["types"]) <= set(TYPES)
+        noisy = Counter(s["group_id"] for s in await sessions_of(control) if s["arm"] == "noisy")
+        assert noisy and min(noisy.values()) >= 2
+
+
+async def test_a_benchmark_of_the_oracle_is_full_marks_under_every_noise(tmp_path: Path) -> None:
+    file = tmp_path / "bench.json"
+    async with gateway(tmp_path, RETAIL.oracle().decide) as control:
+        given = ("--control", control, "--profile", "noisyagent", "--level", "5", "--kinds", "all")
+        code, out, err = await outcome(await command("bench", *given, "--tasks", "13", "--json", str(file)))
+        assert code == 0, err
+        results = json.loads(file.read_text())
+        assert set(results["arms"]) == {"clean", "noisy", *TYPES}
+        for name, arm in results["arms"].items():
+            assert arm["n"] == (65 if name == "noisy" else 13)
+            assert (arm["success"], arm["errors"], len(arm["by_task"])) == (1.0, 0, 13), name
+            assert arm["low"] > 0.7 and arm["high"] == 1.0
+        assert "tool.timeout" in out and "100.0%" in out
+        # Retries show that the noise was there, and labels tell evaluation from training.
+        assert results["arms"]["tool.timeout"]["tool_calls"] > results["arms"]["clean"]["tool_calls"]
+        sessions = await sessions_of(control)
+        assert {session["labels"]["purpose"] for session in sessions} == {"eval"}
+        code, out, err = await outcome(await command("bench", "--compare", str(file), str(file)))
+        assert code == 0 and "+0.0" in out
+
+
+async def test_a_run_without_end_stops_cleanly_when_told(tmp_path: Path) -> None:
+    async with gateway(tmp_path, RETAIL.oracle().decide) as control:
+        given = ("--group-size", "2", "--concurrency", "4", "--json-progress")
+        process = await command("rollout", "run", "--control", control, *given)
+        assert process.stdout is not None
+        first = json.loads(await asyncio.wait_for(process.stdout.readline(), 60))
+        assert first["event"] == "progress"
+        process.terminate()
+        code, out, err = await outcome(process)
+        assert code == 0, err
+        last = json.loads(out.splitlines()[-1])
+        assert last["event"] == "end" and last["errors"] == 0
+        assert {session["status"] for session in await sessions_of(control)} == {"closed"}
+
+
+async def test_a_broken_policy_costs_no_reward_and_ends_the_run(tmp_path: Path) -> None:
+    def broken(messages: list[dict[str, Any]]) -> dict[str, Any]:
+        raise RuntimeError("no policy here")
+
+    async with gateway(tmp_path, broken) as control:
+        given = ("--group-size", "2", "--concurrency", "2", "--json-progress")
+        code, out, err = await outcome(await command("rollout", "run", "--control", control, *given))
+        assert code == 1 and "episodes in a row failed" in err
+        last = json.loads(out.splitlines()[-1])
+        assert (last["event"], last["episodes"]) == ("lost", 0) and last["errors"] >= 4
+        sessions = await sessions_of(control)
+        assert {session["reward_state"] for session in sessions} == {"pending"}
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (("rollout", "run", "--profile", "noisyagnt"), "noisyagnt"),
+        (("bench", "--noise", "tool.timeot@3", "--profile", "noisyagent"), "tool.timeot"),
+        (("bench", "--profile", "noisyagnt"), "noisyagnt"),
+    ],
+)
+async def test_what_the_gateway_refuses_is_a_usage_error(
+    tmp_path: Path, given: tuple[str, ...], says: str
+) -> None:
+    async with gateway(tmp_path, RETAIL.oracle().decide) as control:
+        code, _, err = await outcome(await command(*given, "--control", control))
+        assert code == 2 and says in err
