@@ -21,6 +21,7 @@ Span = tuple[int, int]
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff00-\uff0f"
 """Scripts written without spaces: each of their characters is a token of its own."""
 
+_UNSPACED_LETTER = re.compile(rf"[{_UNSPACED}]")
 _TOKEN = re.compile(rf"[^\s{_UNSPACED}]+|[{_UNSPACED}]")
 _QUOTED = (
     re.compile(r"\"[^\"\n]{1,200}\""),
@@ -145,13 +146,17 @@ def _find_whole(text: str, entity: str, at: int) -> int:
     """Where the entity stands from `at` on; where words are spaced, not as part of a longer one."""
     while (found := text.find(entity, at)) >= 0:
         end = found + len(entity)
-        inside_word = (found > 0 and text[found - 1].isalnum() and entity[0].isalnum()) or (
-            end < len(text) and text[end].isalnum() and entity[-1].isalnum()
-        )
-        if not (inside_word and entity.isascii()):
+        before = found > 0 and _one_word(text[found - 1], entity[0])
+        after = end < len(text) and _one_word(entity[-1], text[end])
+        if not (before or after):
             return found
         at = found + 1
     return -1
+
+
+def _one_word(left: str, right: str) -> bool:
+    """Whether two neighbouring characters belong to one word."""
+    return all(letter.isalnum() and not _UNSPACED_LETTER.match(letter) for letter in (left, right))
 
 
 def _merged(spans: list[Span]) -> Iterator[Span]:

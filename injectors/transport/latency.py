@@ -33,8 +33,8 @@ class Latency:
     def draw(self, target: TransportTarget, rng: Stream, severity: float) -> Draw | None:
         tail = rng.chance(TAIL_SHARE)
         jitter = rng.exponential(1.0) * (TAIL_FACTOR if tail else 1.0) / (1 + TAIL_SHARE * (TAIL_FACTOR - 1))
-        delay = severity * UNIT_MS * (1 + jitter) / 2
-        return {"delay_ms": round(min(delay, LONGEST_MS), 3), "tail": tail}
+        delay = round(min(severity * UNIT_MS * (1 + jitter) / 2, LONGEST_MS), 3)
+        return {"delay_ms": delay, "tail": tail} if delay > 0 else None
 
     def apply(self, target: TransportTarget, draw: Draw) -> Result:
         shape = "long tail" if draw["tail"] else "constant part and jitter"

@@ -1,0 +1,75 @@
+"""Draws as they were, so that a stored trajectory means the same in every later version.
+
+`python -m tests.injectors.golden` prints what the code draws now. Put it into golden.json only where a change
+of draws is meant: it makes earlier runs unrepeatable from their seeds (never from their stored draws).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from injectors import examples, registry
+from injectors.curriculum import Curriculum, TypeState, assign
+from injectors.decide import perturb
+from injectors.documents import conversation
+from injectors.operator import Registered
+from injectors.plan import make_plan
+from injectors.profile import load
+from injectors.streams import Stream
+from tests.injectors.dialogues import TOOLS, order_desk
+
+
+def operator_draws(entry: Registered) -> list[Any]:
+    """Draw and payload of the operator on its sample, for a few streams and severities."""
+    target = examples.sample(entry.site)
+    out: list[Any] = []
+    for severity in (0.3, 0.9):
+        for seed in range(3):
+            draw = entry.implementation.draw(target, Stream(f"golden|{seed}"), severity)
+            out.append(None if draw is None else [draw, entry.implementation.apply(target, draw).payload])
+    return out
+
+
+def plan_texts(noise_type: str) -> list[Any]:
+    """What the policy sees of a conversation under `noisyagent` with this type, for a few seeds."""
+    out: list[Any] = []
+    for seed in range(3):
+        plan = make_plan(
+            load("noisyagent"),
+            seed=seed,
+            scope="session",
+            scope_key="golden",
+            arm="noisy",
+            noise_type=noise_type,
+        )
+        found = perturb(plan, conversation(order_desk(), TOOLS), {})
+        out.append([[ref.message, text] for ref, text in found.replacements.items()])
+    return out
+
+
+def assignments() -> list[str]:
+    """Who gets what in a few groups."""
+    types = {"user.typos": TypeState(1, 0.2), "tool.timeout": TypeState(2, 0.3)}
+    curriculum = Curriculum(1, "noisyagent", rho=0.5, types=types)
+    found = []
+    for group_id in ("a", "b"):
+        for index in range(6):
+            one = assign(curriculum, seed=7, group_id=group_id, rollout_index=index, group_size=6)
+            found.append(f"{one.arm} {one.noise_type} {one.level}")
+    return found
+
+
+def current() -> dict[str, Any]:
+    """All of it, for the operators that there are."""
+    known = registry.operators()
+    return {
+        "operators": {name: operator_draws(known[name]) for name in sorted(known)},
+        "noisyagent": {rule.operator: plan_texts(rule.operator) for rule in load("noisyagent").rules},
+        "assignments": assignments(),
+    }
+
+
+if __name__ == "__main__":
+    json.dump(current(), sys.stdout, indent=1, ensure_ascii=False)

@@ -1,0 +1,128 @@
+"""The command `crosswind noise`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from injectors import profile, registry
+from injectors.commands import noise
+from tests.injectors.dialogues import TOOLS, order_desk
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(noise, [str(argument) for argument in arguments], env={"COLUMNS": "200"})
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> Path:
+    path = tmp_path / "chat.json"
+    path.write_text(json.dumps({"messages": order_desk(), "tools": TOOLS}), encoding="utf-8")
+    return path
+
+
+def test_list_names_every_operator_and_profile() -> None:
+    result = run("list")
+    assert result.exit_code == 0
+    assert [name for name in [*registry.operators(), *profile.names()] if name not in result.output] == []
+
+
+@pytest.mark.parametrize("name", sorted(registry.operators()))
+def test_show_makes_an_example_on_the_spot(name: str) -> None:
+    result = run("show", name)
+    assert result.exit_code == 0
+    assert "everity" in result.output and "after" in result.output
+
+
+def test_show_takes_aliases_and_profiles() -> None:
+    assert "tool.timeout" in run("show", "transient_timeout").output
+    assert "one_of" in run("show", "noisyagent/level-2").output
+
+
+def test_preview_shows_before_after_and_why(chat: Path) -> None:
+    result = run("preview", "--profile", "noisyagent", "--type", "tool.timeout", "--seed", 1, chat)
+    assert result.exit_code == 0
+    for words in (
+        "get_order (read_only)",
+        "before",
+        "after",
+        "timed out",
+        "Solvable: the same call made again",
+    ):
+        assert words in result.output
+
+
+def test_preview_shows_delays_too(chat: Path) -> None:
+    output = run("preview", "--profile", "chaos/brownout", chat).output
+    assert output.count("delay_ms") == 5
+
+
+def test_preview_says_so_where_nothing_happens(chat: Path) -> None:
+    assert "0 injected." in run("preview", "--profile", "off", chat).output
+
+
+def test_check_accepts_a_sound_profile_under_any_file_name(tmp_path: Path) -> None:
+    path = tmp_path / "mine.profile"
+    path.write_text("name: mine\nrules: [{operator: Typo, severity: 0.5}]\n", encoding="utf-8")
+    result = run("check", path)
+    assert result.exit_code == 0
+    assert "'mine' version 1 is sound: 1 rule" in result.output
+
+
+@pytest.mark.parametrize(
+    "content,words",
+    [
+        (b"name: mine\nrules: [{operator: Tipo, severity: 0.5}]\n", "bad.yaml:2: rules[0].operator: 'Tipo'"),
+        (b"\xff\xfe", "not UTF-8 at byte 0"),
+        (None, "name a file that can be read"),
+    ],
+)
+def test_a_bad_profile_is_one_line_on_stderr_and_exit_code_2(
+    tmp_path: Path, content: bytes | None, words: str
+) -> None:
+    path = tmp_path / "bad.yaml"
+    if content is not None:
+        path.write_bytes(content)
+    for arguments in (["check", path], ["preview", "--profile", path, path]):
+        result = run(*arguments)
+        assert result.exit_code == 2
+        assert len(result.stderr.splitlines()) == 1
+        assert str(path) in result.stderr
+    assert words in run("check", path).stderr
+
+
+@pytest.mark.parametrize(
+    "document,words",
+    [
+        ("{", "not JSON"),
+        ("3", "expected a list of chat messages"),
+        ('[{"content": "hi"}]', "messages[0] is no object with a `role`"),
+        ('{"messages": [], "tools": 3}', "`tools` is no list"),
+    ],
+)
+def test_a_bad_conversation_is_one_line_on_stderr_and_exit_code_2(
+    tmp_path: Path, document: str, words: str
+) -> None:
+    path = tmp_path / "chat.json"
+    path.write_text(document, encoding="utf-8")
+    result = run("preview", "--profile", "everything", path)
+    assert result.exit_code == 2
+    assert words in result.stderr and len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments,words",
+    [
+        (["show", "tool.timeot"], "did you mean 'tool.timeout'?"),
+        (["preview", "--profile", "noisyagnt"], "did you mean 'noisyagent'?"),
+        (["preview", "--profile", "noisyagent", "--level", "9"], "levels 0 to 5, not 9"),
+        (["preview", "--profile", "noisyagent", "--type", "latency"], "no rule for noise type 'latency'"),
+    ],
+)
+def test_a_wrong_name_names_the_nearest(arguments: list[str], words: str, chat: Path) -> None:
+    result = run(*arguments, *([chat] if arguments[0] == "preview" else []))
+    assert result.exit_code == 2
+    assert words in result.stderr

@@ -1,0 +1,314 @@
+"""What holds of the noise of a whole conversation, whatever its operators are."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from injectors import decide, operator
+from injectors.conversation import Conversation, Ref, Site
+from injectors.decide import Decision, Known, Perturbed, perturb
+from injectors.documents import conversation, replaced
+from injectors.operator import Draw, Recovery, Result, UserTarget
+from injectors.plan import Plan, make_plan
+from injectors.profile import load, parse
+from injectors.streams import Stream
+from tests.injectors.dialogues import TOOLS, call, conversations, order_desk
+
+ALL = """
+name: all
+rules:
+  - {operator: tool.timeout, severity: 0.5}
+  - {operator: tool.incomplete, severity: 0.6, when: {min_interval: 2}}
+  - {operator: tool.misleading, severity: 0.7, when: {at_most: 3}}
+  - {operator: user.redundant, severity: 0.8, when: {every: 2}}
+  - {operator: user.typos, severity: 0.5, when: {probability: 0.7}}
+"""
+FAULTS = (
+    "name: faults\nrules: [{operator: tool.timeout, severity: 1}, {operator: tool.incomplete, severity: 1}]\n"
+)
+
+
+def plan_of(yaml_text: str, seed: int = 0, **options: Any) -> Plan:
+    return make_plan(
+        parse(yaml_text, "test.yaml"), seed=seed, scope="session", scope_key="s", arm="noisy", **options
+    )
+
+
+def ledger(*walks: Perturbed) -> dict[str, Known]:
+    """What a store keeps of the walks: decisions as JSON text."""
+    kept: dict[str, Known] = {}
+    for walk in walks:
+        for new in walk.new:
+            stored = json.loads(json.dumps([decision.to_json() for decision in new.decisions]))
+            kept[new.item.anchor] = Known(new.text, tuple(Decision.from_json(one) for one in stored))
+    return kept
+
+
+plans = st.builds(lambda seed: plan_of(ALL, seed), st.integers(0, 1000))
+
+
+@settings(max_examples=60, deadline=None)
+@given(messages=conversations(), plan=plans)
+def test_a_longer_conversation_never_changes_its_beginning(
+    messages: list[dict[str, Any]], plan: Plan
+) -> None:
+    whole = perturb(plan, conversation(messages, TOOLS), {}).replacements
+    for length in range(len(messages)):
+        if length and messages[length - 1]["role"] == "assistant":
+            continue
+        shorter = perturb(plan, conversation(messages[:length], TOOLS), {}).replacements
+        assert shorter == {ref: text for ref, text in whole.items() if ref.message < length}
+
+
+@settings(max_examples=60, deadline=None)
+@given(messages=conversations(), plan=plans, cut=st.integers(0, 20))
+def test_turn_by_turn_with_a_ledger_is_the_same_as_at_once(
+    messages: list[dict[str, Any]], plan: Plan, cut: int
+) -> None:
+    at_once = perturb(plan, conversation(messages, TOOLS), {})
+    first = perturb(plan, conversation(messages[:cut], TOOLS), {})
+    second = perturb(plan, conversation(messages, TOOLS), ledger(first))
+    assert second.replacements == at_once.replacements
+    assert {**ledger(first), **ledger(second)} == ledger(at_once)
+
+
+@settings(max_examples=40, deadline=None)
+@given(messages=conversations(), plan=plans)
+def test_a_resent_conversation_is_only_looked_up(messages: list[dict[str, Any]], plan: Plan) -> None:
+    first = perturb(plan, conversation(messages, TOOLS), {})
+    again = perturb(plan, conversation(messages, TOOLS), ledger(first))
+    assert again.new == []
+    assert again.replacements == first.replacements
+
+
+@settings(max_examples=40, deadline=None)
+@given(messages=conversations(), plan=plans)
+def test_stored_decisions_replay_to_the_text_that_was_shown(
+    messages: list[dict[str, Any]], plan: Plan
+) -> None:
+    view = conversation(messages, TOOLS)
+    for new in perturb(plan, view, {}).new:
+        known = ledger(Perturbed(new=[new]))[new.item.anchor]
+        assert decide.replay(known.decisions, new.item, view) == (
+            new.item.text if new.text is None else new.text
+        )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    messages=conversations(max_steps=10),
+    seed=st.integers(0, 1000),
+    per_call=st.integers(0, 3),
+    per_session=st.integers(0, 4),
+)
+def test_faults_stay_within_their_bounds(
+    messages: list[dict[str, Any]], seed: int, per_call: int, per_session: int
+) -> None:
+    bounds = f"bounds: {{faults_per_call: {per_call}, faults_per_session: {per_session}}}\n"
+    plan = plan_of(FAULTS + bounds, seed)
+    decisions = [one for new in perturb(plan, conversation(messages), {}).new for one in new.decisions]
+    assert all(decision.fault for decision in decisions)
+    assert len(decisions) <= per_session
+    assert all(count <= per_call for count in Counter(one.logical_call for one in decisions).values())
+
+
+@pytest.mark.parametrize("per_call", [1, 2, 3])
+def test_a_repeated_call_tells_the_truth_after_its_faults(per_call: int) -> None:
+    plan = plan_of(FAULTS + f"bounds: {{faults_per_call: {per_call}}}\n")
+    new = [
+        one for one in perturb(plan, conversation(order_desk(calls=5)), {}).new if hasattr(one.item, "call")
+    ]
+    assert [one.text is None for one in new] == [False] * per_call + [True] * (5 - per_call)
+    withdrawn = new[per_call].injections[0]
+    assert withdrawn.after is None
+    assert "so now it returns the truth" in withdrawn.note
+
+
+def test_the_same_call_with_another_spelling_of_its_arguments_is_the_same_call() -> None:
+    messages = [
+        *call("get_order", {"id": 1, "full": True}, "{}", 0),
+        *call("get_order", {"full": True, "id": 1}, "{}", 1),
+    ]
+    first, second = perturb(plan_of(FAULTS), conversation(messages), {}).new
+    assert (first.text is None, second.text is None) == (False, True)
+
+
+def reserialised(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The history as another client would send it: blocks for strings, other line ends, edge space."""
+    out = []
+    for message in messages:
+        content = message.get("content")
+        if isinstance(content, str):
+            text = f"{content}\n".replace("\n", "\r\n")
+            content = [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]
+        out.append({**message, "content": content})
+    return out
+
+
+def test_a_history_serialised_anew_meets_the_same_noise() -> None:
+    messages = order_desk()
+    plan = plan_of(ALL, seed=3)
+    first = perturb(plan, conversation(messages), {})
+    again = perturb(plan, conversation(reserialised(messages)), ledger(first))
+    assert first.replacements
+    assert again.new == []
+    assert {ref.message: text for ref, text in again.replacements.items()} == {
+        ref.message: text for ref, text in first.replacements.items()
+    }
+
+
+def test_noise_is_put_back_into_the_document_and_nowhere_else() -> None:
+    messages = reserialised(order_desk())
+    found = perturb(plan_of(ALL, seed=3), conversation(messages), {}).replacements
+    noisy = replaced(messages, found)
+    for at, (before, after) in enumerate(zip(messages, noisy, strict=True)):
+        if Ref(at, 0) in found:
+            assert after["content"][0]["text"] == found[Ref(at, 0)] != before["content"][0]["text"]
+        else:
+            assert after == before
+
+
+def test_no_new_noise_where_it_is_not_allowed_but_the_old_stays() -> None:
+    messages = order_desk()
+    plan = plan_of("name: t\nrules: [{operator: user.typos, severity: 1}]")
+    first = perturb(plan, conversation(messages[:2]), {})
+    later = perturb(plan, conversation(messages), ledger(first), allow_new=False)
+    assert later.replacements == first.replacements != {}
+    assert later.new
+    assert all(new.text is None and not new.injections for new in later.new)
+
+
+@pytest.mark.parametrize("arm,level", [("clean", 5), ("noisy", 0)])
+def test_a_clean_plan_leaves_everything_alone(arm: str, level: int) -> None:
+    plan = make_plan(load("noisyagent"), seed=1, scope="session", scope_key="s", arm=arm, level=level)
+    found = perturb(plan, conversation(order_desk()), {})
+    assert plan.rules == () and found.replacements == {}
+    assert all(not new.injections for new in found.new)
+
+
+def writing(assume: str = "", classes: str = "") -> list[decide.Injection]:
+    plan = plan_of(f"{FAULTS}{assume}{classes}")
+    messages = call("cancel_order", {"order_id": "#W1"}, '{"ok": true}', 0)
+    return list(perturb(plan, conversation(messages), {}).new[0].injections)
+
+
+def test_a_write_is_never_failed_after_it_took_effect() -> None:
+    injections = writing()
+    assert [one.after for one in injections] == [None, None]
+    assert all(one.tool_class == "unknown" and "a retry would repeat it" in one.note for one in injections)
+
+
+def test_a_write_is_failed_where_the_operator_says_that_it_may_be() -> None:
+    assert writing(assume="assume_tools: replayable\n")[0].after is not None
+    assert writing(classes="tool_classes: {'cancel_*': idempotent}\n")[0].after is not None
+    assert writing(classes="tool_classes: {cancel_order: destructive}\n")[0].after is None
+
+
+def test_one_part_of_a_result_is_not_destroyed_while_others_tell_the_truth() -> None:
+    messages = call("get_order", {}, "", 0)
+    messages[1]["content"] = [
+        {"type": "text", "text": "status: shipped"},
+        {"type": "text", "text": "total: 3"},
+    ]
+    found = perturb(plan_of(FAULTS), conversation(messages), {})
+    assert [new.text for new in found.new] == [None, None]
+
+
+def test_two_texts_of_one_message_are_drawn_apart() -> None:
+    text = {"type": "text", "text": "please could someone confirm whether these shipments arrive together"}
+    messages = [{"role": "user", "content": [text, text]}]
+    found = perturb(
+        plan_of("name: t\nrules: [{operator: user.typos, severity: 1}]"), conversation(messages), {}
+    )
+    assert found.replacements[Ref(0, 0)] != found.replacements[Ref(0, 1)]
+
+
+def test_events_stay_within_their_bound() -> None:
+    plan = plan_of(
+        "name: t\nbounds: {events_per_session: 2}\nrules: [{operator: tool.misleading, severity: 1}]"
+    )
+    new = perturb(plan, conversation(order_desk(calls=5)), {}).new
+    assert sum(len(one.decisions) for one in new) == 2
+
+
+def test_tools_out_of_scope_are_left_alone() -> None:
+    plan = plan_of("name: t\nrules: [{operator: tool.timeout, severity: 1, where: {tools: ['search_*']}}]")
+    messages = call("get_order", {}, "{}", 0) + call("search_items", {}, "[]", 1)
+    first, second = perturb(plan, conversation(messages), {}).new
+    assert (first.text is None, second.text is None) == (True, False)
+
+
+@pytest.fixture
+def awkward() -> Iterator[None]:
+    """Operators that do what operators must not do, registered for one test."""
+
+    def add(name: str, after: str | Exception, recovery: Recovery = Recovery.IGNORE) -> None:
+        class Awkward:
+            """Severity: none."""
+
+            def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
+                return {}
+
+            def apply(self, target: UserTarget, draw: Draw) -> Result:
+                if isinstance(after, Exception):
+                    raise after
+                return Result(after, "It was awkward.")
+
+        operator.operator(name, site=Site.USER_TEXT, recovery=recovery)(Awkward)
+
+    names = ("user.raises", "user.forgets", "user.invents", "user.silences")
+    add(names[0], RuntimeError("api_key=sk-123"))
+    add(names[1], "Hello, could you please check where the parcel is?")
+    add(
+        names[2],
+        "Hello, could you please check where the parcel for #W2378156 is? Mia Garcia paid 38.50 €. 99",
+    )
+    add(names[3], " ", Recovery.NONE_NEEDED)
+    yield
+    for name in names:
+        del operator._registered[name]
+
+
+@pytest.mark.usefixtures("awkward")
+@pytest.mark.parametrize(
+    "name,reason",
+    [
+        ("user.raises", "the operator failed (RuntimeError)"),
+        ("user.forgets", "'#W2378156'"),
+        ("user.invents", "'99'"),
+        ("user.silences", "nothing of the message was left"),
+    ],
+)
+def test_what_an_operator_does_wrong_is_withdrawn_and_said(name: str, reason: str) -> None:
+    view: Conversation = conversation(order_desk()[:2])
+    found = perturb(plan_of(f"name: t\nrules: [{{operator: {name}, severity: 1}}]"), view, {})
+    (injection,) = found.new[0].injections
+    assert found.replacements == {} and found.new[0].decisions == ()
+    assert injection.after is None
+    assert injection.note.startswith("Not injected: ") and reason in injection.note
+    assert "sk-123" not in injection.note
+
+
+@pytest.mark.usefixtures("awkward")
+def test_a_plan_outlives_an_operator_that_is_no_longer_installed() -> None:
+    plan = plan_of("name: t\nrules: [{operator: user.raises, severity: 1}]")
+    removed = operator._registered.pop("user.raises")
+    try:
+        assert perturb(plan, conversation(order_desk()), {}).replacements == {}
+    finally:
+        operator._registered["user.raises"] = removed
+
+
+def test_every_event_says_what_was_done_and_why_the_task_stays_solvable() -> None:
+    for seed in range(10):
+        for new in perturb(plan_of(ALL, seed), conversation(order_desk()), {}).new:
+            for injection in new.injections:
+                assert (" Solvable: " in injection.note) is (injection.after is not None)
+                assert injection.note.endswith(".")

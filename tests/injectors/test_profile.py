@@ -1,0 +1,180 @@
+"""Profiles: what the built-in ones hold, and errors that one can mend by."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from injectors import profile, registry
+from injectors.plan import Plan, make_plan
+from injectors.profile import Compose, ProfileError, load, parse
+
+RULES = "rules:\n  - operator: tool.timeout\n    severity: 0.5\n"
+
+
+@pytest.mark.parametrize("name", profile.names())
+def test_built_in_profiles_are_sound_and_say_what_they_are(name: str) -> None:
+    known = load(name)
+    assert known.name == name
+    assert known.summary
+    assert known.source or name == "off"
+
+
+def test_the_profiles_that_everything_else_names_are_there() -> None:
+    needed = {
+        "off",
+        "noisyagent",
+        "chaos/flaky-tools",
+        "chaos/confused-users",
+        "chaos/brownout",
+        "everything",
+    }
+    assert needed <= set(profile.names())
+
+
+def test_off_has_no_rules_and_everything_has_every_operator() -> None:
+    assert load("off").rules == ()
+    assert {rule.operator for rule in load("everything").rules} == set(registry.operators())
+
+
+def test_noisyagent_draws_one_of_its_types() -> None:
+    known = load("noisyagent")
+    offered = {"user.typos", "user.redundant", "tool.timeout", "tool.incomplete", "tool.misleading"}
+    assert known.compose is Compose.ONE_OF
+    assert {rule.operator for rule in known.rules} == offered
+    assert known.levels[0] == 0 and len(known.levels) == 6
+    drawn = [make_plan(known, seed=seed, scope="session", scope_key="s", arm="noisy") for seed in range(300)]
+    assert {plan.noise_type for plan in drawn} == offered
+    assert all([rule.operator for rule in plan.rules] == [plan.noise_type] for plan in drawn)
+    assert all(35 < sum(plan.noise_type == name for plan in drawn) < 90 for name in offered)
+
+
+def test_a_level_in_the_name_settles_the_severity() -> None:
+    known = load("noisyagent/level-2")
+    plan = make_plan(known, seed=0, scope="session", scope_key="s", arm="noisy")
+    assert (plan.profile, plan.level) == ("noisyagent/level-2", 2)
+    assert plan.rules[0].severity == load("noisyagent").levels[2]
+
+
+def test_aliases_stand_for_our_names() -> None:
+    rules = parse("name: t\nlevels: [0, 1]\nrules: [{operator: Timeout}, {operator: induce}]", "t").rules
+    assert [rule.operator for rule in rules] == ["tool.timeout", "tool.misleading"]
+
+
+@pytest.mark.parametrize(
+    "text,line,words",
+    [
+        ("name: t\nrulez: []\n", 2, ["rulez", "unknown field", "'rules'"]),
+        (f"name: t\n{RULES}    wen: {{}}\n", 5, ["rules[0].wen", "'when'"]),
+        (f"name: t\n{RULES}    when:\n      evry: 2\n", 6, ["rules[0].when.evry", "'every'"]),
+        (
+            f"name: t\n{RULES}    when:\n      every: 0\n",
+            6,
+            ["rules[0].when.every", "0", "greater than or equal to 1"],
+        ),
+        (f"name: t\n{RULES}    when:\n      stage: soon\n", 6, ["stage", "'soon'", "'early'"]),
+        (f"name: t\n{RULES}    where:\n      tool: [a]\n", 6, ["rules[0].where.tool", "'tools'"]),
+        (
+            "name: t\nrules:\n  - operator: tool.timeot\n    severity: 1\n",
+            3,
+            ["'tool.timeot'", "'tool.timeout'"],
+        ),
+        (
+            "name: t\nrules:\n  - operator: 'zool.*'\n    severity: 1\n",
+            3,
+            ["'zool.*'", "matches no operator"],
+        ),
+        ("name: t\nrules:\n  - severity: 1\n", 3, ["rules[0].operator", "missing"]),
+        ("name: t\nrules:\n  - operator: tool.timeout\n    severity: 7\n", 4, ["severity", "7", "less than"]),
+        ("name: t\nrules:\n  - operator: tool.timeout\n", 3, ["rules[0].severity", "`levels`"]),
+        ("name: t\nrules:\n  - operator: tool.timeout\n    severity: high\n", 4, ["'high'"]),
+        (f"name: t\ncompose: any\n{RULES}", 2, ["compose", "'any'", "'one_of'"]),
+        ("name: t\nlevels: [0.1, 0.5]\n", 2, ["levels[0]", "0.1", "0.0"]),
+        ("name: t\nlevels:\n- 0\n- 0.5\n- 0.2\n", 5, ["levels[2]", "0.2", "at least 0.5"]),
+        ("name: t\nlevels: [0, 1]\nlevel: 2\n", 3, ["level", "2"]),
+        (f"name: t\n{RULES}    weight: 2\n", 5, ["weight", "one_of"]),
+        (f"name: t\ncompose: sequence\n{RULES}    when: {{stage: late}}\n", 6, ["stage", "sequence"]),
+        (
+            "name: t\ntool_classes:\n  pay: dangerous\n",
+            3,
+            ["tool_classes.pay", "'dangerous'", "'destructive'"],
+        ),
+        ("name: t\nassume_tools: no\n", 2, ["assume_tools", "'replayable'"]),
+        ("name: t\nbounds: {faults_per_call: -1}\n", 2, ["bounds.faults_per_call", "-1"]),
+        ("version: 1\n", 1, ["name", "missing"]),
+        ("name: [\n", 2, ["not valid YAML"]),
+        ("name: t\n\t- x\n", 2, ["not valid YAML"]),
+        ("- 1\n", 1, ["mapping"]),
+        ("", 1, ["mapping"]),
+        ("name: !!python/object:os.system x\n", 1, ["not valid YAML"]),
+    ],
+)
+def test_an_error_is_one_line_with_file_line_field_value_and_mend(
+    text: str, line: int, words: list[str]
+) -> None:
+    with pytest.raises(ProfileError) as caught:
+        parse(text, "my.yaml")
+    message = str(caught.value)
+    assert message.startswith(f"my.yaml:{line}: ")
+    assert "\n" not in message
+    assert [word for word in words if word not in message] == []
+
+
+@pytest.mark.parametrize(
+    "name,words",
+    [
+        ("noisyagnt", "'noisyagent'"),
+        ("noisyagent/level-9", "0 to 5"),
+        ("noisyagent/level-x", "'x' is no number"),
+        ("off/level-1", "has no levels"),
+        ("", "known are"),
+    ],
+)
+def test_an_unknown_name_is_an_error_that_names_the_nearest(name: str, words: str) -> None:
+    with pytest.raises(ProfileError, match=words.replace("(", r"\(")):
+        load(name)
+
+
+def test_a_sequence_gives_each_rule_its_part_of_the_session() -> None:
+    known = parse(
+        "name: t\ncompose: sequence\nrules:\n"
+        "  - {operator: user.typos, severity: 1}\n  - {operator: tool.timeout, severity: 1}\n",
+        "t",
+    )
+    first, second = make_plan(known, seed=0, scope="task", scope_key="t", arm="noisy").rules
+    assert (first.window, second.window) == ((0.0, 0.5), (0.5, 1.0))
+
+
+@pytest.mark.parametrize("name", profile.names())
+@pytest.mark.parametrize("seed", range(5))
+def test_a_plan_survives_its_json(name: str, seed: int) -> None:
+    plan = make_plan(load(name), seed=seed, scope="group", scope_key="g", arm="noisy", curriculum_version=3)
+    assert Plan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
+
+
+def test_two_rules_of_one_operator_have_names_of_their_own() -> None:
+    known = parse("name: t\nlevels: [0, 1]\nrules: [{operator: tool.timeout}, {operator: tool.timeout}]", "t")
+    plan = make_plan(known, seed=0, scope="task", scope_key="t", arm="noisy")
+    assert [rule.name for rule in plan.rules] == ["tool.timeout", "tool.timeout#2"]
+
+
+def test_plans_refuse_what_they_can_not_be() -> None:
+    def make(name: str, **options: object) -> Plan:
+        given: dict[str, object] = {"seed": 0, "scope": "session", "scope_key": "s", "arm": "noisy"}
+        return make_plan(load(name), **(given | options))  # type: ignore[arg-type]
+
+    with pytest.raises(ValueError, match="arm 'loud'"):
+        make("off", arm="loud")
+    with pytest.raises(ValueError, match="scope 'run'"):
+        make("off", scope="run")
+    with pytest.raises(ProfileError, match="levels 0 to 5, not 6"):
+        make("noisyagent", level=6)
+    with pytest.raises(ProfileError, match="no levels"):
+        make("chaos/brownout", level=2)
+    with pytest.raises(ProfileError, match=r"no rule for noise type 'transport\.latency'"):
+        make("noisyagent", noise_type="transport.latency")
+    with pytest.raises(ValueError, match="did you mean 'Typo'"):
+        make("noisyagent", noise_type="Typos")
+    with pytest.raises(ValueError, match="not a plan"):
+        Plan.from_json({"profile": 3})

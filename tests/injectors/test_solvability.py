@@ -1,0 +1,79 @@
+"""What the guard lets through, and what a destroyed result is."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+
+from injectors import registry, solvability
+from injectors.conversation import Site
+from injectors.examples import TOOL_RESULT, sample
+from injectors.operator import ToolResultTarget
+from injectors.payload import contains, looks_destroyed, parsed
+from tests.injectors.dialogues import json_values
+
+CLEAN = '{"id": 1, "items": [{"a": 1}, {"a": 2}], "note": "ok"}'
+
+
+@pytest.mark.parametrize(
+    "after,fault",
+    [
+        (CLEAN, False),
+        ('{"id": 1, "items": [{"a": 1}', True),
+        ('{"id": 1, "items": []}', False),
+        ('{"id": 1, "incomplete": true}', True),
+        ('[{"truncated": true}]', True),
+        ("Tool execution timed out.", True),
+        ("HTTP 503", True),
+        ("", True),
+    ],
+)
+def test_a_destroyed_result_can_be_told_from_a_valid_one(after: str, fault: bool) -> None:
+    assert looks_destroyed(after, CLEAN) is fault
+
+
+def test_a_marker_that_the_clean_result_has_too_tells_nothing() -> None:
+    assert not looks_destroyed('{"error": "x"}', '{"error": "x", "id": 3}')
+    assert not looks_destroyed("the upload failed", "the upload failed twice")
+
+
+@pytest.mark.parametrize(
+    "after,kept",
+    [
+        (CLEAN, True),
+        ('{"id": 1, "tip": "x", "items": [{"a": 1, "b": 0}, {"a": 2}], "note": "ok"}', True),
+        ('{"id": 1, "items": [{"a": 0}, {"a": 1}, {"a": 2}], "note": "ok"}', True),
+        ('{"id": 1, "items": [{"a": 2}, {"a": 1}], "note": "ok"}', False),
+        ('{"id": "1", "items": [{"a": 1}, {"a": 2}], "note": "ok"}', False),
+        ('{"id": true, "items": [{"a": 1}, {"a": 2}], "note": "ok"}', False),
+        ('{"id": 1, "items": [{"a": 1}, {"a": 2}]}', False),
+        ("[]", False),
+    ],
+)
+def test_a_clean_value_is_there_only_in_its_place(after: str, kept: bool) -> None:
+    assert contains(parsed(after), parsed(CLEAN)) is kept
+
+
+@settings(max_examples=60, deadline=None)
+@given(value=json_values)
+def test_every_payload_contains_itself(value: object) -> None:
+    text = json.dumps(value)
+    assert contains(parsed(text), parsed(text))
+
+
+@pytest.mark.parametrize(
+    "name,after,reason",
+    [
+        ("tool.misleading", TOOL_RESULT.replace("delivered", "pending"), "a value of the true result"),
+        ("tool.misleading", "not JSON", "a value of the true result"),
+        ("tool.timeout", "[]", "could be taken for a valid one"),
+        ("tool.timeout", TOOL_RESULT.replace("delivered", "pending"), "could be taken for a valid one"),
+    ],
+)
+def test_what_breaks_an_operators_promise_is_refused(name: str, after: str, reason: str) -> None:
+    target = sample(Site.TOOL_RESULT)
+    assert isinstance(target, ToolResultTarget)
+    refused = solvability.after_tool(registry.resolve(name), target, after, clean=target.text)
+    assert refused is not None and reason in refused

@@ -1,0 +1,197 @@
+"""The one contract that every registered operator keeps; a new operator is under it by being there."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from injectors import entities, examples, registry, solvability
+from injectors.conversation import Site
+from injectors.entities import protected_spans
+from injectors.operator import Draw, Recovery, Registered, Result, Target, ToolResultTarget, UserTarget
+from injectors.payload import contains, is_container, looks_destroyed, parsed
+from injectors.streams import Stream
+from tests.injectors.dialogues import SCRIPTS, payloads, texts
+
+OPERATORS = sorted(registry.operators().values(), key=lambda entry: entry.name)
+every_operator = pytest.mark.parametrize("entry", OPERATORS, ids=lambda entry: entry.name)
+severities = st.floats(0.01, 1.0)
+PREFIXES = {
+    Site.USER_TEXT: ("user.",),
+    Site.TOOL_SCHEMA: ("schema.",),
+    Site.TOOL_RESULT: ("tool.", "state."),
+    Site.TRANSPORT: ("transport.",),
+    Site.MODEL_RESPONSE: ("model.",),
+}
+
+
+def sample(entry: Registered) -> Target:
+    target = examples.sample(entry.site)
+    assert target is not None
+    return target
+
+
+def with_text(target: Target, text: str) -> Target:
+    if isinstance(target, UserTarget):
+        return replace(target, text=text, protected=protected_spans(text, target.tools))
+    return replace(target, text=text) if isinstance(target, ToolResultTarget) else target
+
+
+def act(entry: Registered, target: Target, seed: int | str, severity: float) -> tuple[Draw, Result] | None:
+    draw = entry.implementation.draw(target, Stream(f"test|{seed}"), severity)
+    return None if draw is None else (draw, entry.implementation.apply(target, draw))
+
+
+def damage(target: Target, result: Result) -> float:
+    """How much was changed: words gone and words come, or the sum of a transport's settings."""
+    if isinstance(result.payload, Mapping):
+        return float(sum(value for value in result.payload.values() if isinstance(value, int | float)))
+    before, after = Counter(getattr(target, "text", "").split()), Counter(result.payload.split())
+    return sum(((before - after) + (after - before)).values())
+
+
+@every_operator
+def test_says_what_it_is(entry: Registered) -> None:
+    assert entry.name.startswith(PREFIXES[entry.site])
+    assert "severity" in entry.documentation.lower()
+    assert entry.source
+    assert not entry.fault or entry.recovery in (Recovery.RETRY, Recovery.OTHER_TOOL)
+    assert entry.site in (Site.TOOL_RESULT, Site.TOOL_SCHEMA) or entry.recovery is not Recovery.OTHER_TOOL
+
+
+@every_operator
+def test_has_an_example(entry: Registered) -> None:
+    example = examples.make(entry, 0.5, seed=0)
+    assert example is not None
+    assert example.after != example.before
+    assert example.note.endswith(".") and not example.note[0].islower()
+
+
+@every_operator
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), seed=st.integers(0, 10**6), severity=severities)
+def test_any_text_gives_the_same_again_and_replays_from_its_stored_draw(
+    entry: Registered, data: st.DataObject, seed: int, severity: float
+) -> None:
+    target = with_text(sample(entry), data.draw(texts if entry.site is Site.USER_TEXT else payloads))
+    first, second = act(entry, target, seed, severity), act(entry, target, seed, severity)
+    assert first == second
+    if first is None:
+        return
+    draw, result = first
+    stored = json.loads(json.dumps(draw))
+    assert stored == draw
+    assert entry.implementation.apply(target, stored) == result
+    assert isinstance(result.payload, str) is (entry.site is not Site.TRANSPORT)
+    check_what_survives(entry, target, result)
+
+
+def check_what_survives(entry: Registered, target: Target, result: Result) -> None:
+    after: Any = result.payload
+    if isinstance(target, UserTarget):
+        assert entities.survive(target.text, after, target.tools) is None
+        assert entities.numbers(after) <= entities.numbers(target.text)
+    if isinstance(target, ToolResultTarget) and not entry.fault and is_container(parsed(target.text)):
+        assert is_container(parsed(after))
+        if entry.recovery is Recovery.IGNORE:
+            assert contains(parsed(after), parsed(target.text))
+
+
+@every_operator
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_every_script_keeps_its_facts(entry: Registered, script: str) -> None:
+    target = with_text(sample(entry), SCRIPTS[script])
+    for seed in range(8):
+        done = act(entry, target, seed, 1.0)
+        if done is not None:
+            check_what_survives(entry, target, done[1])
+
+
+@every_operator
+def test_severity_0_is_the_identity(entry: Registered) -> None:
+    target = sample(entry)
+    for seed in range(50):
+        done = act(entry, target, seed, 0.0)
+        assert done is None or done[1].payload == getattr(target, "text", None)
+
+
+@every_operator
+def test_expected_damage_rises_with_severity(entry: Registered) -> None:
+    target = sample(entry)
+    total = []
+    for severity in (0.1, 0.3, 0.6, 1.0):
+        done = (act(entry, target, seed, severity) for seed in range(300))
+        total.append(sum(damage(target, one[1]) for one in done if one is not None))
+    assert total == sorted(total)
+    assert total[0] < total[-1]
+
+
+@every_operator
+def test_the_guard_has_nothing_to_withdraw_on_an_ordinary_payload(entry: Registered) -> None:
+    target = sample(entry)
+    for seed in range(100):
+        done = act(entry, target, seed, 0.8)
+        if done is None:
+            continue
+        after = str(done[1].payload)
+        if isinstance(target, UserTarget):
+            assert solvability.after_user(entry, target, after) is None
+        elif isinstance(target, ToolResultTarget):
+            assert solvability.after_tool(entry, target, after, clean=target.text) is None
+            assert looks_destroyed(after, target.text) or not entry.fault
+
+
+@every_operator
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "\n",
+        "{}",
+        "[]",
+        "null",
+        '""',
+        "0",
+        "{",
+        "[" * 5000,
+        '{"a":' * 3000,
+        "9" * 6000,
+        "\x00",
+        "\ufeff{}",
+    ],
+    ids=lambda text: repr(text)[:12],
+)
+def test_odd_payloads_are_survived(entry: Registered, text: str) -> None:
+    target = with_text(sample(entry), text)
+    for seed in range(20):
+        done = act(entry, target, seed, 1.0)
+        if done is not None:
+            check_what_survives(entry, target, done[1])
+
+
+@every_operator
+@pytest.mark.parametrize(
+    "text",
+    [
+        "please " * 40_000,
+        "a" * 300_000,
+        "please, " * 20_000 + "#W1. " * 5_000,
+        '"' * 100_000,
+        json.dumps({f"key_{number}": {"value": number, "name": "kettle"} for number in range(5_000)}),
+        json.dumps([{"order_id": f"#W{number}", "total": number / 7} for number in range(5_000)]),
+    ],
+    ids=["words", "one word", "facts", "quotes", "object", "array"],
+)
+def test_huge_payloads_are_survived(entry: Registered, text: str) -> None:
+    target = with_text(sample(entry), text)
+    done = act(entry, target, 0, 1.0)
+    if done is not None:
+        check_what_survives(entry, target, done[1])
