@@ -51,11 +51,15 @@ class Gateway:
         return create_control(self)
 
     def next_unnamed(self) -> str:
-        """The name of a session that was given none: the number of such sessions so far, so that a run repeats."""
+        """The name of a session that was given none: the number of such sessions so far, so that a run
+        repeats.
+        """
         return f"unnamed-{next(self._unnamed)}"
 
     async def acknowledge(self, rows: Sequence[Row]) -> None:
-        """Write rows and wait until they are on disk. ServiceError 503 where they aren't: nothing was written then."""
+        """Write rows and wait until they are on disk. ServiceError 503 where they aren't: nothing was written
+        then.
+        """
         ticket = self.recorder.submit(rows, retry=False)
         try:
             await self.recorder.acknowledged(ticket, self.settings.acknowledge_wait)

@@ -61,7 +61,7 @@ class Authenticator:
         raise wrong_key("no key was given" if not credential else "the key is not one of the gateway's")
 
     def upstream_headers(self, caller: Caller) -> dict[bytes, bytes | None]:
-        """Changes to the credential headers: keys of ours never go on; the upstream's own takes their place."""
+        """Changes to the credential headers: keys of ours never go on, the upstream's own does."""
         if not (caller.own or self._required):
             return {}
         changes: dict[bytes, bytes | None] = dict.fromkeys(CREDENTIALS)
@@ -74,7 +74,8 @@ def wrong_key(reason: str) -> ServiceError:
     """401 in the protocol's shape."""
     return ServiceError(
         401,
-        f"{reason}; give a key of the gateway's configuration (`keys`), or the session's own (`api_key` of its creation)",
+        f"{reason}; give a key of the gateway's configuration (`keys`), or the session's own "
+        "(`api_key` of its creation)",
         kind="authentication_error",
         code="invalid_api_key",
     )

@@ -22,7 +22,7 @@ Model = TypeVar("Model", bound=BaseModel)
 DEFAULT_TIMEOUT_S = 30.0
 
 
-class GatewayError(Exception):
+class GatewayError(httpx.HTTPError):
     """The gateway refused, or couldn't be reached (`status` None then). The message says why."""
 
     def __init__(self, message: str, status: int | None = None, code: str | None = None) -> None:

@@ -1,4 +1,6 @@
-"""The gateway's configuration: a YAML file, then `CROSSWIND_*` environment variables, then flags, weak to strong."""
+"""The gateway's configuration: a YAML file, then `CROSSWIND_*` environment variables, then flags, weak to
+strong.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +19,7 @@ from gateway.errors import ConfigurationError, nearest
 ENVIRONMENT_PREFIX = "CROSSWIND_"
 
 Seconds = Annotated[float, Field(gt=0)]
+Positive = Annotated[int, Field(gt=0)]
 Port = Annotated[int, Field(ge=0, le=65535)]
 Secrets = Literal["redact", "block_training", "keep"]
 
@@ -43,6 +46,8 @@ class Timeouts(Section):
     pool_wait: Seconds = 30.0
     first_byte: Seconds = 600.0
     between_chunks: Seconds = 120.0
+    after_completion: Seconds = 1.0
+    """How long the completing event of a stream waits for what follows it (usage, the end mark)."""
     total: Seconds = 3600.0
     drain: Seconds = 30.0
     """How long requests in flight may go on after SIGTERM."""
@@ -51,13 +56,13 @@ class Timeouts(Section):
 class Limits(Section):
     """Sizes in bytes, unless the name says otherwise."""
 
-    body: int = Field(64 << 20, gt=0)
-    header: int = Field(64 << 10, gt=0)
-    event: int = Field(8 << 20, gt=0)
+    body: Positive = 64 << 20
+    header: Positive = 64 << 10
+    event: Positive = 8 << 20
     """The largest event of a stream that is looked into; larger ones are relayed unseen."""
-    connections: int = Field(1000, gt=0)
+    connections: Positive = 1000
     """Connections to the upstream."""
-    live_sessions: int = Field(20_000, gt=0)
+    live_sessions: Positive = 20_000
     """Sessions that are kept in memory; others are read from the store when they return."""
 
 
@@ -109,7 +114,7 @@ class Settings(BaseSettings):
     """The data plane's address as agents reach it, where it isn't http://host:port."""
     profile: str = "off"
     """The default noise profile: a built-in's name, a stored one's, or a path to a YAML file."""
-    seed: int = Field(0, ge=0)
+    seed: Annotated[int, Field(ge=0)] = 0
     store: str = "sqlite:///crosswind.db"
     sessions: Literal["open", "strict"] = "open"
     auth: Literal["passthrough", "keys"] = "passthrough"
@@ -117,7 +122,9 @@ class Settings(BaseSettings):
     record: Detail = Detail.FULL
     durability: Durability = Durability.STRICT
     durability_wait: Seconds = 0.2
-    """How long a completing event is held for its turn to be durable, in seconds; then it is released and marked late."""
+    """How long a completing event is held for its turn to be durable, in seconds; then it is released and
+    marked late.
+    """
     acknowledge_wait: Seconds = 10.0
     """How long a control request waits for its rows to be durable, in seconds, before it answers 503."""
     capture: Literal["auto", "on", "off"] = "auto"
@@ -127,7 +134,9 @@ class Settings(BaseSettings):
     """Whether clients may steer noise with X-Crosswind-* headers."""
     steering_cap: SteeringCap = SteeringCap()
     noise_off_file: Path | None = None
-    """The kill switch as a file: while it exists there is no noise. Default: beside an SQLite store, `.noise-off` appended."""
+    """The kill switch as a file: while it exists there is no noise. Default: beside an SQLite store,
+    `.noise-off` appended.
+    """
     timeouts: Timeouts = Timeouts()
     limits: Limits = Limits()
     log: Logging = Logging()
@@ -205,7 +214,8 @@ def read_document(file: Path) -> dict[str, Any]:
 def _check(settings: Settings) -> None:
     if settings.auth == "keys" and not settings.keys:
         raise ConfigurationError(
-            "auth 'keys' needs at least one entry under `keys`: add `keys: [{key: ...}]`, or set `auth: passthrough`"
+            "auth 'keys' needs at least one entry under `keys`: add `keys: [{key: ...}]`, or set "
+            "`auth: passthrough`"
         )
 
 
@@ -213,10 +223,14 @@ def _first_line(error: ValidationError, file: Path | None) -> str:
     problem = error.errors(include_url=False)[0]
     location = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "missing" and location == "upstream":
-        return "upstream is missing: give --upstream URL (the OpenAI-compatible server's base, such as http://127.0.0.1:8000/v1), CROSSWIND_UPSTREAM or `upstream:` in the file"
+        return (
+            "upstream is missing: give --upstream URL (the OpenAI-compatible server's base, such as "
+            "http://127.0.0.1:8000/v1), CROSSWIND_UPSTREAM, or `upstream:` in the file"
+        )
     if problem["type"] == "extra_forbidden":
         where = f"configuration file {file}" if file else "configuration"
-        return f"{where}: unknown key {location!r}: {nearest(str(problem['loc'][-1]), _known(problem['loc'][:-1]))}"
+        mend = nearest(str(problem["loc"][-1]), _known(problem["loc"][:-1]))
+        return f"{where}: unknown key {location!r}: {mend}"
     value = "" if "key" in location else f", value {problem['input']!r}"
     return f"configuration field {location!r}{value}: {problem['msg']}"
 

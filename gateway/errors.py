@@ -13,7 +13,9 @@ class ConfigurationError(Exception):
 
 
 class ServiceError(Exception):
-    """An answer of ours that isn't a success: what went wrong, as a status and a body in the protocol's shape."""
+    """An answer of ours that isn't a success: what went wrong, as a status and a body in the protocol's
+    shape.
+    """
 
     def __init__(
         self,

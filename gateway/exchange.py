@@ -1,4 +1,6 @@
-"""One chat exchange as it is recorded: what came, what was sent, what the policy produced, and what became of it."""
+"""One chat exchange as it is recorded: what came, what was sent, what the policy produced, and what became of
+it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from gateway.protocols.chat_answer import ChatAnswer
 from gateway.redaction import MASK, Redactor
 from gateway.sessions import LiveSession, now_us
 from gateway.trajectory.content import Chain, View
-from gateway.trajectory.record import FIT, Completion, Turn
+from gateway.trajectory.record import FIT, Completion, Durable, Turn
 from gateway.turns import Place
 
 REDACTED_SECRET = "redacted_secret"
@@ -49,8 +51,8 @@ class Exchange:
         """Attribute a failure: ours, upstream, tool, client or injected. The first one counts."""
         self.error = self.error or {"source": source, "type": kind, "message": message[:2000]}
 
-    def turn(self, redactor: Redactor) -> Turn:
-        """The turn's row."""
+    def turn(self, redactor: Redactor, durable: Durable) -> Turn:
+        """The turn's row. `durable` is what it will be once the row is on disk."""
         produced = self.answer.produced() if self.upstream_status is not None else None
         secret = self._secret(redactor, produced)
         masked = redactor.mode == "redact" and secret
@@ -65,6 +67,7 @@ class Exchange:
             parent=self.place.parent,
             branch=self.place.branch,
             fitness=fitness,
+            durable=durable,
             protocol=PROTOCOL,
             stream=self.request.stream,
             model=self.answer.text("model") or self.request.model,

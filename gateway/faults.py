@@ -10,7 +10,7 @@ MODEL_LINK = "model"
 
 
 def delay_s(settings: Sequence[Mapping[str, Any]], where: str) -> float:
-    """The injected wait in seconds. `where` is `request` (before the upstream) or `response` (the default)."""
+    """The injected wait in seconds; `where` is `request` (before the upstream) or `response` (default)."""
     return (
         sum(float(one.get("delay_ms", 0.0)) for one in settings if one.get("where", "response") == where)
         / 1000.0

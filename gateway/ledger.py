@@ -1,4 +1,6 @@
-"""What a session was shown: in memory one dict look-up per known message, in the store one row per message part."""
+"""What a session was shown: in memory one dict look-up per known message, in the store one row per message
+part.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from injectors.identity import digest, normalise
 
 
 class Ledger:
-    """The ledger of one session. `complete` is False where the store could not be read: then nothing new is decided."""
+    """The ledger of one session. `complete` is False where the store could not be read: then nothing new is
+    decided.
+    """
 
     def __init__(self, rows: Iterable[Shown] = (), *, complete: bool = True) -> None:
         self.complete = complete

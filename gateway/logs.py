@@ -1,4 +1,4 @@
-"""Logs to stderr: for people or as JSON. Credentials never get there, since nothing logs headers or bodies."""
+"""Logs to stderr, for people or as JSON. Credentials can't get there: nothing logs headers or bodies."""
 
 from __future__ import annotations
 

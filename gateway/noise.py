@@ -1,4 +1,4 @@
-"""Noise on the way in: what the ledger knows is shown again, what is new is decided, and both are recorded."""
+"""Noise on the way in: what the ledger knows is shown again, what is new is decided and recorded."""
 
 from __future__ import annotations
 
@@ -38,28 +38,31 @@ class Noise:
     """Why the turn may not train, where noise is the reason."""
 
 
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What bears on a request's noise besides its session. `enabled` is the kill switch."""
+
+    enabled: bool
+    allow_new: bool
+    """False: no new decisions in this request; history stays as it was."""
+    streaming: bool
+    now_us: int
+
+
 def noise_in(
-    session: LiveSession,
-    conversation: Conversation,
-    place: Place,
-    *,
-    enabled: bool,
-    allow_new: bool,
-    streaming: bool,
-    now_us: int,
-    redactor: Redactor,
+    session: LiveSession, conversation: Conversation, place: Place, now: Circumstances, redactor: Redactor
 ) -> Noise:
-    """Decide the noise of a request. `enabled` is the kill switch; `allow_new` False means no new decisions in it."""
+    """Decide the noise of a request. Never raises: where noise fails, the request stays clean."""
     if not session.plan.rules:
         return Noise()
-    if session.record.noise_stopped or not enabled:
+    if session.record.noise_stopped or not now.enabled:
         return _stopped(session)
     if not session.ledger.complete:
         return Noise(unfit=LEDGER_UNAVAILABLE)
     try:
-        return _decided(session, conversation, place, allow_new, streaming, now_us, redactor)
+        return _decided(session, conversation, place, now, redactor)
     except Exception:
-        # Noise must never break traffic: the clean payload goes through, and the turn says why it can't train.
+        # Noise must never break traffic: the clean payload goes through, the turn says why it can't train.
         _log.exception(
             "noise failed; the clean request goes through", session=session.record.id, turn=place.index
         )
@@ -76,28 +79,24 @@ def _stopped(session: LiveSession) -> Noise:
 
 
 def _decided(
-    session: LiveSession,
-    conversation: Conversation,
-    place: Place,
-    allow_new: bool,
-    streaming: bool,
-    now_us: int,
-    redactor: Redactor,
+    session: LiveSession, conversation: Conversation, place: Place, now: Circumstances, redactor: Redactor
 ) -> Noise:
-    perturbed = perturb(session.plan, conversation, session.ledger.known, allow_new=allow_new)
+    perturbed = perturb(session.plan, conversation, session.ledger.known, allow_new=now.allow_new)
     noise = Noise(perturbed.replacements)
-    scribe = _Scribe(session.record.id, place, now_us, redactor)
+    scribe = _Scribe(session.record.id, place, now.now_us, redactor)
     for new in perturbed.new:
         shown = session.ledger.add(new, session_id=session.record.id, turn=place.index, branch=place.branch)
         if scribe.storable(shown):
             noise.rows.append(shown)
         for one in new.injections:
             noise.events.append(
-                scribe.event(one.decision, one.before, one.after, one.note, one.tool, one.tool_class)
+                scribe.event(
+                    one.decision, one.before, one.after, one.note, tool=one.tool, tool_class=one.tool_class
+                )
             )
-    if allow_new:
+    if now.allow_new:
         for decision, settings, note in decide_transport(
-            session.plan, link=MODEL_LINK, turn=place.index, attempt=place.attempt, streaming=streaming
+            session.plan, link=MODEL_LINK, turn=place.index, attempt=place.attempt, streaming=now.streaming
         ):
             noise.transport.append(settings)
             noise.events.append(scribe.event(decision, "", encode(settings).decode(), note))
@@ -120,6 +119,7 @@ class _Scribe:
         before: str,
         after: str | None,
         note: str,
+        *,
         tool: str | None = None,
         tool_class: str | None = None,
     ) -> Event:
@@ -152,7 +152,8 @@ class _Scribe:
         return {"redacted": True} if self.redactor.mask(raw) is not raw else decision.draw
 
     def storable(self, shown: Shown) -> bool:
-        """A shown text with a secret in it stays in memory: a masked one would be shown again after a restart.
+        """A shown text with a secret in it stays in memory: a masked one would be shown again after a
+        restart.
 
         What is missing from the stored ledger is computed again from the plan.
         """

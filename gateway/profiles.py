@@ -1,4 +1,6 @@
-"""Noise profiles by name: built-in ones, those stored through the control plane, and a file named in the configuration."""
+"""Noise profiles by name: built-in ones, those stored through the control plane, and a file named in the
+configuration.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ class Profiles:
         self._stored: dict[str, tuple[str, Profile]] = {}
 
     def get(self, name: str) -> Profile:
-        """The profile; `NAME/level-K` is NAME at level K. ProfileError naming the nearest where there is none."""
+        """The profile; `NAME/level-K` is NAME at level K. ProfileError naming the nearest where there is
+        none.
+        """
         if name in self._stored:
             return self._stored[name][1]
         base, marker, level = name.rpartition("/level-")

@@ -16,7 +16,7 @@ from gateway.config import Durability, Settings
 from gateway.errors import ServiceError, UpstreamError
 from gateway.exchange import Exchange
 from gateway.metrics import Metrics
-from gateway.noise import noise_in
+from gateway.noise import Circumstances, noise_in
 from gateway.protocols.chat import ChatBody, ChatRequest, capture_edits, read_request, split_body
 from gateway.protocols.chat_answer import ChatAnswer
 from gateway.recorder import Recorder, Ticket
@@ -32,10 +32,12 @@ from gateway.upstream import Answer, Headers, Upstream, end_to_end, forwarded
 
 _log = structlog.get_logger("crosswind.proxy")
 
+_DEFECT = "the gateway failed; see its log"
+
 
 @dataclass(slots=True)
 class Proxy:
-    """The data plane: a raw ASGI application. No model validation of traffic, one decode, at most one encode."""
+    """The data plane as a raw ASGI application: no model validation of traffic, one decode, at most one encode."""
 
     settings: Settings
     upstream: Upstream
@@ -59,7 +61,11 @@ class Proxy:
             status = str(error.status)
             await self._answer_error(http, error)
         except ClientGone:
-            pass
+            _log.debug("the client went away", path=route.path)
+        except Exception:
+            status = "500"
+            _log.exception("a defect of the gateway's", path=route.path)
+            await self._answer_error(http, ServiceError(500, _DEFECT, kind="server_error", code="internal"))
         finally:
             http.stop_watching()
             self.metrics.in_flight.dec()
@@ -140,11 +146,13 @@ class Proxy:
             session,
             request.conversation,
             place,
-            enabled=self.switch.enabled,
-            allow_new=not (self.settings.steering and http.header(b"x-crosswind-noise") == "off"),
-            streaming=request.stream,
-            now_us=now_us(),
-            redactor=self.redactor,
+            Circumstances(
+                enabled=self.switch.enabled,
+                allow_new=not (self.settings.steering and http.header(b"x-crosswind-noise") == "off"),
+                streaming=request.stream,
+                now_us=now_us(),
+            ),
+            self.redactor,
         )
         captured = self._captures(session)
         edits, neutralised = capture_edits(request, training=session.training) if captured else ({}, ())
@@ -207,23 +215,26 @@ class Proxy:
         self._released(exchange, turn, durable, Delivered.YES)
 
     async def _relay_stream(self, http: Http, exchange: Exchange, answer: Answer) -> None:
-        """Event by event; the completing event is held until its turn is durable, and released with what follows."""
+        """Event by event; the completing event is held until its turn is durable, and released with what
+        follows.
+        """
         relay = StreamRelay(
             exchange.answer,
             captured=exchange.captured,
             encoding=answer.header("content-encoding"),
             durability=self.settings.durability,
             limit=self.settings.limits.event,
+            patience_s=self.settings.timeouts.after_completion,
         )
         await http.start(answer.status, _answer_headers(answer, edited=exchange.captured, keep_length=True))
         settled: tuple[Turn, Durable] | None = None
         cut: UpstreamError | None = None
         try:
-            async for chunk in answer.chunks():
+            async for chunk in answer.chunks(idle_s=relay.patience_s):
                 if exchange.first_token_us is None:
                     exchange.first_token_us = exchange.elapsed_us() - (exchange.queue_us or 0)
                 await http.chunk(relay.feed(chunk))
-                if relay.ended and settled is None:
+                if relay.settles(idle=not chunk) and settled is None:
                     settled = await self._settle(http, exchange, relay)
         except UpstreamError as error:
             cut = error
@@ -234,7 +245,7 @@ class Proxy:
         if cut is None:
             await http.end()
         else:
-            # No end is sent, so the server cuts the connection: the client sees what a direct one would have seen.
+            # No end is sent, so the server cuts the connection, as the client would have seen it directly.
             _log.warning(
                 "the upstream broke off a stream", session=turn.session_id, turn=turn.index, error=cut.message
             )
@@ -252,8 +263,9 @@ class Proxy:
     # ---- what is recorded -------------------------------------------------------------------
 
     def _record(self, exchange: Exchange) -> tuple[Turn, Ticket]:
-        """Submit the turn with its events and ledger rows, and the session's own row before its first turn's."""
-        turn = exchange.turn(self.redactor)
+        """Submit the turn with its events and ledger rows; the session's own row comes with its first turn."""
+        relaxed = self.settings.durability is Durability.RELAXED
+        turn = exchange.turn(self.redactor, Durable.LATE if relaxed else Durable.YES)
         rows: list[Row] = [*exchange.noise.rows, turn, *exchange.noise.events]
         if exchange.session.unwritten:
             exchange.session.unwritten = False
@@ -280,6 +292,7 @@ class Proxy:
         if durable is not Durable.YES:
             # Its rows may not be in the store yet, so the session must not be read back from there.
             exchange.session.busy += 1
+            exchange.session.unwritten |= durable is Durable.LOST
             _log.warning(
                 "released before it was durable",
                 session=turn.session_id,
@@ -343,6 +356,7 @@ class Proxy:
         except UpstreamError as error:
             self.metrics.upstream_errors.labels(error.code).inc()
             raise
+        http.cancel_when_gone()
         try:
             await http.start(answer.status, end_to_end(answer.headers))
             async for chunk in answer.chunks():
@@ -351,6 +365,10 @@ class Proxy:
         except UpstreamError as error:
             self.metrics.upstream_errors.labels(error.code).inc()
             _log.warning("the upstream broke off an answer", path=route.path, error=error.message)
+        except asyncio.CancelledError:
+            if not http.gone:
+                raise
+            raise ClientGone from None
         finally:
             answer.close()
         return answer.status

@@ -49,7 +49,7 @@ class Redactor:
         return text if masked is raw else masked.decode("utf-8", "surrogatepass")
 
     def in_body(self, credential: str | None, body: bytes) -> bytes:
-        """The caller's credential, where it stands in a body that is to be recorded without it; else nothing."""
+        """The caller's credential, where it stands in a body to be recorded without it; else nothing."""
         if self.mode == "keep" or credential is None or len(credential) < SHORTEST:
             return b""
         raw = credential.encode("latin-1", "replace")

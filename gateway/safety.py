@@ -17,7 +17,8 @@ _LOOK_EVERY_S = 1.0
 class KillSwitch:
     """Whether there may be noise at all. Memory first, then a file, so that it works when the disk is full.
 
-    While the file exists there is no noise: an operator may create it by hand; it is looked for once a second at most.
+    While the file exists there is no noise: an operator may create it by hand; it is looked for once a second
+    at most.
     """
 
     def __init__(

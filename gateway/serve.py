@@ -22,8 +22,13 @@ if TYPE_CHECKING:
 
 Command = Callable[..., None]
 
+
+def _choice(name: str, about: str, default: str, *others: str) -> Callable[[Command], Command]:
+    return click.option(name, type=click.Choice([default, *others]), help=f"{about}  [{default}]")
+
+
 _OPTIONS = (
-    click.option("--config", type=click.Path(path_type=Path), envvar="CROSSWIND_CONFIG", help="The configuration file."),
+    click.option("--config", type=click.Path(path_type=Path), envvar="CROSSWIND_CONFIG", help="A YAML file."),
     click.option("--upstream", help="Base URL of the OpenAI-compatible server: http://host:8000/v1"),
     click.option("--profile", help="The noise profile of sessions that name none.  [off]"),
     click.option("--store", help="Where trajectories are kept.  [sqlite:///crosswind.db]"),
@@ -32,14 +37,14 @@ _OPTIONS = (
     click.option("--control-host", help="The control plane's address.  [127.0.0.1]"),
     click.option("--control-port", type=int, help="The control plane's port.  [8081]"),
     click.option("--seed", type=int, help="The seed of all draws.  [0]"),
-    click.option("--sessions", type=click.Choice(["open", "strict"]), help="Whether unseen sessions are opened.  [open]"),
-    click.option("--auth", type=click.Choice(["passthrough", "keys"]), help="Whose keys are checked.  [passthrough]"),
-    click.option("--record", type=click.Choice(["none", "metadata", "full"]), help="How much is stored.  [full]"),
-    click.option("--durability", type=click.Choice(["strict", "strict_tools", "relaxed"]), help="What waits for the disk.  [strict]"),
-    click.option("--capture", type=click.Choice(["auto", "on", "off"]), help="Token ids from the engine.  [auto]"),
+    _choice("--sessions", "Whether unseen sessions are opened.", "open", "strict"),
+    _choice("--auth", "Whose keys are checked.", "passthrough", "keys"),
+    _choice("--record", "How much is stored.", "full", "metadata", "none"),
+    _choice("--durability", "What waits for the disk.", "strict", "strict_tools", "relaxed"),
+    _choice("--capture", "Token ids from the engine.", "auto", "on", "off"),
     click.option("--token-ids/--no-token-ids", default=None, help="The upstream offers return_token_ids."),
-    click.option("--body-secrets", type=click.Choice(["redact", "block_training", "keep"]), help="Secrets in texts.  [redact]"),
-)  # fmt: skip
+    _choice("--body-secrets", "Secrets in texts.", "redact", "block_training", "keep"),
+)
 
 
 def with_options(command: Command) -> Command:

@@ -1,4 +1,6 @@
-"""Who is a session: found by path, header, session key or inference, kept in memory, read back from the store."""
+"""Who is a session: found by path, header, session key or inference, kept in memory, read back from the
+store.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +86,8 @@ class Sessions:
     async def find(self, claim: Claim, *, first_user_turn: str = "") -> LiveSession:
         """The session that a request belongs to; an unseen one is opened where the configuration allows it.
 
-        ServiceError 401 for a wrong session key, 404 for an unknown session (`sessions: strict`), 409 for a closed one.
+        ServiceError 401 for a wrong session key, 404 for an unknown session (`sessions: strict`), 409 for a
+        closed one.
         """
         key_session = await self._of_key(claim.caller)
         session_id = claim.session_id or key_session
@@ -103,7 +106,9 @@ class Sessions:
         return session
 
     async def check(self, claim: Claim) -> None:
-        """The same refusals as `find`, for requests that are no turns: an unseen session is not opened for them."""
+        """The same refusals as `find`, for requests that are no turns: an unseen session is not opened for
+        them.
+        """
         key_session = await self._of_key(claim.caller)
         session_id = claim.session_id or key_session
         if session_id is None:
@@ -119,7 +124,8 @@ class Sessions:
     async def get(self, session_id: str) -> LiveSession | None:
         """The session, from memory or else from the store; None where there is none.
 
-        Where the store can't be read, a stand-in whose ledger is incomplete: traffic goes on, without new noise.
+        Where the store can't be read, a stand-in whose ledger is incomplete: traffic goes on, without new
+        noise.
         """
         session = self._live.get(session_id)
         if session is not None:
@@ -248,7 +254,8 @@ class Opening:
     profile: str
     seed: int
     name: str
-    """The name by which the session's draws are keyed where it has neither task nor group: never a random id."""
+    """The name by which the session's draws are keyed where it has neither task nor group: never a random id.
+    """
     arm: str | None = None
     level: int | None = None
     noise_type: str | None = None
@@ -266,7 +273,9 @@ class Opening:
     quarantine: str | None = None
 
     def scope_key(self) -> str:
-        """What the draws are the same for: the task, the group, or the session by its task, group and rollout index."""
+        """What the draws are the same for: the task, the group, or the session by its task, group and rollout
+        index.
+        """
         if self.scope == "task" and self.task_id is not None:
             return self.task_id
         if self.scope == "group" and self.group_id is not None:
@@ -277,7 +286,9 @@ class Opening:
 
 
 def opened(profiles: Profiles, opening: Opening) -> LiveSession:
-    """Make a session and freeze its plan. ProfileError, ValueError where profile, level, type, arm or scope are wrong."""
+    """Make a session and freeze its plan. ProfileError, ValueError where profile, level, type, arm or scope
+    are wrong.
+    """
     profile = profiles.get(opening.profile)
     plan = make_plan(
         profile,
@@ -309,7 +320,7 @@ def opened(profiles: Profiles, opening: Opening) -> LiveSession:
 
 
 def key_setting(key: str, session_id: str) -> Setting:
-    """The row by which a session key is known again after a restart. It holds the key's digest, not the key."""
+    """The row by which a session key is known after a restart: it holds the key's digest, not the key."""
     return Setting(SESSION_KEYS, key_digest(key), {"session": session_id}, now_us())
 
 

@@ -29,7 +29,9 @@ class EventSplitter:
         self._limit = limit
 
     def feed(self, chunk: bytes) -> list[Event]:
-        """The events that this chunk completes. An event above the limit comes out as it stands, without data."""
+        """The events that this chunk completes. An event above the limit comes out as it stands, without
+        data.
+        """
         self._buffer += chunk
         events = []
         position = 0

@@ -10,12 +10,20 @@ from gateway.sse import DONE, Event, EventSplitter, Inflater, with_data
 class StreamRelay:
     """What of a stream goes out at once, and what is `held`.
 
-    Events keep their bytes, unless the answer is captured: then they lose what the client did not ask for. From the
+    Events keep their bytes, unless the answer is captured: then they lose what the client did not ask for.
+    From the
     completing event on (with `strict_tools` from the first tool-call delta on) everything is held, in order.
     """
 
     def __init__(
-        self, answer: ChatAnswer, *, captured: bool, encoding: str, durability: Durability, limit: int
+        self,
+        answer: ChatAnswer,
+        *,
+        captured: bool,
+        encoding: str,
+        durability: Durability,
+        limit: int,
+        patience_s: float,
     ) -> None:
         self._answer = answer
         self._captured = captured
@@ -26,9 +34,10 @@ class StreamRelay:
         self._splitter = EventSplitter(limit)
         self._holding = False
         self._released = False
+        self._patience_s = patience_s
         self.held = bytearray()
-        self.ended = False
-        """The stream's own end mark was seen."""
+        self._completed = False
+        self._ended = False
 
     def feed(self, chunk: bytes) -> bytes:
         """Take a chunk as it arrived; gives the bytes to relay now."""
@@ -42,6 +51,14 @@ class StreamRelay:
         rest = self._splitter.rest()
         return self._read(rest) if rest and not self._encoded else b""
 
+    def patience_s(self) -> float | None:
+        """How long to wait for the next chunk before settling without it; None: as long as it takes."""
+        return self._patience_s if self._completed and not self._released else None
+
+    def settles(self, *, idle: bool) -> bool:
+        """Whether the turn is to be recorded now: its end mark came, or nothing does after it was completed."""
+        return self._ended or (idle and self._completed)
+
     def release(self) -> bytes:
         """Everything that was held. From now on nothing is."""
         held, self._released = bytes(self.held), True
@@ -50,10 +67,11 @@ class StreamRelay:
 
     def _read(self, event: Event) -> bytes:
         if event.data == DONE:
-            self.ended = True
+            self._ended = True
         chunk = self._answer.read_chunk(event.data) if event.data and event.data != DONE else None
         if chunk and self._holds(completing=chunk.completing, calls_tools=chunk.calls_tools):
             self._holding = True
+        self._completed |= chunk is not None and chunk.completing
         raw = event.raw
         if chunk and self._captured and chunk.data is not event.data:
             raw = b"" if chunk.data is None else with_data(event, chunk.data)

@@ -1,4 +1,6 @@
-"""A session's turns in memory: which index, attempt, parent and branch the next one gets, and its tokens' chain."""
+"""A session's turns in memory: which index, attempt, parent and branch the next one gets, and its tokens'
+chain.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ class _Head:
 
 
 class TurnLine:
-    """Places of turns. A turn's parent is the one whose messages its own begin with; a second child is a branch."""
+    """Places of turns. A turn's parent is the one whose messages its own begin with; a second child is a
+    branch.
+    """
 
     def __init__(self, turns: Iterable[Turn] = ()) -> None:
         self._next = 0
@@ -47,7 +51,9 @@ class TurnLine:
                 self._heads[chain.key] = _Head(Place(turn.index, turn.attempt, turn.parent, turn.branch))
 
     def place(self, chain: Chain | None, digest: bytes, *, retry: bool) -> Place:
-        """The place of a request with these messages. A marked retry of an equal body is one more attempt at its turn."""
+        """The place of a request with these messages. A marked retry of an equal body is one more attempt at
+        its turn.
+        """
         earlier = self._requests.get(digest)
         if retry and earlier is not None:
             place = Place(earlier.index, earlier.attempt + 1, earlier.parent, earlier.branch)
@@ -85,7 +91,7 @@ class TurnLine:
 
 
 class TokenLine:
-    """Prompt token ids as chains: a prompt that begins with an earlier one is stored as what it adds to it."""
+    """Prompt token ids as chains: a prompt that begins with an earlier one is stored as what it adds."""
 
     def __init__(self) -> None:
         self._prompts: list[tuple[bytes, Chain]] = []

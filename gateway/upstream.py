@@ -1,9 +1,11 @@
-"""The pooled client to the upstream: one request, its answer's head, then its bytes. Every failure is attributed."""
+"""The pooled client to the upstream: one request, its answer's head, then its bytes. Every failure is
+attributed.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import aiohttp
@@ -41,6 +43,10 @@ def end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
     ]
 
 
+def _patient() -> None:
+    return None
+
+
 @dataclass(slots=True)
 class Answer:
     """An upstream's answer: its head, and its body's bytes exactly as they arrive."""
@@ -53,17 +59,26 @@ class Answer:
     def header(self, name: str) -> str:
         return self._response.headers.get(name, "")
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it arrives, still encoded. UpstreamError where it stalls or breaks off."""
+    async def chunks(self, idle_s: Callable[[], float | None] = _patient) -> AsyncIterator[bytes]:
+        """The body as it arrives, still encoded. UpstreamError where it stalls or breaks off.
+
+        `idle_s` is asked before each wait: after that many seconds with nothing an empty chunk is given.
+        """
         stream = self._response.content
         while True:
+            idle = idle_s()
             try:
-                async with asyncio.timeout(self._between_chunks):
+                async with asyncio.timeout(self._between_chunks if idle is None else idle):
                     chunk = await stream.readany()
             except TimeoutError:
+                if idle is not None:
+                    idle_s = _patient
+                    yield b""
+                    continue
                 raise UpstreamError(
                     504,
-                    f"the upstream sent nothing for {self._between_chunks:g} s (timeouts.between_chunks), or took longer than timeouts.total",
+                    f"the upstream sent nothing for {self._between_chunks:g} s "
+                    "(timeouts.between_chunks), or took longer than timeouts.total",
                     "upstream_stalled",
                 ) from None
             except (aiohttp.ClientError, OSError) as error:
@@ -79,7 +94,9 @@ class Answer:
         return b"".join([chunk async for chunk in self.chunks()])
 
     def close(self) -> None:
-        """Give the connection back if the answer was read to its end, else cut it, so that the upstream stops."""
+        """Give the connection back if the answer was read to its end, else cut it, so that the upstream
+        stops.
+        """
         if self._response.content.at_eof():
             self._response.release()
         else:
@@ -135,13 +152,15 @@ class Upstream:
         except aiohttp.ConnectionTimeoutError:
             raise UpstreamError(
                 504,
-                f"no connection to the upstream {self.base} within {self._timeouts.connect:g} s (timeouts.connect, timeouts.pool_wait)",
+                f"no connection to the upstream {self.base} within {self._timeouts.connect:g} s "
+                "(timeouts.connect, timeouts.pool_wait)",
                 "upstream_connect_timeout",
             ) from None
         except TimeoutError:
             raise UpstreamError(
                 504,
-                f"the upstream {self.base} gave no answer within {self._timeouts.first_byte:g} s (timeouts.first_byte)",
+                f"the upstream {self.base} gave no answer within {self._timeouts.first_byte:g} s "
+                "(timeouts.first_byte)",
                 "upstream_timeout",
             ) from None
         except aiohttp.ClientConnectorError as error:
@@ -162,11 +181,13 @@ class Upstream:
 
 
 def forwarded(headers: Iterable[tuple[bytes, bytes]], changes: Mapping[bytes, bytes | None]) -> Headers:
-    """A client's headers as the upstream gets them: no hop-by-hop ones, none of ours, `changes` applied (None: dropped)."""
+    """A client's headers as the upstream gets them: no hop-by-hop ones, none of ours, `changes` applied
+    (None: dropped).
+    """
     kept = [
         (name, value)
         for name, value in end_to_end(headers)
-        if name != b"host" and not name.startswith(OWN_PREFIX) and name not in changes
+        if name not in (b"host", b"expect") and not name.startswith(OWN_PREFIX) and name not in changes
     ]
     return kept + [(name, value) for name, value in changes.items() if value is not None]
 

@@ -94,7 +94,8 @@ def _error(status: int, message: str, kind: str, code: str | None, param: str | 
 class Guard:
     """Lets through only requests that were addressed to us, and none that a page of another site sent.
 
-    IP addresses, localhost and the configured names are ours: a page that rebinds its own name to our address is not.
+    IP addresses, localhost and the configured names are ours: a page that rebinds its own name to our address
+    is not.
     """
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str]) -> None:
@@ -111,7 +112,10 @@ class Guard:
     def _refused(self, headers: dict[bytes, bytes]) -> str | None:
         host = headers.get(b"host", b"").decode("latin-1")
         if not self._ours(urlsplit(f"//{host}").hostname or ""):
-            return f"Host {host!r} is not this control plane's; use its address, or add the name to control_allowed_hosts"
+            return (
+                f"Host {host!r} is not this control plane's; "
+                "use its address, or add the name to control_allowed_hosts"
+            )
         origin = headers.get(b"origin")
         if origin is not None and urlsplit(origin.decode("latin-1")).netloc != host:
             return "requests from pages of other origins are refused"

@@ -15,7 +15,9 @@ _CURRENT = "current"
 
 
 class Curricula:
-    """A group keeps the curriculum it was first opened under, across restarts too: its plans name the version."""
+    """A group keeps the curriculum it was first opened under, across restarts too: its plans name the
+    version.
+    """
 
     def __init__(self, store: Store, settings: Iterable[Setting]) -> None:
         self._store = store

@@ -14,7 +14,9 @@ class Body(BaseModel):
 
 
 class OpenSession(Body):
-    """A new session. All fields are optional; `arm` auto: by the curriculum for sessions of a group, else noisy unless the profile is off."""
+    """A new session. All fields are optional; `arm` auto: by the curriculum for sessions of a group, else
+    noisy unless the profile is off.
+    """
 
     task_id: Name | None = None
     group_id: Name | None = None

@@ -1,4 +1,6 @@
-"""Control routes of sessions: open, reward, close, look at, delete. A 2xx to a change means that it is on disk."""
+"""Control routes of sessions: open, reward, close, look at, delete. A 2xx to a change means that it is on
+disk.
+"""
 
 from __future__ import annotations
 

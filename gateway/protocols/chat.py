@@ -24,7 +24,9 @@ FALSIFYING = (
     "repetition_penalty",
     "logit_bias",
 )
-"""Sampling knobs under which the log-probabilities that come back are not those of the distribution sampled from."""
+"""Sampling knobs under which the log-probabilities that come back are not those of the distribution sampled
+from.
+"""
 
 _NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "top_p": (1, None),
@@ -57,7 +59,9 @@ class ToolReader:
 
 @dataclass(slots=True, eq=False)
 class ChatRequest:
-    """A chat request that was understood: its document, its messages as steps, and what clients asked of the answer."""
+    """A chat request that was understood: its document, its messages as steps, and what clients asked of the
+    answer.
+    """
 
     document: Document
     steps: tuple[Step, ...]
@@ -81,7 +85,9 @@ class ChatRequest:
         return View(self._frame({}, mask), self.chain)
 
     def _frame(self, edits: Mapping[str, bytes | None], mask: Mask) -> tuple[bytes | None, ...]:
-        """The body around its messages. The tools are a piece of their own, since they repeat where the rest varies."""
+        """The body around its messages. The tools are a piece of their own, since they repeat where the rest
+        varies.
+        """
         pieces: list[bytes | None] = []
         text = bytearray(self.document.opening)
         for name, lead, value in self.document.members_with(edits):
@@ -101,7 +107,9 @@ class ChatRequest:
     def rewritten(
         self, replacements: Mapping[Ref, str], edits: Mapping[str, bytes | None], mask: Mask
     ) -> tuple[bytes, View]:
-        """The body to send, and what is stored of it. Messages and members that nothing touched keep their bytes."""
+        """The body to send, and what is stored of it. Messages and members that nothing touched keep their
+        bytes.
+        """
         segments = _segments(self.steps, replacements)
         pieces = self._frame(edits, _unmasked)
         body = b"".join(b"".join(segments) if piece is None else piece for piece in pieces)
@@ -158,7 +166,9 @@ def read_request(chat: ChatBody, histories: Histories, tools: ToolReader, mask: 
 
 
 def capture_edits(request: ChatRequest, *, training: bool) -> tuple[dict[str, bytes | None], tuple[str, ...]]:
-    """The members that token capture adds or changes, and the sampling knobs that it neutralised (training only)."""
+    """The members that token capture adds or changes, and the sampling knobs that it neutralised (training
+    only).
+    """
     edits: dict[str, bytes | None] = {"return_token_ids": b"true", "logprobs": b"true"}
     if request.stream and "usage" not in request.asked:
         options = request.document.value("stream_options")
@@ -216,8 +226,10 @@ def _replaced(message: bytes, replacements: Replacements) -> bytes:
 def _with_text(content: Any, part: int | None, text: str) -> Any:
     if part is None:
         return msgspec.Raw(encode(text))
-    parts = _parts.decode(content) if isinstance(content, msgspec.Raw) else content
-    block = _members.decode(parts[part]) if isinstance(parts[part], msgspec.Raw) else parts[part]
+    parts: list[Any] = _parts.decode(content) if isinstance(content, msgspec.Raw) else content
+    block: dict[str, Any] = (
+        _members.decode(parts[part]) if isinstance(parts[part], msgspec.Raw) else parts[part]
+    )
     parts[part] = {**block, "text": msgspec.Raw(encode(text))}
     return parts
 

@@ -31,7 +31,9 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A stream's chunk as far as relaying it goes. `data` is what the client gets of it: None drops the event."""
+    """A stream's chunk as far as relaying it goes. `data` is what the client gets of it: None drops the
+    event.
+    """
 
     data: bytes | None
     calls_tools: bool = False

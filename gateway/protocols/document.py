@@ -1,4 +1,6 @@
-"""A JSON object by the byte spans of its members, so that one value can be replaced and all else keeps its bytes."""
+"""A JSON object by the byte spans of its members, so that one value can be replaced and all else keeps its
+bytes.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ class Document:
 
     @classmethod
     def parse(cls, body: bytes) -> Document | None:
-        """None where the body isn't a JSON object, or names a member twice: what can't be split is left alone."""
+        """None where the body isn't a JSON object, or names a member twice: what can't be split is left
+        alone.
+        """
         spans = _spans(body)
         return None if spans is None else cls(body, spans)
 
@@ -58,7 +62,9 @@ class Document:
         return _elements(self.body, span.start, span.end)
 
     def members_with(self, edits: Mapping[str, bytes | None]) -> list[tuple[str, bytes, bytes]]:
-        """(name, lead, value) of each member after the edits: None removes one, an unknown name is added at the end."""
+        """(name, lead, value) of each member after the edits: None removes one, an unknown name is added at
+        the end.
+        """
         out: list[tuple[str, bytes, bytes]] = []
         for name, span in self.members.items():
             value = edits.get(name, b"") if name in edits else self.body[span.start : span.end]
@@ -121,7 +127,9 @@ def _spans(body: bytes) -> dict[str, Span] | None:
 
 
 def _scanned_spans(body: bytes) -> dict[str, Span] | None:
-    """The slow way, for what msgspec refuses. Latin-1 keeps one character per byte, so offsets are byte offsets."""
+    """The slow way, for what msgspec refuses. Latin-1 keeps one character per byte, so offsets are byte
+    offsets.
+    """
     text = body.decode("latin-1")
     position = _opening(body)
     spans: dict[str, Span] = {}

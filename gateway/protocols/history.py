@@ -1,6 +1,7 @@
 """A session's message histories, each message read once: a turn costs work only for what is new in it.
 
-Clients resend their whole history. A history here is a list of steps; a body whose bytes begin with those of a known
+Clients resend their whole history. A history here is a list of steps; a body whose bytes begin with those of
+a known
 history reuses its steps, and with them the parsed items, their anchors and the stored segments.
 """
 
@@ -28,7 +29,9 @@ KEPT_HISTORIES = 8
 
 @dataclass(slots=True, eq=False)
 class Step:
-    """One message of a history. `raw` begins with the bytes that separate it from the one before (`lead` of them)."""
+    """One message of a history. `raw` begins with the bytes that separate it from the one before (`lead` of
+    them).
+    """
 
     raw: bytes
     lead: int
@@ -45,7 +48,9 @@ class Step:
 
 
 class History:
-    """The steps of one line of messages, and the counters that give the next message its ordinals and occurrences."""
+    """The steps of one line of messages, and the counters that give the next message its ordinals and
+    occurrences.
+    """
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -121,7 +126,7 @@ class History:
         return items
 
     def _answered(self, message: dict[str, Any]) -> tuple[ToolCall, int]:
-        """The call that a tool message answers, and the message's occurrence among those with that call's id."""
+        """The call that a tool message answers, and the message's occurrence among those of that id."""
         call_id = message.get("tool_call_id")
         if not isinstance(call_id, str) or not call_id:
             call = self._unnamed.popleft() if self._unnamed else ToolCall("", "", "{}")
