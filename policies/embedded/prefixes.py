@@ -36,8 +36,8 @@ class Prefixes:
     """A fixed pool of blocks; the least recently used one gives way."""
 
     def __init__(self, shape: Shape, capacity: int) -> None:
-        """`capacity` is in tokens."""
-        count = max(capacity // BLOCK, 1)
+        """`capacity` is in tokens; one context always fits, so that no row's own blocks push one another out."""
+        count = -(-max(capacity, shape.context) // BLOCK)
         size = (count, shape.layers, shape.kv_heads, BLOCK, shape.head)
         self._keys = torch.zeros(size)
         self._values = torch.zeros(size)

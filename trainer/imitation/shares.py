@@ -21,7 +21,7 @@ class Shares:
     """A result is destroyed; the policy gives up."""
     user: float = 0.05
     """The user's messages are noisy; the policy does what it would have done."""
-    ignore: float = 0.02
+    ignore: float = 0.03
     """A misleading remark stands in a result; the policy takes no notice."""
     follow: float = 0.03
     """A misleading remark stands in a result; the policy gives up on the task and repeats the remark."""

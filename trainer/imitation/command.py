@@ -1,0 +1,86 @@
+"""`crosswind train imitation`: from demonstrations to a policy that plays."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+
+@click.command()
+@click.option(
+    "--demonstrations",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    required=True,
+    help="JSON lines, as `crosswind rollout demonstrate` writes them.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The policy directory to make; its name is the version.",
+)
+@click.option("--seed", default=0, show_default=True, help="Of the initial weights and the noisy variants.")
+@click.option(
+    "--shares",
+    default="",
+    help="Shares of noisy variants that differ from the defaults: retry=…,give_up=…,user=…,ignore=…,follow=…",
+)
+@click.option("--steps", type=click.IntRange(1), default=1500, show_default=True, help="The cap.")
+@click.option(
+    "--stop-loss",
+    type=click.FloatRange(0),
+    default=0.01,
+    show_default=True,
+    help="Stop below this, in nats a token.",
+)
+def imitation(**given: Any) -> None:
+    """Learn a small policy from random weights by copying demonstrations, a few of them under noise."""
+    from trainer.imitation.shares import Shares
+
+    try:
+        shares = Shares.parse(given["shares"])
+    except ValueError as error:
+        _leave(f"--shares: {error}", 2)
+    out: Path = given["out"].resolve()
+    if out.exists():
+        _leave(f"--out: {out} exists already; name another or remove it", 2)
+    try:
+        from trainer.imitation.learning import Recipe
+        from trainer.imitation.warmup import DemonstrationsError, warm_up
+    except ModuleNotFoundError as error:
+        _leave(f"{error.name} isn't installed: install crosswind[train]", 2)
+    try:
+        version, learnt = warm_up(
+            given["demonstrations"],
+            out,
+            seed=given["seed"],
+            shares=shares,
+            recipe=Recipe(steps=given["steps"], stop_loss=given["stop_loss"]),
+            command=_command(given),
+            progress=_tell,
+        )
+    except DemonstrationsError as error:
+        _leave(f"--demonstrations: {error}", 2)
+    why = "the loss is low enough" if learnt.reached else "the cap or the last demonstration was reached"
+    click.echo(f"{version.version}: {len(learnt.losses)} steps ({why}), in {version.path}")
+
+
+def _command(given: dict[str, Any]) -> str:
+    """The command line that makes the same policy, with files by their names alone."""
+    named = {"demonstrations": given["demonstrations"].name, "out": given["out"].name}
+    options = given | named
+    parts = (f"--{name.replace('_', '-')} {value}" for name, value in options.items() if value != "")
+    return " ".join(("crosswind train imitation", *parts))
+
+
+def _tell(step: int, loss: float) -> None:
+    if step % 50 == 0:
+        click.echo(f"step {step}: loss {loss:.4f} nats a token", err=True)
+
+
+def _leave(message: str, code: int) -> NoReturn:
+    click.echo(message, err=True)
+    sys.exit(code)

@@ -1,0 +1,135 @@
+"""The whole warm-up: a file of demonstrations in, a policy directory out."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import orjson
+import torch
+
+from policies.embedded.chat import ChatFormat
+from policies.tiny.directory import TEMPLATE, write_policy
+from policies.tiny.model import Qwen3, Shape, initial_weights
+from policies.tiny.template import ChatTemplate
+from policies.tiny.tokenizer import END_OF_TURN, PAD, train_tokenizer
+from policies.version import PolicyVersion, Registry
+from trainer.imitation.examples import Demonstration, Example, example, texts
+from trainer.imitation.learning import Learnt, Recipe, learn
+from trainer.imitation.shares import Shares
+from trainer.imitation.variants import variant
+
+CURVE_STEP = 10
+"""Steps that one point of the recorded loss curve is the mean of."""
+
+
+class DemonstrationsError(Exception):
+    """The demonstrations file can't be used. The message names the line and the mend."""
+
+
+def read_demonstrations(path: Path, shares: Shares, seed: int) -> list[Demonstration]:
+    """The file's demonstrations, each as its variant; the same file, shares and seed give the same ones."""
+    found = []
+    with path.open("rb") as lines:
+        for index, line in enumerate(lines):
+            try:
+                raw = orjson.loads(line)
+                messages = variant(raw["messages"], shares, seed=seed, index=index)
+                found.append(Demonstration(raw["tools"], messages))
+            except (ValueError, KeyError, TypeError) as error:
+                what = f"{path}:{index + 1}: not a demonstration ({type(error).__name__}: {error})"
+                raise DemonstrationsError(f"{what}; write it with `crosswind rollout demonstrate`") from None
+    if not found:
+        raise DemonstrationsError(
+            f"{path}: holds no demonstrations; write it with `crosswind rollout demonstrate`"
+        )
+    return found
+
+
+def warm_up(
+    demonstrations: Path,
+    out: Path,
+    *,
+    seed: int,
+    shares: Shares,
+    recipe: Recipe,
+    command: str,
+    progress: Callable[[int, float], None] = lambda step, loss: None,
+) -> tuple[PolicyVersion, Learnt]:
+    """Learn a tokenizer and a policy from the demonstrations and write them to `out`, whole or not at all.
+
+    `command` is recorded, so that a reader can make the same policy again. One torch thread, so that it is the same.
+    """
+    torch.set_num_threads(1)
+    started = time.process_time()
+    shown = read_demonstrations(demonstrations, shares, seed)
+    tokenizer = train_tokenizer(texts(ChatTemplate(TEMPLATE.read_text(), {"eos_token": END_OF_TURN}), shown))
+    shape = Shape(tokenizer.get_vocab_size())
+    model = Qwen3(shape, initial_weights(shape, seed))
+    with tempfile.TemporaryDirectory() as folder:
+        write_policy(Path(folder), shape, model.weights(), tokenizer)
+        chat = ChatFormat(Path(folder))
+    learnt = learn(model, examples(chat, shown), recipe, tokenizer.token_to_id(PAD), progress)
+    metrics = {
+        "command": command,
+        "seed": seed,
+        "demonstrations": _digest(demonstrations),
+        "demonstrations_count": len(shown),
+        "shares": shares.as_dict(),
+        "recipe": asdict(recipe),
+        "steps": len(learnt.losses),
+        "reached": learnt.reached,
+        "tokens": learnt.tokens,
+        "cpu_seconds": round(time.process_time() - started, 1),
+        "loss_curve": curve(learnt.losses),
+    }
+    version = Registry(out.parent).add(
+        out.name,
+        lambda directory: write_policy(directory, shape, model.weights(), tokenizer),
+        run="imitation",
+        metrics=metrics,
+    )
+    return version, learnt
+
+
+def examples(chat: ChatFormat, shown: list[Demonstration]) -> Iterator[Example]:
+    """The demonstrations, tokenised as they are needed."""
+    return (example(chat, one) for one in shown)
+
+
+def rerun(directory: Path, demonstrations: Path, steps: int) -> list[float]:
+    """The first points of the loss curve of the policy in `directory`, learnt anew from its own record.
+
+    The demonstrations' file need hold no more than these steps use.
+    """
+    torch.set_num_threads(1)
+    record = recorded(directory)
+    chat = ChatFormat(directory)
+    shape = Shape(chat.tokenizer.get_vocab_size())
+    model = Qwen3(shape, initial_weights(shape, record["seed"]))
+    shown = read_demonstrations(demonstrations, Shares(**record["shares"]), record["seed"])
+    recipe = Recipe(**record["recipe"])
+    needed = examples(chat, shown[: steps * recipe.batch])
+    return curve(learn(model, needed, recipe, chat.tokenizer.token_to_id(PAD)).losses)
+
+
+def recorded(directory: Path) -> Mapping[str, Any]:
+    """What a policy's `crosswind.json` says of its warm-up."""
+    metrics: Mapping[str, Any] = orjson.loads((directory / "crosswind.json").read_bytes())["metrics"]
+    return metrics
+
+
+def curve(losses: list[float]) -> list[float]:
+    """Means over every CURVE_STEP steps."""
+    groups = (losses[at : at + CURVE_STEP] for at in range(0, len(losses), CURVE_STEP))
+    return [round(sum(group) / len(group), 6) for group in groups]
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
