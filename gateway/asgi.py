@@ -31,6 +31,8 @@ class Http:
         self.started = False
         self.complete = False
         self.gone = False
+        self.read = False
+        """The request's body was read to its end."""
         self._receive = receive
         self._send = send
         self._watch: asyncio.Task[None] | None = None
@@ -51,6 +53,7 @@ class Http:
                 self.gone = True
                 raise ClientGone
             more = message.get("more_body", False)
+            self.read = not more
             if body := message.get("body", b""):
                 yield body
 

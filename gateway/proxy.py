@@ -37,7 +37,7 @@ _DEFECT = "the gateway failed; see its log"
 
 @dataclass(slots=True)
 class Proxy:
-    """The data plane as a raw ASGI application: no model validation of traffic, one decode, at most one encode."""
+    """The data plane, as raw ASGI: no model validation of traffic, one decode, at most one encode."""
 
     settings: Settings
     upstream: Upstream
@@ -263,7 +263,7 @@ class Proxy:
     # ---- what is recorded -------------------------------------------------------------------
 
     def _record(self, exchange: Exchange) -> tuple[Turn, Ticket]:
-        """Submit the turn with its events and ledger rows; the session's own row comes with its first turn."""
+        """Submit the turn with its events and ledger rows, and the session's row with its first turn."""
         relaxed = self.settings.durability is Durability.RELAXED
         turn = exchange.turn(self.redactor, Durable.LATE if relaxed else Durable.YES)
         rows: list[Row] = [*exchange.noise.rows, turn, *exchange.noise.events]
@@ -356,7 +356,8 @@ class Proxy:
         except UpstreamError as error:
             self.metrics.upstream_errors.labels(error.code).inc()
             raise
-        http.cancel_when_gone()
+        if bodiless or http.read:
+            http.cancel_when_gone()
         try:
             await http.start(answer.status, end_to_end(answer.headers))
             async for chunk in answer.chunks():

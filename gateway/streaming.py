@@ -56,7 +56,7 @@ class StreamRelay:
         return self._patience_s if self._completed and not self._released else None
 
     def settles(self, *, idle: bool) -> bool:
-        """Whether the turn is to be recorded now: its end mark came, or nothing does after it was completed."""
+        """Whether the turn is to be recorded now: its end came, or nothing comes after its completion."""
         return self._ended or (idle and self._completed)
 
     def release(self) -> bytes:
