@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from injectors import registry
-from injectors.profile import Bounds as ProfileBounds
+from injectors.bounds import DEFAULT, Bounds
 from injectors.profile import Compose, Profile, ProfileError, Rule
 from injectors.schedule import ALWAYS, STAGES, WHOLE, When, Window
 from injectors.streams import Stream
@@ -37,15 +37,6 @@ class CompiledRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """What the session may not exceed: destroyed results per logical call and in all, and events in all."""
-
-    faults_per_call: int = 1
-    faults_per_session: int = 10
-    events_per_session: int = 100
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
     """What one session gets. `arm` is `clean` (no rules) or `noisy`; `noise_type` an operator where
     exactly one acts."""
@@ -59,7 +50,7 @@ class Plan:
     level: int | None = None
     noise_type: str | None = None
     rules: tuple[CompiledRule, ...] = ()
-    bounds: Bounds = Bounds()
+    bounds: Bounds = DEFAULT
     assume_tools: str = "declared"
     tool_classes: Mapping[str, str] = field(default_factory=dict)
     curriculum_version: int | None = None
@@ -118,16 +109,12 @@ def make_plan(
         level=level,
         noise_type=kept,
         rules=rules,
-        bounds=_bounds(profile.bounds),
+        bounds=profile.bounds,
         assume_tools=profile.assume_tools,
         tool_classes={name: kind.value for name, kind in profile.tool_classes.items()},
         curriculum_version=curriculum_version,
         expected_turns=expected_turns or profile.expected_turns,
     )
-
-
-def _bounds(bounds: ProfileBounds) -> Bounds:
-    return Bounds(bounds.faults_per_call, bounds.faults_per_session, bounds.events_per_session)
 
 
 def _settled_level(profile: Profile, level: int | None) -> int | None:

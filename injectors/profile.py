@@ -12,11 +12,12 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from injectors import registry
+from injectors.bounds import DEFAULT, Bounds
 from injectors.marked_yaml import MarkedYaml, YamlSyntaxError
 from injectors.operator import ToolClass
 from injectors.profile_errors import ProfileError, Trouble, of_validation
@@ -25,7 +26,6 @@ from injectors.schedule import ALWAYS, When
 __all__ = ["Bounds", "Compose", "Profile", "ProfileError", "Rule", "Where", "load", "names", "parse"]
 
 Severity = Annotated[float, Field(ge=0, le=1)]
-Bound = Annotated[int, Field(ge=0)]
 _LEVEL = "/level-"
 
 
@@ -42,15 +42,6 @@ class Compose(StrEnum):
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Bounds(_Model):
-    """What no session may exceed, whatever its rules say."""
-
-    faults_per_call: Bound = 1
-    """Destroyed results per logical call: after that many, the call returns the truth."""
-    faults_per_session: Bound = 10
-    events_per_session: Bound = 100
 
 
 class Where(_Model):
@@ -88,7 +79,7 @@ class Profile(_Model):
     """`replayable`: every tool call may be repeated safely, so that writes' results may be destroyed too."""
     tool_classes: dict[str, ToolClass] = Field(default_factory=dict)
     expected_turns: int = Field(12, ge=1)
-    bounds: Bounds = Bounds()
+    bounds: Bounds = DEFAULT
     rules: tuple[Rule, ...] = ()
 
     @property
@@ -215,8 +206,3 @@ def load(name: str) -> Profile:
     if not (level.isascii() and level.isdigit()):
         raise ProfileError(f"profile {name!r}: the level {level!r} is no number: write {base}{_LEVEL}1, say")
     return load(base).at_level(int(level))
-
-
-def as_data(profile: Profile) -> dict[str, Any]:
-    """The profile as JSON data."""
-    return profile.model_dump(mode="json", exclude_none=True)

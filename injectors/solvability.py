@@ -11,10 +11,10 @@ import re
 from dataclasses import dataclass
 
 from injectors import entities
+from injectors.bounds import Bounds
 from injectors.conversation import Site
 from injectors.operator import Recovery, Registered, ToolResultTarget, UserTarget
 from injectors.payload import NOT_JSON, contains, is_container, looks_destroyed, parsed
-from injectors.plan import Bounds
 from injectors.tool_classes import may_fault
 
 _WORD = re.compile(r"\w+")

@@ -79,6 +79,15 @@ def test_turn_by_turn_with_a_ledger_is_the_same_as_at_once(
     assert {**ledger(first), **ledger(second)} == ledger(at_once)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_what_a_ledger_knows_counts_towards_bounds_and_schedules(seed: int) -> None:
+    messages, plan = order_desk(calls=6), plan_of(ALL, seed)
+    at_once = perturb(plan, conversation(messages), {})
+    for cut in range(len(messages)):
+        first = perturb(plan, conversation(messages[:cut]), {})
+        assert perturb(plan, conversation(messages), ledger(first)).replacements == at_once.replacements
+
+
 @settings(max_examples=40, deadline=None)
 @given(messages=conversations(), plan=plans)
 def test_a_resent_conversation_is_only_looked_up(messages: list[dict[str, Any]], plan: Plan) -> None:
