@@ -20,51 +20,13 @@ from dataclasses import dataclass
 import structlog
 
 from gateway.detail import Detail, recorded
-from gateway.trajectory.content import View
-from gateway.trajectory.record import Durable, Row, Turn
+from gateway.submission import NotDurable, Submission, Ticket, settle, wake, weight
+from gateway.trajectory.record import Durable, Row
 from gateway.trajectory.store import RowRefused, Store, StoreError
 
+__all__ = ["NotDurable", "Recorder", "RecorderState", "Ticket"]
+
 _log = structlog.get_logger("crosswind.recorder")
-
-_ROW_BYTES = 1_000
-"""What a row counts for in the buffer besides its bodies."""
-
-
-class NotDurable(StoreError):
-    """What was submitted isn't on disk; the message says why and what to do."""
-
-
-class Ticket:
-    """What became of one submission. `durable` is None until that is known."""
-
-    __slots__ = ("_future", "durable", "error", "loop")
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
-        self.durable: Durable | None = None
-        self.error: StoreError | None = None
-        self._future: asyncio.Future[None] = loop.create_future()
-
-    def resolve(self) -> None:
-        """Wake whoever waits; to be called in the loop, after `durable` was set."""
-        if not self._future.done():
-            self._future.set_result(None)
-
-    async def outcome(self, wait_s: float | None) -> Durable | None:
-        """What became of it, once known; None where that took longer than `wait_s` seconds."""
-        if self.durable is None:
-            await asyncio.wait((self._future,), timeout=wait_s)
-        return self.durable
-
-
-@dataclass(slots=True)
-class _Submission:
-    """Rows that are written together or not at all."""
-
-    rows: Sequence[Row]
-    weight: int
-    retry: bool
-    ticket: Ticket | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +44,7 @@ class RecorderState:
     failures: int
     """Commits that failed because the store was unavailable."""
     down: bool
-    """Whether the last attempt failed, so that rows are waiting for the store."""
+    """Whether the last attempt failed and rows are waiting for the next."""
     last_error: str | None
 
 
@@ -106,18 +68,19 @@ class Recorder:
         retry_most_s: float = 5.0,
     ) -> None:
         self._store = store
-        self._detail = Detail(detail)
+        self._detail = detail
         self._capacity_bytes = capacity_bytes
         self._durability_wait_s = durability_wait_s
         self._retry_first_s = retry_first_s
         self._retry_most_s = retry_most_s
         self._changed = threading.Condition()
-        self._queue: deque[_Submission] = deque()
+        self._queue: deque[Submission] = deque()
         self._queued = self._queued_bytes = 0
         self._written = self._refused = self._dropped = self._commits = self._failures = 0
         self._down: StoreError | None = None
         self._last_error: str | None = None
         self._closing = False
+        self._lost_in_closing = 0
         self._thread = threading.Thread(target=self._run, name="crosswind-recorder", daemon=True)
         self._thread.start()
 
@@ -137,11 +100,9 @@ class Recorder:
         self._enqueue(rows, True, None)
 
     async def durable(self, ticket: Ticket, wait_s: float | None = None) -> Durable:
-        """Wait for the ticket's commit, `durability_wait_s` at most unless told otherwise. Never raises
-        StoreError.
+        """Wait for the ticket's commit, `durability_wait_s` at most unless told otherwise.
 
-        YES: on disk. LATE: not yet; its rows are queued, or kept until the store can write again. LOST:
-        never.
+        YES: on disk. LATE: not yet; its rows wait in the queue until the store can write. LOST: never.
         """
         outcome = await ticket.outcome(self._durability_wait_s if wait_s is None else wait_s)
         return Durable.LATE if outcome is None else outcome
@@ -177,28 +138,25 @@ class Recorder:
             return self._changed.wait_for(lambda: not self._queued, wait_s)
 
     def close(self) -> int:
-        """Write what is queued and stop; returns the number of rows lost because the store was down to the
-        end.
-        """
+        """Write what is queued and stop; returns how many rows the store, down to the end, did not take."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
         self._thread.join()
-        return self._dropped
+        return self._lost_in_closing
 
     async def aclose(self) -> int:
         """`close` for an event loop."""
         return await asyncio.to_thread(self.close)
 
     # The submitting side
-    # -------------------------------------------------------------------------------------
 
     def _enqueue(self, rows: Sequence[Row], retry: bool, ticket: Ticket | None) -> None:
         rows = recorded(rows, self._detail)
-        submission = _Submission(rows, sum(map(_weight, rows)), retry, ticket)
+        submission = Submission(rows, sum(map(weight, rows)), retry, ticket)
         with self._changed:
             if not rows:
-                _settle(submission, Durable.YES)
+                settle(submission, Durable.YES)
             elif self._closing:
                 self._lose(submission, NotDurable("the recorder is closed: the gateway is shutting down"))
             elif self._queued_bytes + submission.weight > self._capacity_bytes:
@@ -207,24 +165,23 @@ class Recorder:
                 self._lose(submission, self._down)
             else:
                 if self._down is not None:
-                    _settle(submission, Durable.LATE, self._down)
+                    settle(submission, Durable.LATE, self._down)
                 self._queue.append(submission)
                 self._count(submission, 1)
                 self._changed.notify_all()
 
-    def _lose(self, submission: _Submission, error: StoreError) -> None:
+    def _lose(self, submission: Submission, error: StoreError) -> None:
         self._dropped += len(submission.rows)
         self._last_error = str(error)
-        _settle(submission, Durable.LOST, error)
+        settle(submission, Durable.LOST, error)
 
-    def _count(self, submission: _Submission, sign: int) -> None:
+    def _count(self, submission: Submission, sign: int) -> None:
         self._queued += sign * len(submission.rows)
         self._queued_bytes += sign * submission.weight
         if not self._queued:
             self._changed.notify_all()
 
     # The writer thread
-    # ---------------------------------------------------------------------------------------
 
     def _run(self) -> None:
         pause_s = self._retry_first_s
@@ -241,7 +198,7 @@ class Recorder:
                 self._changed.wait_for(lambda: self._closing, timeout=pause_s)
             pause_s = min(2 * pause_s, self._retry_most_s)
 
-    def _take(self) -> list[_Submission]:
+    def _take(self) -> list[Submission]:
         """Everything queued, once there is something; nothing once closed and all is written."""
         with self._changed:
             self._changed.wait_for(lambda: self._queue or self._closing)
@@ -249,7 +206,7 @@ class Recorder:
             self._queue.clear()
             return batch
 
-    def _write(self, batch: list[_Submission]) -> list[_Submission]:
+    def _write(self, batch: list[Submission]) -> list[Submission]:
         """Write the batch in one transaction; returns what has to wait because the store is unavailable.
 
         A row that the store refuses must not take others with it: its batch is halved until it stands alone.
@@ -271,7 +228,7 @@ class Recorder:
                 self._committed(part)
         return []
 
-    def _split(self, part: list[_Submission], parts: deque[list[_Submission]], error: StoreError) -> None:
+    def _split(self, part: list[Submission], parts: deque[list[Submission]], error: StoreError) -> None:
         if len(part) > 1:
             half = len(part) // 2
             parts.extendleft((part[half:], part[:half]))
@@ -283,7 +240,7 @@ class Recorder:
         _log.error("rows refused by the store", rows=len(part[0].rows), error=str(error))
         self._resolve(part, Durable.LOST, error)
 
-    def _committed(self, part: list[_Submission]) -> None:
+    def _committed(self, part: list[Submission]) -> None:
         with self._changed:
             self._commits += 1
             for submission in part:
@@ -294,11 +251,13 @@ class Recorder:
             _log.info("the store can write again", rows=sum(len(submission.rows) for submission in part))
         self._resolve(part, Durable.YES)
 
-    def _unavailable(self, waiting: list[_Submission], error: StoreError) -> list[_Submission]:
+    def _unavailable(self, waiting: list[Submission], error: StoreError) -> list[Submission]:
         """Tell who waits; returns the submissions that are to be tried again."""
+        kept = [one for one in waiting if one.retry]
         with self._changed:
             self._failures += 1
-            first, self._down = self._down is None, error
+            # With nothing to try again nobody would find out that the store is back: the next submission will.
+            first, self._down = self._down is None, error if kept else None
             self._last_error = str(error)
             for submission in waiting:
                 if not submission.retry:
@@ -306,60 +265,29 @@ class Recorder:
                     self._dropped += len(submission.rows)
         if first:
             _log.error("the store can't write; rows are kept and tried again", error=str(error))
-        self._resolve([one for one in waiting if one.retry], Durable.LATE, error)
+        self._resolve(kept, Durable.LATE, error)
         self._resolve([one for one in waiting if not one.retry], Durable.LOST, error)
-        return [one for one in waiting if one.retry]
+        return kept
 
     def _give_up(self) -> None:
         """Closing on a store that is down: count what is lost. The lock is held."""
-        lost = self._queued
+        self._lost_in_closing = self._queued
         for submission in self._queue:
             self._count(submission, -1)
             self._dropped += len(submission.rows)
         self._queue.clear()
-        _log.error("closed while the store could not write", rows_lost=lost, error=self._last_error)
+        _log.error(
+            "closed while the store could not write", rows_lost=self._lost_in_closing, error=self._last_error
+        )
 
-    def _resolve(
-        self, part: Iterable[_Submission], durable: Durable, error: StoreError | None = None
-    ) -> None:
+    def _resolve(self, part: Iterable[Submission], durable: Durable, error: StoreError | None = None) -> None:
         """Settle the part's tickets and wake their loops, once each."""
         loops: dict[asyncio.AbstractEventLoop, list[Ticket]] = {}
         for submission in part:
-            if _settle(submission, durable, error) and submission.ticket is not None:
+            if settle(submission, durable, error) and submission.ticket is not None:
                 loops.setdefault(submission.ticket.loop, []).append(submission.ticket)
         for loop, tickets in loops.items():
             try:
-                loop.call_soon_threadsafe(_wake, tickets)
+                loop.call_soon_threadsafe(wake, tickets)
             except RuntimeError:
                 continue  # the loop is closed: nobody waits any more
-
-
-def _settle(submission: _Submission, durable: Durable, error: StoreError | None = None) -> bool:
-    """Say what became of a submission, if anyone wants to know and wasn't told before."""
-    ticket = submission.ticket
-    if ticket is None or ticket.durable is not None:
-        return False
-    ticket.error = error
-    ticket.durable = durable
-    return True
-
-
-def _wake(tickets: Sequence[Ticket]) -> None:
-    for ticket in tickets:
-        ticket.resolve()
-
-
-def _weight(row: Row) -> int:
-    """About how many bytes a row holds in memory that nothing else holds."""
-    if not isinstance(row, Turn):
-        return _ROW_BYTES
-    views = (row.received, row.sent, row.produced, row.delivered_view)
-    ids = sum(len(completion.token_ids) for completion in row.completions)
-    return 4 * _ROW_BYTES + 16 * ids + sum(map(_view_weight, views))
-
-
-def _view_weight(view: View | None) -> int:
-    if view is None:
-        return 0
-    own = sum(len(piece) for piece in view.frame if piece is not None)
-    return own + (len(view.chain.body) if view.chain else 0)

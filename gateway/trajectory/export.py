@@ -20,7 +20,7 @@ import click
 
 from gateway.trajectory.columns import unpack
 from gateway.trajectory.content import Chain, View
-from gateway.trajectory.record import Turn
+from gateway.trajectory.record import Session, Turn
 from gateway.trajectory.store import Store, StoreError, open_store
 
 _PAGE = 1000
@@ -54,15 +54,16 @@ def _sessions(store: Store, session_id: str | None, group_id: str | None) -> lis
     """The ids to export, in order."""
     if session_id:
         return [session_id] if store.session(session_id) else []
+    found = [*_newest_first(store, group_id)][::-1]
     if group_id:
-        return [trajectory.session.id for trajectory in store.group(group_id)]
-    return [*reversed(list(_newest_first(store)))]
+        found.sort(key=lambda session: (session.rollout_index is None, session.rollout_index))
+    return [session.id for session in found]
 
 
-def _newest_first(store: Store) -> Iterator[str]:
+def _newest_first(store: Store, group_id: str | None) -> Iterator[Session]:
     offset = 0
-    while page := store.sessions(limit=_PAGE, offset=offset):
-        yield from (session.id for session in page)
+    while page := store.sessions(group_id=group_id, limit=_PAGE, offset=offset):
+        yield from page
         offset += len(page)
 
 

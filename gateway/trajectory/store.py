@@ -125,7 +125,7 @@ def stores() -> dict[str, type[Any]]:
     """The store classes by URL scheme: this package's, and those of entry points `crosswind.stores`.
 
     A store class names its `schemes` and has a class method `from_url(url, **settings)`. An entry point names
-    a module.
+    a module. Modules import drivers that may be missing only when a store is opened.
     """
     package = importlib.import_module("gateway.trajectory")
     modules = [

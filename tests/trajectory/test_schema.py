@@ -161,6 +161,25 @@ def test_stores_are_found_by_their_url(tmp_path: Path, monkeypatch: pytest.Monke
     assert {file.name for file in tmp_path.iterdir()} == {"relative.db", "absolute.db"}
 
 
+def test_a_third_partys_store_is_found_by_its_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "their_store.py").write_text(
+        "class Theirs:\n"
+        "    schemes = ('theirs',)\n"
+        "    @classmethod\n"
+        "    def from_url(cls, url, **settings):\n"
+        "        return url, settings\n"
+    )
+    metadata = tmp_path / "theirs-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text("[crosswind.stores]\ntheirs = their_store\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert open_store("theirs://host/x", size=3) == ("theirs://host/x", {"size": 3})  # type: ignore[comparison-overlap]
+    assert stores()["sqlite"] is SqliteStore
+
+
 @pytest.mark.parametrize(
     "url", ["crosswind.db", "oracle://x/y", "sqlite://", "sqlite:///", "sqlite://host/x", ""]
 )

@@ -1,0 +1,82 @@
+"""What is handed to the recorder, and the ticket by which its fate is learned."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gateway.trajectory.content import View
+from gateway.trajectory.record import Durable, Row, Turn
+from gateway.trajectory.store import StoreError
+
+_ROW_BYTES = 1_000
+"""What a row counts for in the buffer besides its bodies."""
+
+
+class NotDurable(StoreError):
+    """What was submitted isn't on disk; the message says why and what to do."""
+
+
+class Ticket:
+    """What became of one submission. `durable` is None until that is known."""
+
+    __slots__ = ("_future", "durable", "error", "loop")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.durable: Durable | None = None
+        self.error: StoreError | None = None
+        self._future: asyncio.Future[None] = loop.create_future()
+
+    def resolve(self) -> None:
+        """Wake whoever waits; to be called in the loop, after `durable` was set."""
+        if not self._future.done():
+            self._future.set_result(None)
+
+    async def outcome(self, wait_s: float | None) -> Durable | None:
+        """What became of it, once known; None where that took longer than `wait_s` seconds."""
+        if self.durable is None:
+            await asyncio.wait((self._future,), timeout=wait_s)
+        return self.durable
+
+
+@dataclass(slots=True)
+class Submission:
+    """Rows that are written together or not at all."""
+
+    rows: Sequence[Row]
+    weight: int
+    retry: bool
+    ticket: Ticket | None
+
+
+def settle(submission: Submission, durable: Durable, error: StoreError | None = None) -> bool:
+    """Say what became of a submission, if anyone wants to know and wasn't told before."""
+    ticket = submission.ticket
+    if ticket is None or ticket.durable is not None:
+        return False
+    ticket.error = error
+    ticket.durable = durable
+    return True
+
+
+def wake(tickets: Sequence[Ticket]) -> None:
+    for ticket in tickets:
+        ticket.resolve()
+
+
+def weight(row: Row) -> int:
+    """About how many bytes a row holds in memory that nothing else holds."""
+    if not isinstance(row, Turn):
+        return _ROW_BYTES
+    views = (row.received, row.sent, row.produced, row.delivered_view)
+    ids = sum(len(completion.token_ids) for completion in row.completions)
+    return 4 * _ROW_BYTES + 16 * ids + sum(map(_view_weight, views))
+
+
+def _view_weight(view: View | None) -> int:
+    if view is None:
+        return 0
+    own = sum(len(piece) for piece in view.frame if piece is not None)
+    return own + (len(view.chain.body) if view.chain else 0)
