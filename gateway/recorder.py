@@ -256,7 +256,7 @@ class Recorder:
         kept = [one for one in waiting if one.retry]
         with self._changed:
             self._failures += 1
-            # With nothing to try again nobody would find out that the store is back: the next submission will.
+            # With nothing left to try, the next submission has to find out whether the store is back.
             first, self._down = self._down is None, error if kept else None
             self._last_error = str(error)
             for submission in waiting:
