@@ -44,7 +44,7 @@ def run_groups(environment: Environment, plan: GroupPlan, given: Mapping[str, An
             jobs(environment, plan),
             given,
             on_record=tally.add,
-            progress=lambda event: _say(tally, event, as_json=given["json_progress"]),
+            progress=lambda event: say(tally, event, as_json=given["json_progress"]),
         )
 
     return run_loop(main())
@@ -113,7 +113,8 @@ async def _tick(progress: Callable[[str], None]) -> None:
         progress("progress")
 
 
-def _say(tally: Tally, event: str, *, as_json: bool) -> None:
+def say(tally: Tally, event: str, *, as_json: bool) -> None:
+    """Print one progress line: JSON on stdout, or words on stderr."""
     line = tally.line(event)
     if as_json:
         click.echo(json.dumps(line))
@@ -121,4 +122,6 @@ def _say(tally: Tally, event: str, *, as_json: bool) -> None:
     arms = ", ".join(
         f"{name} {arm['success']:.0%} of {arm['episodes']}" for name, arm in line["arms"].items()
     )
-    click.echo(f"{line['seconds']:8.1f} s  {line['episodes']} episodes  {line['errors']} errors  {arms}")
+    click.echo(
+        f"{line['seconds']:8.1f} s  {line['episodes']} episodes  {line['errors']} errors  {arms}", err=True
+    )

@@ -79,4 +79,5 @@ def agent_options(command: F) -> F:
         click.option(
             "--timeout", type=float, default=120.0, show_default=True, help="Seconds for one request."
         ),
+        click.option("--json-progress", is_flag=True, help="Progress as JSON lines on stdout."),
     )(command)

@@ -32,7 +32,6 @@ def rollout() -> None:
 @click.option(
     "--grace", type=float, default=5.0, show_default=True, help="Seconds for running episodes at a stop."
 )
-@click.option("--json-progress", is_flag=True, help="Progress as JSON lines on stdout.")
 def run(**given: Any) -> None:
     """Play groups of rollouts through the gateway and post their rewards."""
     from simulators.campaign import run_groups

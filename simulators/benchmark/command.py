@@ -60,7 +60,7 @@ def bench(**given: Any) -> None:
         given["run_name"],
     )
     started, clock = datetime.now(UTC), time.monotonic()
-    code, played = play(environment, jobs(environment, suite), {**given, "grace": 0.0})
+    code, played = play(environment, list(jobs(environment, suite)), {**given, "grace": 0.0})
     if code:
         sys.exit(code)
     results = {
@@ -76,7 +76,8 @@ def bench(**given: Any) -> None:
         "seconds": round(time.monotonic() - clock, 2),
         "arms": played.arms,
     }
-    _show(results)
+    if not given["json_progress"]:
+        _show(results)
     _save(results, given["json_out"])
     sys.exit(1 if any(arm["n"] == 0 for arm in played.arms.values()) else 0)
 
@@ -120,7 +121,9 @@ def _show(results: Mapping[str, Any]) -> None:
 def _print(table: object) -> None:
     from rich.console import Console
 
-    Console(soft_wrap=True).print(table)
+    console = Console()
+    # Into a file or a pipe, a table isn't squeezed into the 80 columns that are assumed there.
+    (console if console.is_terminal else Console(width=120)).print(table)
 
 
 def _save(results: Mapping[str, Any], out: Path | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,11 @@ import yaml
 
 from gateway.client import Client
 from simulators.benchmark import results
-from simulators.campaign import campaign, run_loop
+from simulators.campaign import campaign, run_loop, say
 from simulators.environment import Environment
 from simulators.options import usage
 from simulators.record import Job, Record
+from simulators.tally import Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +27,22 @@ class Bench:
     policy_version: str | None
 
 
-def play(environment: Environment, todo: Iterator[Job], given: Mapping[str, Any]) -> tuple[int, Bench]:
-    """Play the jobs; the exit code and the figures."""
+def play(environment: Environment, todo: Sequence[Job], given: Mapping[str, Any]) -> tuple[int, Bench]:
+    """Play the jobs; the exit code and the figures. A run that was stopped has none."""
     records: list[Record] = []
+    tally = Tally()
+
+    def on_record(record: Record) -> None:
+        records.append(record)
+        tally.add(record)
 
     def progress(event: str) -> None:
-        if event == "progress":
-            click.echo(f"{len(records)} episodes", err=True)
+        say(tally, event, as_json=given["json_progress"])
 
-    code = run_loop(campaign(environment, todo, given, on_record=records.append, progress=progress))
+    code = run_loop(campaign(environment, iter(todo), given, on_record=on_record, progress=progress))
+    if code == 0 and len(records) < len(todo):
+        click.echo(f"stopped after {len(records)} of {len(todo)} episodes: no figures", err=True)
+        code = 1
     version = _policy_version(given["control"], records) if code == 0 else None
     return code, Bench(results.arms(records), version)
 

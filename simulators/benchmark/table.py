@@ -28,7 +28,7 @@ def results_table(results: Mapping[str, Any]) -> Table:
         "not executed",
         "errors",
     ):
-        table.add_column(heading, justify="left" if heading == "arm" else "right")
+        table.add_column(heading, justify="left" if heading == "arm" else "right", no_wrap=True)
     for name, arm in results["arms"].items():
         table.add_row(
             name,
@@ -48,7 +48,7 @@ def differences_table(found: Mapping[str, Difference]) -> Table:
     """One row per arm: before, after, and the paired difference with its interval."""
     table = Table(title="Paired differences, after − before, in percentage points", title_justify="left")
     for heading in ("arm", "tasks", "before", "after", "difference", "95 %"):
-        table.add_column(heading, justify="left" if heading == "arm" else "right")
+        table.add_column(heading, justify="left" if heading == "arm" else "right", no_wrap=True)
     for name, row in found.items():
         table.add_row(
             name,

@@ -100,7 +100,17 @@ async def test_a_curriculum_makes_noisy_rollouts_which_the_oracle_rides_out(tmp_
     async with gateway(tmp_path, RETAIL.oracle().decide) as control:
         async with AsyncClient(control) as client:
             await client.put_curriculum(curriculum)
-        given = ("--groups", "13", "--group-size", "4", "--kinds", "all", "--json-progress")
+        given = (
+            "--groups",
+            "13",
+            "--group-size",
+            "4",
+            "--kinds",
+            "all",
+            "--max-turns",
+            "20",
+            "--json-progress",
+        )
         code, out, err = await outcome(await command("rollout", "run", "--control", control, *given))
         assert code == 0, err
         last = json.loads(out.splitlines()[-1])
@@ -114,7 +124,18 @@ async def test_a_curriculum_makes_noisy_rollouts_which_the_oracle_rides_out(tmp_
 async def test_a_benchmark_of_the_oracle_is_full_marks_under_every_noise(tmp_path: Path) -> None:
     file = tmp_path / "bench.json"
     async with gateway(tmp_path, RETAIL.oracle().decide) as control:
-        given = ("--control", control, "--profile", "noisyagent", "--level", "5", "--kinds", "all")
+        given = (
+            "--control",
+            control,
+            "--profile",
+            "noisyagent",
+            "--level",
+            "5",
+            "--kinds",
+            "all",
+            "--max-turns",
+            "20",
+        )
         code, out, err = await outcome(await command("bench", *given, "--tasks", "13", "--json", str(file)))
         assert code == 0, err
         results = json.loads(file.read_text())
@@ -175,3 +196,16 @@ async def test_what_the_gateway_refuses_is_a_usage_error(
     async with gateway(tmp_path, RETAIL.oracle().decide) as control:
         code, _, err = await outcome(await command(*given, "--control", control))
         assert code == 2 and says in err
+
+
+async def test_a_benchmark_that_is_stopped_has_no_figures(tmp_path: Path) -> None:
+    file = tmp_path / "bench.json"
+    async with gateway(tmp_path, RETAIL.oracle().decide) as control:
+        given = ("--control", control, "--tasks", "5000", "--json", str(file), "--json-progress")
+        process = await command("bench", *given)
+        assert process.stdout is not None
+        assert json.loads(await asyncio.wait_for(process.stdout.readline(), 60))["event"] == "progress"
+        process.terminate()
+        code, _, err = await outcome(process)
+        assert code == 1 and "stopped after" in err
+        assert not file.exists()
