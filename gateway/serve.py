@@ -76,7 +76,8 @@ def serve(config: Path | None, **flags: Any) -> None:
 def _bound(host: str, port: int, field: str) -> socket.socket:
     """A listening socket, taken before anything else, so that a port in use is told at once."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # The protocol is named since asyncio switches Nagle's algorithm off for sockets of a named one only.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
