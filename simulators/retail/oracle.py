@@ -37,7 +37,7 @@ class RetailOracle:
     """Decides each message from the transcript alone, so that any number of episodes share one instance."""
 
     def decide(self, messages: Sequence[Message]) -> Message:
-        seen = Transcript(messages)
+        seen = Transcript.of(messages)
         try:
             text = _PLANS[kind_of(seen.user_texts[0])](seen)
         except NextCall as call:
@@ -78,7 +78,7 @@ def _move(allowed: str, tool: str, status: str, verb: str) -> Callable[[Transcri
 
     def plan(seen: Transcript) -> str:
         order = _told(seen, "order")
-        before = _status_before(seen, order, tool)
+        before = _order_status(seen.until(tool), order)
         if before != allowed:
             return f"Order {order} is {before}, I cannot {verb} it."
         read = ("get_order", {"order_id": order})
@@ -86,14 +86,6 @@ def _move(allowed: str, tool: str, status: str, verb: str) -> Callable[[Transcri
         return f"Order {order} is {status}."
 
     return plan
-
-
-def _status_before(seen: Transcript, order: str, tool: str) -> str:
-    """The status as it was read before the first write."""
-    first = next((at for at, made in enumerate(seen.exchanges) if made.name == tool), len(seen.exchanges))
-    earlier = Transcript([])
-    earlier.exchanges = seen.exchanges[:first]
-    return _order_status(earlier, order)
 
 
 def _spending(seen: Transcript) -> str:

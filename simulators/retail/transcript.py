@@ -38,9 +38,22 @@ class Exchange:
 class Transcript:
     """The messages of an episode as calls with their results, and the user's texts."""
 
-    def __init__(self, messages: Sequence[Message]) -> None:
-        self.user_texts = [str(message["content"]) for message in messages if message["role"] == "user"]
-        self.exchanges = list(_exchanges(messages))
+    def __init__(self, user_texts: Sequence[str], exchanges: Sequence[Exchange]) -> None:
+        self.user_texts = user_texts
+        self.exchanges = exchanges
+
+    @classmethod
+    def of(cls, messages: Sequence[Message]) -> Transcript:
+        """The transcript of a conversation's messages."""
+        texts = [str(message["content"]) for message in messages if message["role"] == "user"]
+        return cls(texts, list(_exchanges(messages)))
+
+    def until(self, tool: str) -> Transcript:
+        """The same up to the first call of that tool: the world as it was before."""
+        names = [made.name for made in self.exchanges]
+        return Transcript(
+            self.user_texts, self.exchanges[: names.index(tool)] if tool in names else self.exchanges
+        )
 
     def read(
         self, name: str, arguments: Mapping[str, Any], *fields: str, since: int = 0

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 
 from gateway.client import AsyncClient
 from simulators.environment import load
@@ -182,20 +181,15 @@ async def test_a_broken_policy_costs_no_reward_and_ends_the_run(tmp_path: Path) 
         assert {session["reward_state"] for session in sessions} == {"pending"}
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        (("rollout", "run", "--profile", "noisyagnt"), "noisyagnt"),
-        (("bench", "--noise", "tool.timeot@3", "--profile", "noisyagent"), "tool.timeot"),
-        (("bench", "--profile", "noisyagnt"), "noisyagnt"),
-    ],
-)
-async def test_what_the_gateway_refuses_is_a_usage_error(
-    tmp_path: Path, given: tuple[str, ...], says: str
-) -> None:
+async def test_what_the_gateway_refuses_is_a_usage_error(tmp_path: Path) -> None:
     async with gateway(tmp_path, RETAIL.oracle().decide) as control:
-        code, _, err = await outcome(await command(*given, "--control", control))
-        assert code == 2 and says in err
+        for given, says in (
+            (("rollout", "run", "--profile", "noisyagnt"), "noisyagnt"),
+            (("bench", "--noise", "tool.timeot@3", "--profile", "noisyagent"), "tool.timeot"),
+            (("bench", "--profile", "noisyagnt"), "noisyagnt"),
+        ):
+            code, _, err = await outcome(await command(*given, "--control", control))
+            assert code == 2 and says in err, err
 
 
 async def test_a_benchmark_that_is_stopped_has_no_figures(tmp_path: Path) -> None:
