@@ -19,10 +19,10 @@ def policy() -> None:
 @click.argument("directory", type=click.Path(path_type=Path))
 @click.option("--embedded", is_flag=True, help="The in-process torch engine, for laptops, demos and tests.")
 @click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", default=8000, show_default=True)
+@click.option("--port", default=8000, show_default=True, help="0: a free one, which is printed.")
 @click.option("--seed", default=0, show_default=True, help="Of the sampling of requests that bring no seed.")
 @click.option("--rows", default=64, show_default=True, help="Sequences that decode together.")
-def serve(directory: Path, embedded: bool, host: str, port: int, seed: int, rows: int) -> None:
+def serve(*, directory: Path, embedded: bool, host: str, port: int, seed: int, rows: int) -> None:
     """Serve DIRECTORY, a policy directory or the name of a policy that comes with the package (`retail`)."""
     from policies.version import VersionError
 
@@ -33,8 +33,16 @@ def serve(directory: Path, embedded: bool, host: str, port: int, seed: int, rows
         from policies.embedded.server import serve as serve_embedded
     except ModuleNotFoundError as error:
         _refuse(f"{error.name} isn't installed: install crosswind[train]")
+    found = find_directory(directory)
     try:
-        serve_embedded(find_directory(directory), host=host, port=port, seed=seed, limits=Limits(rows=rows))
+        serve_embedded(
+            found,
+            host=host,
+            port=port,
+            seed=seed,
+            limits=Limits(rows=rows),
+            ready=lambda url: click.echo(f"serving {found.name} at {url}"),
+        )
     except VersionError as error:
         _refuse(str(error))
     except OSError as error:

@@ -34,7 +34,9 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Token sequences with the log-probabilities (natural logarithm) that the trainer gives their completions."""
+    """Token sequences with the log-probabilities (natural logarithm) that the trainer gives their
+    completions.
+    """
 
     prompts: Sequence[Sequence[int]]
     completions: Sequence[Sequence[int]]
@@ -44,7 +46,9 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """The largest absolute difference, over `tokens` tokens, of the engine's and the trainer's log-probabilities."""
+    """The largest absolute difference, over `tokens` tokens, of the engine's and the trainer's log-
+    probabilities.
+    """
 
     version: str
     max_difference: float

@@ -1,6 +1,7 @@
 """Policy versions and the registry of them on disk.
 
-A version is a Hugging Face directory with a `crosswind.json` beside the weights. It appears in the registry by one
+A version is a Hugging Face directory with a `crosswind.json` beside the weights. It appears in the registry
+by one
 rename, complete or not at all, and is never changed afterwards.
 """
 
@@ -24,7 +25,9 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 class VersionError(Exception):
-    """A version or its directory is not as it must be. The message names the file or field, the value and the mend."""
+    """A version or its directory is not as it must be. The message names the file or field, the value and the
+    mend.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ def checksum_of(path: Path) -> str:
 
 
 def checksum(directory: Path) -> str:
-    """BLAKE2b-256, in hexadecimal, over the names and contents of the files that decide what a policy says."""
+    """BLAKE2b-256, in hexadecimal, over the files that decide what a policy says, names and contents."""
     listing = "".join(f"{name} {checksum_of(directory / name)}\n" for name in CHECKED_FILES)
     return hashlib.blake2b(listing.encode(), digest_size=32).hexdigest()
 
@@ -97,13 +100,15 @@ def verify(version: PolicyVersion) -> None:
     found = checksum(version.path)
     if found != version.checksum:
         raise VersionError(
-            f"{version.path}: checksum is {found[:16]}…, {METADATA} says {version.checksum[:16] or 'nothing'}…: "
+            f"{version.path}: checksum is {found[:16]}…, {METADATA} says {version.checksum[:16]!r}…: "
             "the files were changed after they were published; publish them as a new version"
         )
 
 
 def write_metadata(version: PolicyVersion) -> PolicyVersion:
-    """Take the checksum of the directory's files and write `crosswind.json`, durably. Gives the completed version."""
+    """Take the checksum of the directory's files and write `crosswind.json`, durably. Gives the completed
+    version.
+    """
     complete = PolicyVersion(**{**_fields(version), "checksum": checksum(version.path)})
     path = version.path / METADATA
     path.write_bytes(orjson.dumps(complete.metadata(), option=orjson.OPT_INDENT_2))
@@ -139,7 +144,7 @@ class Registry:
         """
         if not _NAME.fullmatch(version):
             raise VersionError(
-                f"version {version!r}: use letters, digits, '.', '_' and '-', beginning with a letter or digit"
+                f"version {version!r}: use letters, digits, '.', '_' and '-', and a letter or digit first"
             )
         target = self.root / version
         if target.exists():

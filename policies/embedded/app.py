@@ -116,7 +116,7 @@ async def _body(receive: Receive) -> Any:
 
 
 async def _while_connected(receive: Receive, work: Coroutine[Any, Any, None]) -> None:
-    """Do the work unless the client goes away first; then it is cancelled, and so is what was being sampled."""
+    """Do the work unless the client goes away first; then it is cancelled, and its sampling too."""
     working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(receive())
     try:
         await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""Continuous batching: sequences enter and leave between decode steps; all that run take each step together."""
+"""Continuous batching: sequences enter and leave between decode steps, and take each step together."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import torch
 
 from policies.embedded.checkpoint import Checkpoint
-from policies.embedded.forward import Rotations, Rows, hidden_states
+from policies.embedded.forward import Rotations, Rows, Step, hidden_states
 from policies.embedded.prefixes import BLOCK, Prefixes, block_keys
 from policies.embedded.sampling import sample
 from policies.embedded.sequence import Sequence
 
 _REACH_STEP = 32
-"""Attention spans are rounded up to this many positions, so that the shapes seen by the allocator stay few."""
+"""Attention spans are rounded up to this many positions, so that the shapes seen by the allocator stay few.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,9 @@ class Batch:
         return self.checkpoint.version.version
 
     def swap(self, checkpoint: Checkpoint) -> None:
-        """Serve other weights of the same shape from the next token on. What runs goes on with the keys it has."""
+        """Serve other weights of the same shape from the next token on. What runs goes on with the keys it
+        has.
+        """
         self.checkpoint = checkpoint
         self._prefixes.clear()
         for sequence in self.running:
@@ -82,9 +85,8 @@ class Batch:
             ids[row, : lengths[row]] = torch.tensor(prompt + completion)
         positions = torch.arange(longest).expand(len(prompts), longest)
         rows = Rows(self.checkpoint.shape, len(prompts), longest)
-        hidden = hidden_states(
-            self.checkpoint, self._rotations, rows, slice(0, len(prompts)), ids, positions, longest
-        )
+        step = Step(self._rotations, rows, slice(0, len(prompts)), positions, longest)
+        hidden = hidden_states(self.checkpoint, ids, step)
         scored = []
         for row, (prompt, completion) in enumerate(zip(prompts, completions, strict=True)):
             logits = self._logits(hidden[row, len(prompt) - 1 : lengths[row] - 1]) / (temperature or 1.0)
@@ -109,15 +111,9 @@ class Batch:
     def _decode(self) -> None:
         ids = torch.tensor([[sequence.tokens[-1]] for sequence in self.running])
         places = [len(sequence.prompt) + len(sequence.tokens) - 1 for sequence in self.running]
-        hidden = hidden_states(
-            self.checkpoint,
-            self._rotations,
-            self._rows,
-            slice(0, len(self.running)),
-            ids,
-            torch.tensor(places)[:, None],
-            self._reach(max(places)),
-        )
+        span, positions = slice(0, len(self.running)), torch.tensor(places)[:, None]
+        step = Step(self._rotations, self._rows, span, positions, self._reach(max(places)))
+        hidden = hidden_states(self.checkpoint, ids, step)
         self._sample(self.running, hidden[:, 0])
 
     def _admit(self) -> list[Sequence]:
@@ -133,7 +129,8 @@ class Batch:
     def _choose(self) -> list[tuple[Sequence, list[bytes], int]]:
         """The sequences to prefill now, with their block keys and how many of their leading blocks are known.
 
-        Of several that miss the same block only the first is chosen: the others find it in the cache right after.
+        Of several that miss the same block only the first is chosen: the others find it in the cache right
+        after.
         """
         chosen: list[tuple[Sequence, list[bytes], int]] = []
         put_off: list[Sequence] = []
@@ -153,10 +150,8 @@ class Batch:
     def _prefill(self, chosen: Seq[tuple[Sequence, list[bytes], int]]) -> None:
         first = len(self.running)
         news = []
-        for row, (sequence, keys, known) in enumerate(chosen, first):
-            known = min(
-                known, self._prefixes.known(keys)
-            )  # another's blocks may have taken these places since
+        for row, (sequence, keys, _) in enumerate(chosen, first):
+            known = self._prefixes.known(keys)  # not as it was chosen: blocks may have come or gone since
             sequence.cached = known * BLOCK
             self._prefixes.load(keys[:known], self._rows, row)
             news.append(len(sequence.prompt) - sequence.cached)
@@ -169,7 +164,8 @@ class Batch:
         positions = (starts[:, None] + torch.arange(longest)).clamp_(max=context - 1)
         span = slice(first, first + len(chosen))
         reach = self._reach(int(positions.max()))
-        hidden = hidden_states(self.checkpoint, self._rotations, self._rows, span, ids, positions, reach)
+        step = Step(self._rotations, self._rows, span, positions, reach)
+        hidden = hidden_states(self.checkpoint, ids, step)
         self.running += [sequence for sequence, _, _ in chosen]
         for row, (_, keys, _) in enumerate(chosen, first):
             self._prefixes.store(keys, self._rows, row)

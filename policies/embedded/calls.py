@@ -1,4 +1,5 @@
-"""Tool calls in sampled text, in the form that Hermes models made common: <tool_call>{"name": …, "arguments": {…}}</tool_call>.
+"""Tool calls in sampled text, in the form that Hermes models made common: <tool_call>{"name": …, "arguments":
+{…}}</tool_call>.
 
 A call that isn't well formed stays in the content as it is: nothing of what was sampled is lost or mended.
 """
@@ -48,7 +49,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def _raw_arguments(body: str) -> str | None:
-    """The arguments' own characters, where they come last, as they do in every call of a well-trained policy."""
+    """The arguments' own characters, where they come last, as in every call of a well-trained policy."""
     _, found, rest = body.rpartition('"arguments":')
     start = len(rest) - len(rest.lstrip())
     try:
@@ -59,7 +60,7 @@ def _raw_arguments(body: str) -> str | None:
 
 
 class CallParser:
-    """Splits text that arrives piece by piece. What may yet become a call is held back until it is decided."""
+    """Splits text that arrives piece by piece. What may yet become a call is held back until then."""
 
     def __init__(self) -> None:
         self._held = ""

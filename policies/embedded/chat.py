@@ -1,7 +1,10 @@
-"""Conversations to token ids and back: the directory's own chat template and tokenizer, as transformers would apply them.
+"""Conversations to token ids and back: the directory's own chat template and tokenizer, as transformers would
+apply them.
 
-The prompt of a turn must extend the last turn's prompt and completion token for token. The template renders an
-assistant's turn as it was sampled; where the sampled tokens aren't those that the tokenizer would choose for the same
+The prompt of a turn must extend the last turn's prompt and completion token for token. The template renders
+an
+assistant's turn as it was sampled; where the sampled tokens aren't those that the tokenizer would choose for
+the same
 text, or a tool call was spaced otherwise, the format remembers what was sampled and puts it back.
 """
 
@@ -47,7 +50,9 @@ class ChatFormat:
         self._markers = re.compile("(" + "|".join(map(re.escape, reversed(added))) + ")")
         self._segments: OrderedDict[str, list[int]] = OrderedDict()
         self._turns: OrderedDict[bytes, dict[str, list[int]]] = OrderedDict()
-        """By the digest of the prompt: the turns sampled after it, as the template renders them, and their tokens."""
+        """By the digest of the prompt: the turns sampled after it, as the template renders them, and their
+        tokens.
+        """
 
     def _token_id(self, directory: Path, text: str) -> int:
         token = self.tokenizer.token_to_id(text)

@@ -16,7 +16,7 @@ from policies.version import PolicyVersion, VersionError, read_version, verify
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One block's weights. Query, key and value are one matrix, and so are gate and up: fewer calls a token."""
+    """One block's weights. Query, key and value are one matrix, and so are gate and up."""
 
     input_norm: torch.Tensor
     query_key_value: torch.Tensor

@@ -40,7 +40,9 @@ class Choice:
         return str(self.sequence.finish)
 
     def advance(self) -> tuple[list[Part], int, int]:
-        """Take the tokens sampled since the last call: the parts that are certain now, and which tokens they were."""
+        """Take the tokens sampled since the last call: the parts that are certain now, and which tokens they
+        were.
+        """
         finished = self.sequence.finish is not None  # read before the tokens: then none is missed
         start, end = self._taken, len(self.sequence.tokens)
         self._taken, self.finished = end, finished

@@ -12,7 +12,9 @@ from policies.version import PolicyVersion
 
 
 class EmbeddedEngine:
-    """Implements `policies.engine.Engine`. `url` is the server's root, without `/v1`; a trailing `/v1` is dropped."""
+    """Implements `policies.engine.Engine`. `url` is the server's root, without `/v1`; a trailing `/v1` is
+    dropped.
+    """
 
     def __init__(self, url: str, *, timeout: float = 60.0) -> None:
         """`timeout` is in seconds, for each request."""
@@ -37,7 +39,7 @@ class EmbeddedEngine:
         return Health(body["version"], body["step"], body["swaps"], body["in_flight"])
 
     def publish(self, version: PolicyVersion) -> Published:
-        """Swap to this version. Raises EngineError with the engine's reason; the old version serves on then."""
+        """Swap to this version. Raises EngineError with the reason; the old version serves on then."""
         body = {"version": version.version, "path": str(version.path.resolve())}
         answer = self._ask("POST", "/policy/publish", body)
         return Published(answer["version"], answer["swap_ms"], answer["in_flight"])

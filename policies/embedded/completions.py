@@ -1,4 +1,4 @@
-"""Chat completions: from a checked request to sequences, and from their tokens to OpenAI's answer or stream."""
+"""Chat completions: from a checked request to sequences, and from their tokens to an answer or a stream."""
 
 from __future__ import annotations
 

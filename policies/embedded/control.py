@@ -31,7 +31,7 @@ class Control:
         }
 
     async def publish(self, body: Any) -> dict[str, Any]:
-        """Read, check, and only then swap. Whatever is wrong with the directory, the old version serves on."""
+        """Read, check, and only then swap. Whatever is wrong, the old version serves on."""
         path = Path(_text(body, "path"))
         wanted = _text(body, "version")
         async with self._publishing:

@@ -8,14 +8,15 @@ from torch.nn import functional
 from policies.embedded.checkpoint import Checkpoint, Layer
 from policies.tiny.model import Shape, rotary, rotate
 
-_HIDDEN_KEY = -1e30
+_UNSEEN = -1e30
 """Added to the score of a key that a query may not see; finite, so that no row of scores is all infinite."""
 
 
 class Rows:
     """Keys and values of `count` rows: two tensors [layers, rows, kv_heads, context, head] each.
 
-    Zeroed memory is not touched until it is used, and what was used holds finite values: masked keys can't poison.
+    Zeroed memory is not touched until it is used, and what was used holds finite values: masked keys can't
+    poison.
     """
 
     def __init__(self, shape: Shape, count: int, context: int) -> None:
@@ -36,62 +37,67 @@ class Rotations:
         self.cosines, self.sines = rotary(torch.arange(shape.context), shape)
 
 
-def hidden_states(
-    checkpoint: Checkpoint,
-    rotations: Rotations,
-    rows: Rows,
-    span: slice,
-    ids: torch.Tensor,
-    positions: torch.Tensor,
-    reach: int,
-) -> torch.Tensor:
-    """Run ids [batch, length] at positions [batch, length] over the rows of `span`; gives [batch, length, hidden].
+class Step:
+    """What all layers of one pass share: rows, positions, rotations and who sees what."""
 
-    Keys and values are written at the positions; each query sees the keys at positions up to its own. `reach` is
-    the highest position plus one. Padding carries position `context - 1` or any position above the row's real end:
-    what it writes there is overwritten before a real query may see it.
+    def __init__(
+        self, rotations: Rotations, rows: Rows, span: slice, positions: torch.Tensor, reach: int
+    ) -> None:
+        """`positions` are [batch, length] in the rows of `span`; `reach` is the highest plus one, or more.
+
+        Padding may carry any position above its row's real end: what it writes there is overwritten before a
+        real query may see it.
+        """
+        self.rows = rows
+        self.span = span
+        self.positions = positions
+        self.reach = reach
+        self.row_index = torch.arange(positions.shape[0])[:, None]
+        self.cosines = rotations.cosines[positions][:, :, None]
+        self.sines = rotations.sines[positions][:, :, None]
+        unseen = torch.arange(reach) > positions[..., None]
+        self.bias = torch.zeros(unseen.shape).masked_fill_(unseen, _UNSEEN)[:, None]
+        """[batch, 1, length, reach]: added to the scores of every head."""
+
+    def turned(self, vectors: torch.Tensor) -> torch.Tensor:
+        """Vectors [batch, length, heads, head] turned by their positions."""
+        return rotate(vectors, self.cosines, self.sines)
+
+
+def hidden_states(checkpoint: Checkpoint, ids: torch.Tensor, step: Step) -> torch.Tensor:
+    """Run ids [batch, length] through the layers; gives [batch, length, hidden].
+
+    Keys and values are written to the rows at the positions; a query sees the keys up to its own position.
     """
     shape = checkpoint.shape
-    cosines, sines = rotations.cosines[positions][:, :, None], rotations.sines[positions][:, :, None]
-    hidden_keys = torch.arange(reach) > positions[..., None]  # [batch, length, reach]
-    bias = torch.zeros(hidden_keys.shape).masked_fill_(hidden_keys, _HIDDEN_KEY)
-    if ids.shape[1] > 1:
-        bias = bias[:, None]
     hidden = functional.embedding(ids, checkpoint.embeddings)
     for index, layer in enumerate(checkpoint.layers):
-        keys, values = rows.keys[index, span], rows.values[index, span]
-        hidden = hidden + _attend(layer, shape, hidden, cosines, sines, keys, values, positions, bias, reach)
+        keys, values = step.rows.keys[index, step.span], step.rows.values[index, step.span]
+        hidden = hidden + _attend(layer, shape, hidden, (keys, values), step)
         hidden = hidden + _feed_forward(layer, shape, hidden)
     return functional.rms_norm(hidden, hidden.shape[-1:], checkpoint.norm, shape.epsilon)
 
 
 def _attend(
-    layer: Layer,
-    shape: Shape,
-    hidden: torch.Tensor,
-    cosines: torch.Tensor,
-    sines: torch.Tensor,
-    keys: torch.Tensor,
-    values: torch.Tensor,
-    positions: torch.Tensor,
-    bias: torch.Tensor,
-    reach: int,
+    layer: Layer, shape: Shape, hidden: torch.Tensor, kept: tuple[torch.Tensor, torch.Tensor], step: Step
 ) -> torch.Tensor:
     batch, length, _ = hidden.shape
+    keys, values = kept
     normed = functional.rms_norm(hidden, hidden.shape[-1:], layer.input_norm, shape.epsilon)
     mixed = functional.linear(normed, layer.query_key_value)
     mixed = mixed.view(batch, length, shape.heads + 2 * shape.kv_heads, shape.head)
     query, key, value = mixed.split((shape.heads, shape.kv_heads, shape.kv_heads), dim=2)
-    query = rotate(functional.rms_norm(query, (shape.head,), layer.query_norm, shape.epsilon), cosines, sines)
-    key = rotate(functional.rms_norm(key, (shape.head,), layer.key_norm, shape.epsilon), cosines, sines)
-    batch_index = torch.arange(batch)[:, None]
-    keys[batch_index, :, positions] = key
-    values[batch_index, :, positions] = value
+    query = step.turned(functional.rms_norm(query, (shape.head,), layer.query_norm, shape.epsilon))
+    keys[step.row_index, :, step.positions] = step.turned(
+        functional.rms_norm(key, (shape.head,), layer.key_norm, shape.epsilon)
+    )
+    values[step.row_index, :, step.positions] = value
+    seen_keys, seen_values = keys[:, :, : step.reach], values[:, :, : step.reach]
     if length == 1:
-        joined = _attend_one(query, keys[:, :, :reach], values[:, :, :reach], bias, shape)
+        joined = _attend_one(query, seen_keys, seen_values, step.bias, shape)
     else:
         joined = functional.scaled_dot_product_attention(
-            query.transpose(1, 2), keys[:, :, :reach], values[:, :, :reach], attn_mask=bias, enable_gqa=True
+            query.transpose(1, 2), seen_keys, seen_values, attn_mask=step.bias, enable_gqa=True
         ).transpose(1, 2)
     return functional.linear(joined.reshape(batch, length, shape.heads * shape.head), layer.output)
 
@@ -103,7 +109,7 @@ def _attend_one(
     batch = query.shape[0]
     grouped = query.reshape(batch, shape.kv_heads, shape.heads // shape.kv_heads, shape.head)
     scores = torch.matmul(grouped, keys.transpose(2, 3)) * shape.head**-0.5
-    weights = torch.softmax(scores + bias[:, None], dim=-1)
+    weights = torch.softmax(scores + bias, dim=-1)
     return torch.matmul(weights, values)
 
 

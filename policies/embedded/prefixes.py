@@ -1,6 +1,7 @@
 """The prefix cache: keys and values of token blocks, found again by the hash of everything up to their end.
 
-A session's next turn, and every session that shares the system prompt, finds its prefix here and computes only what
+A session's next turn, and every session that shares the system prompt, finds its prefix here and computes
+only what
 is new. The hash of the first block starts from the policy's version, so versions never meet.
 """
 
@@ -17,11 +18,12 @@ from policies.embedded.forward import Rows
 from policies.tiny.model import Shape
 
 BLOCK = 8
-"""Tokens per block. Small: a turn brings few new tokens, and up to BLOCK - 1 known ones are computed again."""
+"""Tokens per block. Small: a turn brings few new tokens, and up to BLOCK - 1 known ones are computed again.
+"""
 
 
 def block_keys(version: str, ids: Sequence[int]) -> list[bytes]:
-    """One key for each full block of the ids; a key covers the version and every token up to its block's end."""
+    """One key for each full block of the ids; it covers the version and every token up to the block's end."""
     keys = []
     key = hashlib.blake2b(version.encode(), digest_size=16).digest()
     raw = array("i", ids).tobytes()
@@ -36,7 +38,7 @@ class Prefixes:
     """A fixed pool of blocks; the least recently used one gives way."""
 
     def __init__(self, shape: Shape, capacity: int) -> None:
-        """`capacity` is in tokens; one context always fits, so that no row's own blocks push one another out."""
+        """`capacity` is in tokens. One context always fits: no row's own blocks push one another out."""
         count = -(-max(capacity, shape.context) // BLOCK)
         size = (count, shape.layers, shape.kv_heads, BLOCK, shape.head)
         self._keys = torch.zeros(size)

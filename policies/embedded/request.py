@@ -1,4 +1,4 @@
-"""A chat completion request, read and checked. Unknown fields are ignored, as OpenAI-compatible servers do."""
+"""A chat completion request, read and checked. Unknown fields are ignored."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ def read_request(body: Any) -> ChatRequest:
         raise RequestError(f"tool_choice is {choice!r}: this engine knows 'auto' and 'none'", "tool_choice")
     if body.get("top_logprobs"):
         raise RequestError("top_logprobs must be 0: only the sampled token's is given", "top_logprobs")
-    limit = _number(body, "max_completion_tokens", int, None, 1) or _number(body, "max_tokens", int, None, 1)
+    limit = _number(body, "max_completion_tokens", int, low=1) or _number(body, "max_tokens", int, low=1)
     return ChatRequest(
         messages=_messages(body.get("messages")),
         tools=_tools(body.get("tools")) if choice != "none" else [],
         model=str(body.get("model") or "policy"),
-        temperature=float(_number(body, "temperature", float, 1.0, 0.0, 100.0)),
-        seed=_number(body, "seed", int, None),
+        temperature=float(_number(body, "temperature", float, low=0.0, high=100.0, default=1.0)),
+        seed=_number(body, "seed", int),
         max_tokens=limit,
         stop=_stop(body.get("stop")),
-        n=int(_number(body, "n", int, 1, 1, 128)),
+        n=int(_number(body, "n", int, low=1, high=128, default=1)),
         stream=bool(body.get("stream")),
         include_usage=bool((body.get("stream_options") or {}).get("include_usage")),
         logprobs=bool(body.get("logprobs")),
@@ -70,9 +70,10 @@ def _number(
     body: Mapping[str, Any],
     name: str,
     kind: type,
-    default: Any,
+    *,
     low: float | None = None,
     high: float | None = None,
+    default: Any = None,
 ) -> Any:
     value = body.get(name)
     if value is None:

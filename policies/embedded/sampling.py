@@ -1,4 +1,5 @@
-"""Sampling whose randomness is keyed by (seed, position): a request's tokens don't depend on what shares its batch.
+"""Sampling whose randomness is keyed by (seed, position): a request's tokens don't depend on what shares its
+batch.
 
 The Gumbel-max trick: argmax(logits / T + g) is a draw from softmax(logits / T) if g is standard Gumbel noise.
 """
@@ -23,7 +24,9 @@ def stream_key(*parts: object) -> int:
 
 
 def _splitmix(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """SplitMix64's output function (Steele, Lea and Flood 2014): a bijection that scatters neighbouring states."""
+    """SplitMix64's output function (Steele, Lea and Flood 2014): a bijection that scatters neighbouring
+    states.
+    """
     state = (state ^ (state >> np.uint64(30))) * _MIX[0]
     state = (state ^ (state >> np.uint64(27))) * _MIX[1]
     return state ^ (state >> np.uint64(31))
@@ -44,7 +47,8 @@ def sample(
 ) -> tuple[list[int], list[float]]:
     """One token a row of logits [rows, vocabulary], and its log-probability at the row's temperature.
 
-    Temperature 0 is greedy; its log-probability is that of temperature 1, as the limit's is 0 for every token.
+    Temperature 0 is greedy; its log-probability is that of temperature 1, as the limit's is 0 for every
+    token.
     """
     scale = torch.tensor([temperature or 1.0 for temperature in temperatures])[:, None]
     scaled = logits / scale

@@ -20,7 +20,9 @@ class Span:
 
 @dataclass(slots=True, eq=False)
 class Sequence:
-    """What is asked (fixed) and what was sampled so far (grows, touched by the engine's thread only until finished)."""
+    """What is asked (fixed) and what was sampled so far (grows, touched by the engine's thread only until
+    finished).
+    """
 
     prompt: list[int]
     limit: int
@@ -47,7 +49,8 @@ class Sequence:
     def append(self, token: int, logprob: float, version: str) -> None:
         """Take a sampled token, and decide whether it is the last.
 
-        Another thread may be reading: a token is shown after its log-probability, and `finish` after all tokens.
+        Another thread may be reading: a token is shown after its log-probability, and `finish` after all
+        tokens.
         """
         if not self.spans or self.spans[-1].version != version:
             self.spans.append(Span(version, len(self.tokens), len(self.tokens)))

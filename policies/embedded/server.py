@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import orjson
@@ -21,19 +22,38 @@ def default_tokens(directory: Path) -> int:
     return int(settings.get("max_new_tokens") or _DEFAULT_TOKENS)
 
 
-def make_server(directory: Path, *, host: str, port: int, seed: int, limits: Limits) -> uvicorn.Server:
-    """A server that serves the directory's policy. Raises VersionError where the directory isn't complete."""
+class EngineServer(uvicorn.Server):
+    """uvicorn's server, which says when it is ready."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        self._ready()
+
+
+def make_server(
+    directory: Path, *, seed: int, limits: Limits, ready: Callable[[], None] = lambda: None
+) -> EngineServer:
+    """A server of the directory's policy, to be run on sockets that listen. Raises VersionError.
+
+    `ready` is called once requests are answered.
+    """
     app = EngineApp(directory, seed=seed, default_tokens=default_tokens(directory), limits=limits)
-    return uvicorn.Server(
-        uvicorn.Config(app, host=host, port=port, lifespan="on", log_level="warning", access_log=False)
-    )
+    return EngineServer(uvicorn.Config(app, lifespan="on", log_level="warning", access_log=False), ready)
 
 
-def serve(directory: Path, *, host: str, port: int, seed: int, limits: Limits) -> None:
-    """Serve until interrupted. Raises OSError where the port is taken."""
+def serve(
+    directory: Path, *, host: str, port: int, seed: int, limits: Limits, ready: Callable[[str], None]
+) -> None:
+    """Serve until interrupted; `ready` is given the base URL. Raises OSError where the port is taken."""
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     with listener:
         listener.bind((host, port))
-        server = make_server(directory, host=host, port=port, seed=seed, limits=limits)
+        name = f"[{host}]" if ":" in host else host
+        url = f"http://{name}:{listener.getsockname()[1]}/v1"
+        server = make_server(directory, seed=seed, limits=limits, ready=lambda: ready(url))
         server.run(sockets=[listener])

@@ -1,4 +1,6 @@
-"""The engine's one torch thread: it owns the batch, and everything that touches weights goes through its inbox."""
+"""The engine's one torch thread: it owns the batch, and everything that touches weights goes through its
+inbox.
+"""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def write_policy(
 
 
 def write_successor(directory: Path, parent: Path, weights: Mapping[str, torch.Tensor]) -> None:
-    """Write new weights beside the parent's configuration, tokenizer and template: a trainer's next version."""
+    """Write new weights beside the parent's configuration, tokenizer and template."""
     for name in SHARED_FILES:
         shutil.copyfile(parent / name, directory / name)
     write_weights(directory, weights)
@@ -50,7 +50,9 @@ def write_successor(directory: Path, parent: Path, weights: Mapping[str, torch.T
 def write_weights(directory: Path, weights: Mapping[str, torch.Tensor]) -> None:
     """Write `model.safetensors` in float32."""
     flat = {name: weight.detach().to(torch.float32).contiguous().cpu() for name, weight in weights.items()}
-    save_file(flat, str(directory / "model.safetensors"), metadata={"format": "pt"})
+    path = directory / "model.safetensors"
+    save_file(flat, str(path), metadata={"format": "pt"})
+    path.chmod(0o644)  # safetensors makes it private, and an engine may run as another user
 
 
 def _write_json(path: Path, value: object) -> None:

@@ -1,6 +1,8 @@
-"""A Qwen3-shaped decoder of about a million parameters, as a training module with transformers' parameter names.
+"""A Qwen3-shaped decoder of about a million parameters, as a training module with transformers' parameter
+names.
 
-Pre-norm blocks with RMSNorm, grouped-query attention with normalised queries and keys, rotary positions, a gated
+Pre-norm blocks with RMSNorm, grouped-query attention with normalised queries and keys, rotary positions, a
+gated
 feed-forward and tied embeddings. `Qwen3ForCausalLM` loads the same weights unchanged.
 """
 
@@ -105,7 +107,8 @@ class Shape:
 
 
 def initial_weights(shape: Shape, seed: int) -> dict[str, torch.Tensor]:
-    """Random float32 weights: standard deviation hidden^-0.5, a tenth of it where a block writes to the residual.
+    """Random float32 weights: standard deviation hidden^-0.5, a tenth of it where a block writes to the
+    residual.
 
     With the usual 0.02 a model this small doesn't learn to copy within minutes.
     """
@@ -139,7 +142,7 @@ KeysAndValues = tuple[torch.Tensor, torch.Tensor]
 
 
 class Qwen3(nn.Module):  # type: ignore[misc]
-    """The decoder for training. Parameters are held flat, under transformers' names with dots as underscores."""
+    """The decoder for training. Parameters have transformers' names, with underscores for the dots."""
 
     def __init__(self, shape: Shape, weights: Mapping[str, torch.Tensor]) -> None:
         super().__init__()
@@ -160,19 +163,18 @@ class Qwen3(nn.Module):  # type: ignore[misc]
         embeddings = self._get("model.embed_tokens")
         shared = torch.zeros(0, dtype=torch.long) if prefix is None else prefix
         before, length = len(shared), ids.shape[1]
-        cosines, sines = rotary(torch.arange(before + length), shape)
+        turns_before = rotary(torch.arange(before), shape)
+        turns = rotary(torch.arange(before, before + length), shape)
         seen = torch.ones(length, before + length, dtype=torch.bool).tril(before)
         seen_before = torch.ones(before, before, dtype=torch.bool).tril()
         prefix_hidden, hidden = embeddings[shared][None], functional.embedding(ids, embeddings)
         for layer in range(shape.layers):
             past: KeysAndValues | None = None
             if before:
-                mixed, past = self._attend(
-                    layer, prefix_hidden, cosines[:before], sines[:before], seen_before
-                )
+                mixed, past = self._attend(layer, prefix_hidden, turns_before, seen_before)
                 prefix_hidden = prefix_hidden + mixed
                 prefix_hidden = prefix_hidden + self._feed_forward(layer, prefix_hidden)
-            mixed, _ = self._attend(layer, hidden, cosines[before:], sines[before:], seen, past)
+            mixed, _ = self._attend(layer, hidden, turns, seen, past)
             hidden = hidden + mixed
             hidden = hidden + self._feed_forward(layer, hidden)
         return functional.linear(self._norm(hidden, "model.norm"), embeddings)
@@ -187,12 +189,13 @@ class Qwen3(nn.Module):  # type: ignore[misc]
         self,
         layer: int,
         hidden: torch.Tensor,
-        cosines: torch.Tensor,
-        sines: torch.Tensor,
+        turns: tuple[torch.Tensor, torch.Tensor],
         seen: torch.Tensor,
         past: KeysAndValues | None = None,
     ) -> tuple[torch.Tensor, KeysAndValues]:
-        """Attention over the past's keys (of one row, for all rows) and the rows' own, where `seen` [query, key]."""
+        """Attention over the past's keys (of one row, for all rows) and the rows' own, where `seen` [query,
+        key].
+        """
         shape, at = self.shape, f"model.layers.{layer}.self_attn"
         batch, length, _ = hidden.shape
         normed = self._norm(hidden, f"model.layers.{layer}.input_layernorm")
@@ -201,8 +204,8 @@ class Qwen3(nn.Module):  # type: ignore[misc]
             projected = functional.linear(normed, self._get(f"{at}.{name}_proj"))
             return projected.view(batch, length, heads, shape.head)
 
-        query = rotate(self._norm(split("q", shape.heads), f"{at}.q_norm").transpose(1, 2), cosines, sines)
-        key = rotate(self._norm(split("k", shape.kv_heads), f"{at}.k_norm").transpose(1, 2), cosines, sines)
+        query = rotate(self._norm(split("q", shape.heads), f"{at}.q_norm").transpose(1, 2), *turns)
+        key = rotate(self._norm(split("k", shape.kv_heads), f"{at}.k_norm").transpose(1, 2), *turns)
         value = split("v", shape.kv_heads).transpose(1, 2)
         if past is not None:
             key, value = (

@@ -20,7 +20,7 @@ class ChatTemplate:
     """A conversation's text, exactly as transformers' `apply_chat_template` gives it."""
 
     def __init__(self, source: str, variables: Mapping[str, str]) -> None:
-        """`variables` are the tokenizer's named tokens (`eos_token` and the like), which templates may use."""
+        """`variables` are the tokenizer's named tokens (`eos_token`, say), which templates may use."""
         environment = ImmutableSandboxedEnvironment(
             trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
         )

@@ -1,11 +1,13 @@
 """The tiny policy's tokenizer: a byte-level BPE over demonstrations.
 
-Words keep their punctuation (` "get_order",` can become one token), digits come in pairs, and every byte has a token,
+Words keep their punctuation (` "get_order",` can become one token), digits come in pairs, and every byte has
+a token,
 so that any text survives encoding and decoding. GPT-2's splitting would double the length of an episode.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -49,16 +51,15 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int = VOCABULARY) -> Token
 
 
 def _corpus(texts: Iterable[str]) -> Iterable[str]:
+    marker = re.compile("|".join(map(re.escape, (*MARKERS, *CALL_MARKERS))))
     for text in texts:
-        for marker in (*MARKERS, *CALL_MARKERS):
-            text = text.replace(marker, "\n")
-        yield text
+        yield marker.sub("\n", text)
     for _ in range(_DIGIT_WEIGHT):
         yield _DIGIT_PAIRS
 
 
 def save_tokenizer(tokenizer: Tokenizer, directory: Path, context: int) -> None:
-    """Write `tokenizer.json` and the `tokenizer_config.json` by which transformers' AutoTokenizer finds it."""
+    """Write `tokenizer.json`, and the `tokenizer_config.json` that AutoTokenizer looks for."""
     import orjson
 
     tokenizer.save(str(directory / "tokenizer.json"))

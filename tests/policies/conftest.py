@@ -54,7 +54,7 @@ class Served:
 @contextmanager
 def serving(directory: Path, *, seed: int = 0, rows: int = 64) -> Iterator[str]:
     """The engine on a free port of the loopback; gives its root URL."""
-    server = make_server(directory, host="127.0.0.1", port=0, seed=seed, limits=Limits(rows=rows))
+    server = make_server(directory, seed=seed, limits=Limits(rows=rows))
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(256)

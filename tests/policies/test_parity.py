@@ -53,7 +53,9 @@ def test_the_training_module_computes_what_transformers_computes(
 
 
 def test_sampled_logprobs_are_transformers_and_scores(registry: Registry, transformers_model: Any) -> None:
-    """Prefill in a padded batch, prefix reuse, decoding with rows that come and go: the numbers stay the same."""
+    """Prefill in a padded batch, prefix reuse, decoding with rows that come and go: the numbers stay the
+    same.
+    """
     batch = _batch(registry, rows=5, prefill=3)
     shared = list(range(40))
     sequences = [

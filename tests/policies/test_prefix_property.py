@@ -14,7 +14,7 @@ from tests.policies.conftest import TOOLS, Served
 
 
 def test_over_live_conversations_of_a_random_policy(served: Served) -> None:
-    """A random policy samples what no tokenizer would choose, markers among it: nothing is harder to repeat."""
+    """A random policy samples what no tokenizer would choose, markers among it."""
     kinds = set()
     for seed in range(12):
         messages: list[dict[str, Any]] = [{"role": "user", "content": f"Is order #W{seed:04d} here?"}]

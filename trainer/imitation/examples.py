@@ -1,4 +1,6 @@
-"""Demonstrations as token ids with a weight for each: what the policy would say counts in full, what it reads less."""
+"""Demonstrations as token ids with a weight for each: what the policy would say counts in full, what it reads
+less.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class Demonstration:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """Token ids, and for each whether the policy says it (1), reads it (READ_WEIGHT) or neither (0: its instructions)."""
+    """Token ids, and for each whether the policy says it (1), reads it (READ_WEIGHT) or neither (0: its
+    instructions).
+    """
 
     ids: list[int]
     weights: list[float]
@@ -53,7 +57,9 @@ def texts(template: ChatTemplate, demonstrations: Iterable[Demonstration]) -> It
 
 
 def example(chat: ChatFormat, shown: Demonstration) -> Example:
-    """Tokenise one demonstration. The policy's part of a turn is all from the turn's opening to its end token."""
+    """Tokenise one demonstration. The policy's part of a turn is all from the turn's opening to its end
+    token.
+    """
     head, *turns = chat.template.render(shown.messages, shown.tools, open_turn=False).split(chat.opening)
     instructions, end, asked = head.partition(chat.end_text)
     ids = chat.encode(instructions + end)

@@ -1,4 +1,6 @@
-"""The warm-up's loop: one pass over a stream of demonstrations, small batches, until the policy's loss is low."""
+"""The warm-up's loop: one pass over a stream of demonstrations, small batches, until the policy's loss is
+low.
+"""
 
 from __future__ import annotations
 

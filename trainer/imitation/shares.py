@@ -1,4 +1,6 @@
-"""How much of what the warm-up shows: shares of demonstrations with noise, and what the demonstrator then does."""
+"""How much of what the warm-up shows: shares of demonstrations with noise, and what the demonstrator then
+does.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ class Shares:
 
     @classmethod
     def parse(cls, text: str) -> Shares:
-        """Shares as the command line gives them: `retry=0.04,user=0.1`. Those not named keep their default."""
+        """Shares as the command line gives them: `retry=0.04,user=0.1`. The others keep their default."""
         given: dict[str, float] = {}
         known = [field.name for field in fields(cls)]
         for part in filter(None, text.split(",")):

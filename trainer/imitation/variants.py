@@ -1,4 +1,6 @@
-"""Noisy variants of clean demonstrations: the gateway's own noise on the texts, and what the demonstrator then does."""
+"""Noisy variants of clean demonstrations: the gateway's own noise on the texts, and what the demonstrator
+then does.
+"""
 
 from __future__ import annotations
 

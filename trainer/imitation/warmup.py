@@ -63,7 +63,8 @@ def warm_up(
 ) -> tuple[PolicyVersion, Learnt]:
     """Learn a tokenizer and a policy from the demonstrations and write them to `out`, whole or not at all.
 
-    `command` is recorded, so that a reader can make the same policy again. One torch thread, so that it is the same.
+    `command` is recorded, so that a reader can make the same policy again. One torch thread, so that it is
+    the same.
     """
     torch.set_num_threads(1)
     started = time.process_time()

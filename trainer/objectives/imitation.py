@@ -1,4 +1,6 @@
-"""The imitation loss: weighted cross-entropy on the next token. Needs no rollouts, so it isn't a registered objective."""
+"""The imitation loss: weighted cross-entropy on the next token. Needs no rollouts, so it isn't a registered
+objective.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ class Imitation:
 def imitation(logits: Tensor, targets: Tensor, weights: Tensor) -> Imitation:
     """Mean over tokens, by weight: 1 for the policy's own tokens, less for what it only reads, 0 for padding.
 
-    logits [batch, length, vocabulary], targets and weights [batch, length]: position t predicts targets[:, t].
+    logits [batch, length, vocabulary], targets and weights [batch, length]: position t predicts targets[:,
+    t].
     """
     losses = functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
     flat = weights.flatten()

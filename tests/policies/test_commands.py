@@ -1,0 +1,93 @@
+"""`crosswind policy` as a user meets it: a real process, its exit codes and its one line of reason."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from openai import OpenAI
+
+from policies.commands import PRETRAINED, policy
+from policies.embedded.client import EmbeddedEngine
+from policies.version import Registry
+from tests.policies.conftest import Served
+
+
+def _run(*arguments: str) -> Result:
+    return CliRunner().invoke(policy, list(arguments))
+
+
+def test_the_shipped_policy_is_served_by_its_name_until_it_is_interrupted() -> None:
+    arguments = ["serve", "retail", "--embedded", "--port", "0", "--seed", "3"]
+    program = f"from policies.commands import policy; policy({arguments!r})"
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        [sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            said, url = process.stdout.readline().rsplit(maxsplit=1)
+            assert said == "serving retail at"
+            with EmbeddedEngine(url) as engine:
+                assert engine.health().version == "retail"
+            with OpenAI(base_url=url, api_key="none") as client:
+                answer = client.chat.completions.create(
+                    model="policy",
+                    messages=[{"role": "user", "content": "What is the status of order #W1234?"}],
+                    max_tokens=4,
+                    temperature=0,
+                )
+            assert answer.choices[0].finish_reason in ("length", "stop", "tool_calls")
+        finally:
+            process.terminate()
+    assert process.returncode in (0, -15)
+
+
+def test_serve_refuses_with_one_line(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        for arguments, reason in [
+            (["serve", str(PRETRAINED / "retail")], "--embedded is missing"),
+            (["serve", str(tmp_path), "--embedded"], "can't be read"),
+            (["serve", "retail", "--embedded", "--port", port], f"--port {port}"),
+        ]:
+            result = _run(*arguments)
+            assert result.exit_code == 2, result.output
+            assert reason in result.output and result.output.count("\n") == 1
+
+
+def test_list_and_publish(served: Served, tmp_path: Path) -> None:
+    listed = _run("list", str(served.registry.root))
+    assert listed.exit_code == 0
+    assert [line.split("\t")[0] for line in listed.output.splitlines()] == [
+        "random-0",
+        "random-1",
+        "random-2",
+    ]
+    done = _run("publish", str(served.registry.root / "random-2"), "--engine", served.url)
+    assert done.exit_code == 0 and done.output.startswith("random-2 serves")
+    assert served.client.health().version == "random-2"
+    assert _run("publish", str(tmp_path), "--engine", served.url).exit_code == 2
+    gone = _run("publish", str(served.registry.root / "random-1"), "--engine", "http://127.0.0.1:9")
+    assert gone.exit_code == 1 and "is the engine up" in gone.output
+    (tmp_path / "v").mkdir()
+    (tmp_path / "v" / "crosswind.json").write_text(json.dumps([]))
+    assert _run("list", str(tmp_path)).exit_code == 1
+    assert _run("list", str(Registry(tmp_path / "none").root)).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["policies", "policies.commands", "policies.engine", "policies.version", "policies.embedded.client"],
+)
+def test_light_modules_load_no_torch(module: str) -> None:
+    program = f"import sys, {module}; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -1,0 +1,109 @@
+"""A policy on held-out tasks, all episodes in lockstep in this process: the engine's batch, the injectors'
+noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from injectors.decide import perturb
+from injectors.decision import Known
+from injectors.plan import Plan, make_plan
+from injectors.profile import load as load_profile
+from policies.embedded.batch import Batch, Limits
+from policies.embedded.chat import ChatFormat
+from policies.embedded.checkpoint import read_checkpoint
+from policies.embedded.choice import Choice
+from policies.embedded.request import read_request
+from policies.embedded.sampling import stream_key
+from policies.embedded.sequence import Sequence
+from simulators.draws import stable_seed
+from simulators.environment import load as load_environment
+from trainer.imitation.variants import view
+
+MAX_TURNS = 10
+MAX_TOKENS = 32
+
+
+@dataclass
+class Play:
+    """One episode under way. `hit` says whether any text was really changed."""
+
+    episode: Any
+    plan: Plan | None
+    messages: list[Any]
+    key: str
+    known: dict[str, Known] = field(default_factory=dict)
+    hit: bool = False
+    over: bool = False
+
+    def seen(self) -> list[Any]:
+        """The messages as the policy is shown them."""
+        shown = list(self.messages)
+        if self.plan is not None:
+            noise = perturb(self.plan, view(self.messages), self.known)
+            self.known |= {new.item.anchor: Known(new.text, new.decisions) for new in noise.new}
+            for ref, text in noise.replacements.items():
+                shown[ref.message] = {**shown[ref.message], "content": text}
+                self.hit = True
+        return shown
+
+    def take(self, message: dict[str, Any]) -> None:
+        """Carry out what the policy said."""
+        self.messages.append(message)
+        for call in message.get("tool_calls", ()):
+            result = self.episode.call(call["function"]["name"], call["function"]["arguments"])
+            self.messages.append({"role": "tool", "tool_call_id": call["id"], "content": result})
+        if "tool_calls" not in message:
+            reply = self.episode.reply(message["content"] or "")
+            self.over = reply is None
+            self.messages.append({"role": "user", "content": reply})
+
+
+def success(directory: Path, arm: str, tasks: int) -> list[tuple[bool, float]]:
+    """For each of the first held-out practice tasks, at temperature 1: whether noise hit, and the reward.
+
+    `arm` is `clean` or a noise type, at the profile's own level.
+    """
+    environment = load_environment("retail")
+    chat = ChatFormat(directory)
+    batch = Batch(read_checkpoint(directory), Limits(rows=tasks))
+    plays = []
+    for task in islice(environment.tasks("test", kinds="practice", seed=1), tasks):
+        episode = environment.reset(task, stable_seed("held-out", task.id))
+        system = {"role": "system", "content": environment.instructions}
+        user = {"role": "user", "content": episode.opening}
+        plays.append(Play(episode, _plan(arm, task.id), [system, user], task.id))
+    for _ in range(MAX_TURNS):
+        _take_turn([play for play in plays if not play.over], chat, batch, list(environment.tools))
+    return [(play.hit, play.episode.verify().reward) for play in plays]
+
+
+def _plan(arm: str, key: str) -> Plan | None:
+    if arm == "clean":
+        return None
+    profile = load_profile("noisyagent")
+    return make_plan(profile, seed=1, scope="session", scope_key=key, arm="noisy", noise_type=arm)
+
+
+def _take_turn(plays: list[Play], chat: ChatFormat, batch: Batch, tools: list[Any]) -> None:
+    choices = []
+    for play in plays:
+        prompt = chat.prompt_ids(play.seen(), tools)
+        key = stream_key(play.key, len(play.messages))
+        sequence = Sequence(prompt, MAX_TOKENS, 1.0, key, frozenset({chat.end}))
+        request = read_request({"messages": play.messages[:1]})
+        choices.append(Choice(0, request, chat, sequence, f"call_{len(play.messages)}_"))
+    batch.waiting.extend(choice.sequence for choice in choices)
+    with torch.inference_mode():
+        while batch.waiting or batch.running:
+            batch.step()
+    for play, choice in zip(plays, choices, strict=True):
+        choice.advance()
+        chat.remember(choice.sequence.prompt, choice.sequence.tokens, choice.message())
+        play.take(choice.message())
