@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import fsum, sqrt
 
 
 def normalised(rewards: Sequence[float]) -> list[float]:
-    """(r - μ) / σ over the rewards; all 0 where they are fewer than two or all equal.
+    """(r - μ) / σ over the rewards (of a whole group: DeepSeekMath §4.1.2, GSPO eq. 6); all 0 where they are
+    fewer than two or all equal.
 
     σ is the population's (divided by n, not n - 1: no paper says which). No ε is added to σ, since σ = 0 is
     handled.
@@ -20,32 +21,43 @@ def normalised(rewards: Sequence[float]) -> list[float]:
     return [value / deviation for value in centred]
 
 
-def per_arm(rewards: Sequence[float], arms: Sequence[Hashable]) -> list[float]:
+def centred(rewards: Sequence[float]) -> list[float]:
+    """r - μ over the rewards: a baseline only, for advantages that are whitened over more than a group
+    afterwards.
+    """
+    if len(rewards) < 2 or min(rewards) == max(rewards):
+        return [0.0] * len(rewards)
+    mean = fsum(rewards) / len(rewards)
+    return [reward - mean for reward in rewards]
+
+
+def per_arm(
+    rewards: Sequence[float],
+    arms: Sequence[Hashable],
+    within: Callable[[Sequence[float]], list[float]] = normalised,
+) -> list[float]:
     """NoisyAgent eq. 9: each rollout of a group against the mean and deviation of its own arm, clean or
     noisy.
     """
     if len(rewards) != len(arms):
-        raise ValueError(f"per_arm needs an arm for each reward, not {len(arms)} for {len(rewards)}")
+        raise ValueError(f"per_arm needs an arm for each reward, not {len(arms)} for {len(rewards)} rewards")
     members: dict[Hashable, list[int]] = {}
     for index, arm in enumerate(arms):
         members.setdefault(arm, []).append(index)
     out = [0.0] * len(rewards)
     for indices in members.values():
-        for index, value in zip(indices, normalised([rewards[i] for i in indices]), strict=True):
+        for index, value in zip(indices, within([rewards[i] for i in indices]), strict=True):
             out[index] = value
     return out
 
 
-def group_wise(rewards: Sequence[float]) -> list[float]:
-    """Each rollout against its whole group (DeepSeekMath §4.1.2, GSPO eq. 6), whatever its arm."""
-    return normalised(rewards)
-
-
 def whitened(advantages: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
-    """Advantages of several groups shifted and scaled to mean 0 and deviation 1 over all of them together.
+    """Centred rewards of several groups, shifted and scaled to mean 0 and deviation 1 over all of them
+    together.
 
     Over an optimiser step's groups this is NoisyAgent's "batch" normalisation, over the whole training step's
-    what we take its undefined "buffer" normalisation to be (table 7).
+    what we take its undefined "buffer" normalisation to be (table 7). It must not follow eq. 9 or a group's
+    own normalisation, after which nothing would be left to do.
     """
     flat = iter(normalised([value for values in advantages.values() for value in values]))
     return {group: [next(flat) for _ in values] for group, values in advantages.items()}

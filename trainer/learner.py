@@ -138,7 +138,7 @@ class Learner:
         if isfinite(norm):
             self.optimiser.step()
             learned.optimiser_steps += 1
-            learned.losses.append(sum(float(outcome.loss) for outcome in outcomes))
+            learned.losses.append(sum(float(outcome.loss.detach()) for outcome in outcomes))
             learned.gradient_norm = max(learned.gradient_norm, norm)
         else:
             learned.not_finite += 1

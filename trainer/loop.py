@@ -43,7 +43,9 @@ def train(run: Run) -> State:
     schedule = Schedule(config.curriculum, state.curriculum)
     source = run.source()
     make_up(run, learner, state)
-    schedule.declare(run.sink)
+    if state.step == 0:
+        schedule.follow(run.sink)
+    _declare(run, schedule)
 
     while state.step < config.steps and not run.stop.is_set():
         # Groups: those of an interrupted step, else those that completed first.
@@ -112,7 +114,7 @@ def train(run: Run) -> State:
 
         # Who plans sessions hears of the curriculum; people hear of the step.
         store.write(schedule.setting(run.name))
-        schedule.declare(run.sink)
+        _declare(run, schedule)
         checkpoint.retain(run.checkpoints, config.keep_checkpoints)
         progress.step(figures)
         for change in changes:
@@ -122,6 +124,13 @@ def train(run: Run) -> State:
             evaluate.bench(config.evaluate_arguments, out, progress)
 
     return state
+
+
+def _declare(run: Run, schedule: Schedule) -> None:
+    """A control plane that doesn't answer is told again after the next step; training goes on."""
+    trouble = schedule.declare(run.sink)
+    if trouble is not None:
+        run.progress.note(f"the curriculum was not declared: {trouble}")
 
 
 def _compare_with_engine(run: Run, state: State, before: Before) -> None:

@@ -83,9 +83,11 @@ def refusals(groups: Sequence[Group], material: Material) -> dict[str, int]:
 
 
 def _advantages(group: Group, config: TrainConfig) -> list[float]:
+    """Of each rollout, within its arm or its group; only centred where they are whitened afterwards."""
+    within = advantages.normalised if config.whitening == "none" else advantages.centred
     if config.advantages == "group":
-        return advantages.group_wise(group.rewards)
-    return advantages.per_arm(group.rewards, [rollout.arm for rollout in group.rollouts])
+        return within(group.rewards)
+    return advantages.per_arm(group.rewards, [rollout.arm for rollout in group.rollouts], within)
 
 
 def _mini_batch(

@@ -1,12 +1,11 @@
-"""The presets: settings as their papers print them, and the demo's. Plain data, laid over `TrainConfig`'s
-defaults.
+"""The presets: settings as their papers print them, and the demo's. Plain data over `TrainConfig`'s defaults.
 
 `noisyagent/*` are tables 5 to 7 of NoisyAgent (arXiv 2605.27209) as printed: the clip ranges, dual clip c and
 aggregations there are not those of the methods' own papers, which `gspo` and `grpo` carry. Where the table is
-unclear: "batch" normalisation is whitening over an optimiser step's groups, "buffer" over the whole training
-step's, and it is off for `noisyagent/ours`, which has eq. 9 in its place; "dynamic temperature scaling" is
-not done. Of the two batch sizes that NoisyAgent prints we take 16 groups of 32 (table 6). Its "data reuse
-epochs 2" is two optimiser steps per group.
+unclear: "batch" normalisation divides rewards centred within their group by their deviation over an optimiser
+step's groups, "buffer" over the whole training step's; it is off for `noisyagent/ours`, which has eq. 9 in
+its place. "Dynamic temperature scaling" is not done. Of the two batch sizes that NoisyAgent prints we take 16
+groups of 32 (table 6). Its "data reuse epochs 2" is two optimiser steps per group.
 """
 
 from __future__ import annotations

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
+from gateway.client import GatewayError
 from gateway.trajectory.record import Arm, Setting
 from injectors import profile as profiles
 from injectors.curriculum import Curriculum
@@ -20,7 +22,9 @@ STATE_KIND = "curriculum_state"
 class CurriculumSink(Protocol):
     """Who plans new sessions by the curriculum: the gateway's control plane."""
 
-    def put_curriculum(self, curriculum: Mapping[str, Any]) -> Any: ...
+    def get_curriculum(self) -> Mapping[str, Any] | None: ...
+
+    def put_curriculum(self, curriculum: Mapping[str, Any]) -> None: ...
 
 
 class Schedule:
@@ -43,12 +47,26 @@ class Schedule:
         self.state = step.state
         return step.changes
 
-    def declare(self, sink: CurriculumSink | None) -> None:
-        """Tell the control plane. Telling it twice changes nothing."""
-        if sink is not None and self.state is not None:
+    def follow(self, sink: CurriculumSink | None) -> None:
+        """Number this run's curricula on from the one in force, so that no version means two things."""
+        current = sink.get_curriculum() if sink is not None else None
+        if self.state is not None and current is not None:
+            self.state = replace(self.state, version=int(current["version"]) + 1)
+
+    def declare(self, sink: CurriculumSink | None) -> str | None:
+        """Tell the control plane; telling it twice changes nothing. Gives the reason where it couldn't be
+        told.
+        """
+        if sink is None or self.state is None:
+            return None
+        try:
             sink.put_curriculum(self.curriculum(self.state).to_json())
+        except GatewayError as error:
+            return str(error)
+        return None
 
     def curriculum(self, state: gap.GapState) -> Curriculum:
+        """What the gateway is told."""
         return gap.curriculum(
             state, group_share=self.settings.group_share, seed_scope=self.settings.seed_scope
         )

@@ -52,7 +52,10 @@ def control(stack: ExitStack, url: str | None) -> CurriculumSink | None:
         return None
     from gateway.client import Client
 
-    return stack.enter_context(Client(url))
+    client = stack.enter_context(Client(url))
+    if not client.healthy():
+        refuse(f"--control: no control plane answers at {url}; start `crosswind serve` or mend the URL")
+    return client
 
 
 def alone(stack: ExitStack, out: Path) -> None:

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from gateway.trajectory.sqlite import SqliteStore
+from policies.embedded.batch import Limits
+from policies.embedded.client import EmbeddedEngine
+from policies.embedded.server import make_server
+from tests.trainer.practice import write_tiny_policy
+from trainer import model
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def first_policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a random policy of version `first`. Not to be changed."""
+    return write_tiny_policy(tmp_path_factory.mktemp("policies") / "first")
+
+
+@pytest.fixture
+def policy(first_policy: Path) -> model.Policy:
+    return model.load(first_policy)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    opened = SqliteStore(tmp_path / "store.db")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="session")
+def engine_url(first_policy: Path) -> Iterator[str]:
+    """The embedded engine on a real port, serving `first_policy` until a test publishes something else."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = make_server(first_policy, seed=0, limits=Limits(rows=8))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    server.should_exit = True
+    thread.join()
+    listener.close()
+
+
+@pytest.fixture
+def engine(engine_url: str) -> Iterator[EmbeddedEngine]:
+    with EmbeddedEngine(engine_url) as client:
+        yield client

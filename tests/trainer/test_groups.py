@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from threading import Event
+from typing import Any
+
+import pytest
+
+from gateway.trajectory.record import (
+    Arm,
+    Completion,
+    Reward,
+    Row,
+    SessionClosed,
+    SessionMarked,
+    Turn,
+    VersionSpan,
+)
+from gateway.trajectory.sqlite import SqliteStore
+from tests.trainer.practice import CLOCK, FIRST, session, turn
+from trainer.config import configure
+from trainer.groups import Admission, Group, Rollout, read_group
+from trainer.material import assemble, divide, refusals
+from trainer.source import GroupSource, NoGroups
+
+ADMISSION = Admission({FIRST: 0, "second": 1, "third": 2}, staleness=1, temperature=1.0)
+DEMO = configure("demo", {})
+
+
+def fit_turn(session_id: str, index: int = 0, version: str = "third", **fields: Any) -> Turn:
+    done = Completion(0, (5, 6), (-0.5, -0.25), "stop", (VersionSpan(version, 0, 2),))
+    prompt = [1, 2, 3] if index == 0 else [1, 2, 3, 5, 6, 7]
+    return replace(turn(session_id, index, prompt, done), **fields)
+
+
+def put(
+    store: SqliteStore,
+    group: str,
+    rewards: Sequence[float],
+    *,
+    noisy: int = 0,
+    turns: dict[int, Sequence[Turn]] | None = None,
+    labels: dict[str, str] | None = None,
+) -> None:
+    """A closed, rewarded group; `turns` replaces the turns of single rollouts."""
+    for index, reward in enumerate(rewards):
+        arm = Arm.NOISY if index >= len(rewards) - noisy else Arm.CLEAN
+        opened = session(group, index, len(rewards), arm=arm, labels=labels or {"purpose": "train"})
+        own = (turns or {}).get(index, [fit_turn(opened.id)])
+        rows: list[Row] = [
+            opened,
+            *own,
+            Reward(opened.id, next(CLOCK), reward),
+            SessionClosed(opened.id, next(CLOCK)),
+        ]
+        store.write(rows)
+
+
+def read(store: SqliteStore, group: str = "g") -> Group:
+    return read_group(group, store.group(group), ADMISSION)
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"fitness": "finish_missing"}, "finish_missing"),
+        ({"prompt_ids": None}, "not_one_completion"),
+        ({"completions": ()}, "not_one_completion"),
+        ({"version": "never published"}, "unknown_version"),
+        ({"version": FIRST}, "stale"),
+        ({"sent": turn("x", 0, [1], Completion(0)).received}, None),
+    ],
+)
+def test_a_rollout_with_a_turn_that_cannot_train_is_refused_with_the_reason_and_its_reward_counts(
+    store: SqliteStore, fields: dict[str, Any], reason: str | None
+) -> None:
+    version = str(fields.pop("version", "third"))
+    put(store, "g", [1.0, 0.0], turns={0: [fit_turn("g-0", version=version, **fields)]})
+    group = read(store)
+    assert [rollout.refused for rollout in group.rollouts] == [reason, None]
+    assert group.rewards == [1.0, 0.0]
+
+
+def test_a_turn_of_another_temperature_is_refused(store: SqliteStore) -> None:
+    put(store, "g", [1.0, 0.0])
+    cold = replace(ADMISSION, temperature=0.7)
+    assert {rollout.refused for rollout in read_group("g", store.group("g"), cold).rollouts} == {
+        "other_temperature"
+    }
+
+
+def test_only_the_last_attempt_at_a_turn_counts(store: SqliteStore) -> None:
+    cut = fit_turn("g-0", fitness="client_went_away")
+    put(store, "g", [1.0, 0.0], turns={0: [cut, fit_turn("g-0", attempt=1)]})
+    rollout = read(store).rollouts[0]
+    assert rollout.refused is None
+    assert [made.attempt for made in rollout.turns] == [1]
+
+
+def test_quarantined_and_stopped_sessions_are_left_out_of_the_baseline_too(store: SqliteStore) -> None:
+    put(store, "g", [1.0, 1.0, 0.0, 0.0])
+    store.write([SessionMarked("g-0", quarantine="identity"), SessionMarked("g-2", noise_stopped=True)])
+    group = read(store)
+    assert [rollout.session.id for rollout in group.rollouts] == ["g-1", "g-3"]
+    assert sorted(group.left_out) == ["noise_stopped", "quarantined"]
+    material = assemble([group], DEMO, "third", "seed")
+    assert refusals([group], material) == {"noise_stopped": 1, "quarantined": 1}
+
+
+def test_a_group_is_filtered_only_when_all_its_rewards_are_equal(store: SqliteStore) -> None:
+    put(store, "even", [1.0, 1.0, 1.0, 1.0], noisy=2)
+    put(store, "apart", [1.0, 1.0, 0.0, 0.0], noisy=2)
+    put(store, "half", [1.0, 0.0, 0.0, 0.0], noisy=2)
+    groups = [read(store, name) for name in ("even", "apart", "half")]
+    assert [group.uniform for group in groups] == [True, False, False]
+    assert [group.flat_arms for group in groups] == [0, 2, 1]
+    material = assemble(groups, configure("demo", {"optimiser.mini_batches": 1}), "third", "seed")
+    assert (material.filtered_groups, material.flat_arms) == (1, 3)
+    (mini_batch,) = material.mini_batches
+    assert sorted(sample.advantage for sample in mini_batch.samples) == [-1.0, 1.0], (
+        "only the clean arm of `half`"
+    )
+    assert mini_batch.scale.rollouts == 8, "1/G keeps G = N"
+    assert mini_batch.scale.tokens == 16
+
+
+def test_a_single_rollout_in_an_arm_gets_no_advantage_and_is_counted(store: SqliteStore) -> None:
+    put(store, "g", [1.0, 0.0, 1.0], noisy=1)
+    group = read(store)
+    assert group.flat_arms == 1
+    samples = assemble([group], DEMO, "third", "seed").samples
+    assert [sample.advantage for sample in samples] == [1.0, -1.0]
+
+
+def test_a_refused_rollouts_reward_shapes_the_baseline(store: SqliteStore) -> None:
+    put(store, "g", [1.0, 0.0, 0.0, 0.0], turns={3: [fit_turn("g-3", fitness="no_token_ids")]})
+    group = read(store)
+    samples = assemble([group], DEMO, "third", "seed").samples
+    assert len(samples) == 3
+    assert samples[0].advantage == pytest.approx(0.75 / (3 / 16) ** 0.5)
+
+
+def test_the_kl_term_needs_rollouts_of_advantage_zero_too(store: SqliteStore) -> None:
+    put(store, "g", [1.0, 0.0, 1.0], noisy=1)
+    with_kl = configure("demo", {"loss.kl": 0.1})
+    assert len(assemble([read(store)], with_kl, "third", "seed").samples) == 3
+
+
+def test_a_rollout_that_is_too_long_does_not_train(store: SqliteStore) -> None:
+    put(store, "g", [1.0, 0.0], turns={0: [fit_turn("g-0"), fit_turn("g-0", index=1)]})
+    group = read(store)
+    material = assemble([group], configure("demo", {"max_sequence": 7}), "third", "seed")
+    assert refusals([group], material) == {"too_long": 1}
+    assert len(material.samples) == 1
+
+
+def test_the_division_into_mini_batches_is_by_group_and_drawn_from_the_seed() -> None:
+    groups = [Group(str(index), ()) for index in range(5)]
+    assert [[group.id for group in part] for part in divide(groups, 2)] == [["0", "1"], ["2", "3", "4"]]
+    assert [len(part) for part in divide(groups, 8)] == [1] * 5
+    assert divide([], 2) == []
+
+
+def test_whitening_over_each_batch_and_over_the_buffer(store: SqliteStore) -> None:
+    """Two groups of one success: in each alone the deviation is another than over both together."""
+    put(store, "a", [1.0, 0.0])
+    put(store, "b", [1.0, 0.0, 0.0, 0.0])
+    groups = [read(store, "a"), read(store, "b")]
+
+    def best(kind: str) -> list[float]:
+        config = configure("noisyagent/gspo", {"whitening": kind, "optimiser.mini_batches": 2})
+        parts = assemble(groups, config, "third", "seed").mini_batches
+        return sorted(max(sample.advantage for sample in part.samples) for part in parts)
+
+    per_group = [1.0, 0.75 / (3 / 16) ** 0.5]
+    both = ((2 * 0.5**2 + 0.75**2 + 3 * 0.25**2) / 6) ** 0.5
+    assert best("none") == pytest.approx(per_group)
+    assert best("batch") == pytest.approx(per_group), "one group a mini-batch: the same"
+    assert best("buffer") == pytest.approx([0.5 / both, 0.75 / both])
+
+
+def stopped(*_: object) -> Event:
+    event = Event()
+    event.set()
+    return event
+
+
+def test_groups_are_taken_in_the_order_of_their_completion_and_once(store: SqliteStore) -> None:
+    for name in ("c", "a", "b"):
+        put(store, name, [1.0, 0.0])
+    source = GroupSource(store, {}, poll_seconds=0.001)
+    first = source.take(2, frozenset(), ADMISSION, Event())
+    assert first is not None
+    assert [group.id for group in first.groups] == ["c", "a"]
+    rest = source.take(1, frozenset({"c", "a"}), ADMISSION, Event())
+    assert rest is not None
+    assert [group.id for group in rest.groups] == ["b"]
+
+
+def test_evaluations_and_foreign_labels_are_passed_over(store: SqliteStore) -> None:
+    put(store, "eval", [1.0, 0.0], labels={"purpose": "eval"})
+    put(store, "theirs", [1.0, 0.0], labels={"purpose": "train", "run": "theirs"})
+    put(store, "ours", [1.0, 0.0], labels={"purpose": "train", "run": "ours"})
+    taken = GroupSource(store, {"run": "ours"}).take(1, frozenset(), ADMISSION, Event())
+    assert taken is not None
+    assert [group.id for group in taken.groups] == ["ours"]
+    assert taken.dropped == []
+
+
+def test_a_group_without_a_rollout_that_trains_is_dropped_and_counted(store: SqliteStore) -> None:
+    put(
+        store,
+        "old",
+        [1.0, 0.0],
+        turns={index: [fit_turn(f"old-{index}", version=FIRST)] for index in range(2)},
+    )
+    put(store, "new", [1.0, 0.0])
+    taken = GroupSource(store, {}).take(1, frozenset(), ADMISSION, Event())
+    assert taken is not None
+    assert (taken.dropped, taken.reasons) == (["old"], {"stale": 1})
+    assert [group.id for group in taken.groups] == ["new"]
+
+
+def test_waiting_ends_when_told_to_or_after_the_time_given(store: SqliteStore) -> None:
+    source = GroupSource(store, {}, poll_seconds=0.001)
+    assert source.take(1, frozenset(), ADMISSION, stopped()) is None
+    with pytest.raises(NoGroups, match=r"no group completed for 0.01 s \(0 of 1 are there\)"):
+        source.take(1, frozenset(), ADMISSION, Event(), wait_seconds=0.01)
+
+
+def test_staleness_is_counted_from_the_oldest_token(store: SqliteStore) -> None:
+    spans = (VersionSpan("second", 0, 1), VersionSpan("third", 1, 2))
+    mixed = fit_turn("g-0", completions=(Completion(0, (5, 6), (-0.5, -0.25), "stop", spans),))
+    put(store, "g", [1.0, 0.0], turns={0: [mixed]})
+    rollouts: tuple[Rollout, ...] = read(store).rollouts
+    assert [(rollout.staleness, rollout.refused) for rollout in rollouts] == [(1, None), (0, None)]

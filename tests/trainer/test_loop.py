@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import orjson
+import pytest
+import torch
+
+from gateway.trajectory.record import Completion, RewardState
+from gateway.trajectory.sqlite import SqliteStore
+from policies.embedded.client import EmbeddedEngine
+from policies.engine import Probe
+from policies.version import Registry, read_version
+from tests.trainer.practice import FIRST, as_sample, make_run, play, settings
+from trainer import model
+from trainer.config import configure
+from trainer.learner import Learner
+from trainer.loop import EngineMismatch, train
+from trainer.material import Material, MiniBatch
+from trainer.model import Policy
+from trainer.objectives.objective import Scale
+from trainer.progress import Progress
+from trainer.publication import PublicationError, publish
+from trainer.schedule import STATE_KIND
+
+
+def low_half(done: Sequence[Completion]) -> float:
+    """A bandit: the share of sampled tokens in the lower half of the vocabulary."""
+    tokens = [token for completion in done for token in completion.token_ids]
+    return sum(token < 180 for token in tokens) / len(tokens)
+
+
+def low_half_mass(policy: Policy) -> float:
+    """The probability that the bandit is paid for, as the next token after a few fixed prompts."""
+    rng = random.Random(7)
+    prompts = torch.tensor([[rng.randrange(10, 200) for _ in range(6)] for _ in range(16)])
+    with torch.no_grad():
+        scores = torch.softmax(policy.module(input_ids=prompts).logits[:, -1], dim=-1)
+    return float(scores[:, :180].sum(-1).mean())
+
+
+def test_the_loop_raises_the_probability_of_what_is_rewarded(
+    store: SqliteStore, first_policy: Path, tmp_path: Path, engine: EmbeddedEngine
+) -> None:
+    """On-policy: each step's groups are sampled by the version that the step before published."""
+    config = settings(curriculum__kind="off", optimiser__learning_rate=0.04, group_size=16)
+    newest, masses = read_version(first_policy), []
+    for step in range(8):
+        policy = model.load(newest.path)
+        masses.append(low_half_mass(policy))
+        for index in range(2):
+            name = f"{step}-{index}"
+            play(store, policy, name, 16, reward=low_half, version=newest.version, turns=1, tokens=2)
+        run = make_run(
+            tmp_path / "out",
+            first_policy,
+            store,
+            config.model_copy(update={"steps": step + 1}),
+            engine=engine,
+        )
+        newest = run.registry.get(train(run).version)
+    assert masses[-1] > masses[0] + 0.25, masses
+    assert engine.health().version == "run-00008"
+    assert [row.policy_version for row in store.steps("run")] == [f"run-{step:05d}" for step in range(1, 9)]
+
+
+def test_every_step_says_what_it_did(
+    store: SqliteStore, first_policy: Path, tmp_path: Path, engine: EmbeddedEngine
+) -> None:
+    policy = model.load(first_policy)
+    for index in range(4):
+        play(store, policy, f"g{index}", 4, noisy=2, reward=lambda done: done[0].token_ids[0] % 7 / 6)
+    said = StringIO()
+    progress = Progress(as_json=True, stream=said)
+    train(
+        make_run(tmp_path / "out", first_policy, store, settings(steps=2), engine=engine, progress=progress)
+    )
+    lines = [orjson.loads(line) for line in said.getvalue().splitlines()]
+    (first,) = [line for line in lines if "before the first update" in line.get("message", "")]
+    assert first["max_difference"] < 1e-4
+    steps = [line for line in lines if line["event"] == "step"]
+    assert [step["version"] for step in steps] == ["run-00001", "run-00002"]
+    assert first["tokens"] == steps[0]["tokens"] == 6 * steps[0]["trained_rollouts"]
+    for step, row in zip(steps, store.steps("run"), strict=True):
+        assert step["groups"] == 2
+        assert step["rollouts"] == 8
+        assert step["splits"] == 0
+        assert step["kl"] > 0
+        assert step["entropy"] > 0
+        assert step["confirmed_tokens"] > 0
+        assert set(step["levels"]) == {
+            "tool.incomplete",
+            "tool.misleading",
+            "tool.timeout",
+            "user.redundant",
+            "user.typos",
+        }
+        assert row.metrics is not None
+        assert {name: value for name, value in step.items() if name != "event"} == dict(row.metrics)
+    kept = store.setting(STATE_KIND, "run")
+    assert kept is not None
+    assert kept.value["step"] == 2
+
+
+def test_people_read_one_line_a_step(store: SqliteStore, first_policy: Path, tmp_path: Path) -> None:
+    play(store, model.load(first_policy), "g", 4, reward=lambda done: float(done[0].token_ids[0] % 2))
+    play(store, model.load(first_policy), "h", 4, reward=lambda done: 1.0)
+    said = StringIO()
+    progress = Progress(as_json=False, stream=said)
+    train(make_run(tmp_path / "out", first_policy, store, settings(steps=1), progress=progress))
+    (line,) = [line for line in said.getvalue().splitlines() if line.startswith("step")]
+    assert "run-00001" in line
+    assert "groups 2 (1 even)" in line
+    assert "noisy   –" in line
+
+
+def test_a_step_of_even_groups_trains_nothing_and_moves_the_cursor(
+    store: SqliteStore, first_policy: Path, tmp_path: Path
+) -> None:
+    for index in range(2):
+        play(store, model.load(first_policy), f"g{index}", 4, reward=lambda done: 1.0)
+    state = train(make_run(tmp_path / "out", first_policy, store, settings(steps=1)))
+    assert (state.version, state.consumed) == (FIRST, ["g0", "g1"])
+    (row,) = store.steps("run")
+    assert row.metrics is not None
+    assert (row.metrics["filtered_groups"], row.metrics["optimiser_steps"]) == (2, 0)
+    assert Registry(tmp_path / "out" / "versions").latest() is None
+
+
+def test_log_probabilities_that_are_not_ours_stop_the_training(
+    store: SqliteStore, first_policy: Path, tmp_path: Path
+) -> None:
+    policy = model.load(first_policy)
+    other = model.load(first_policy)
+    with torch.no_grad():
+        for weight in other.module.parameters():
+            weight.add_(0.05 * torch.randn_like(weight))
+    play(store, policy, "g0", 4, reward=lambda done: done[0].token_ids[0] % 5 / 4)
+    play(store, other, "g1", 4, reward=lambda done: done[0].token_ids[0] % 5 / 4)
+    with pytest.raises(EngineMismatch, match=f"for version '{FIRST}' that differ from the trainer's"):
+        train(make_run(tmp_path / "out", first_policy, store, settings(steps=1)))
+    assert not (tmp_path / "out" / "checkpoints").exists()
+
+
+def test_a_version_that_the_engine_disagrees_on_is_rolled_back(
+    first_policy: Path, tmp_path: Path, engine: EmbeddedEngine, policy: Policy
+) -> None:
+    first = read_version(first_policy)
+    engine.publish(first)
+    new = Registry(tmp_path).add("new", policy.write, parent=FIRST, step=1)
+    probe = Learner(policy, settings()).probe([as_sample(policy, [20, 21, 22, 23], [2, 3], 1.0)])
+    agreed = publish(engine, new, first, probe, 1e-3)
+    assert (agreed.version, agreed.tokens) == ("new", 2)
+    assert agreed.max_difference < 1e-4
+    wrong = Probe(
+        probe.prompts, probe.completions, [[value + 0.01 for value in row] for row in probe.logprobs]
+    )
+    with pytest.raises(
+        PublicationError,
+        match=r"differ from the trainer's by up to 0\.01 over 2 tokens.*rolled back to 'first'",
+    ):
+        publish(engine, new, first, wrong, 1e-3)
+    assert engine.health().version == FIRST
+
+
+def test_told_to_stop_it_ends_and_goes_on_later(
+    store: SqliteStore, first_policy: Path, tmp_path: Path
+) -> None:
+    stop = threading.Event()
+    stop.set()
+    state = train(make_run(tmp_path / "out", first_policy, store, settings(steps=1), stop=stop))
+    assert state.step == 0
+    for index in range(2):
+        play(
+            store, model.load(first_policy), f"g{index}", 4, reward=lambda done: done[0].token_ids[0] % 5 / 4
+        )
+    assert train(make_run(tmp_path / "out", first_policy, store, settings(steps=1))).step == 1
+
+
+def test_stale_groups_are_dropped_for_good(store: SqliteStore, first_policy: Path, tmp_path: Path) -> None:
+    policy = model.load(first_policy)
+    for index in range(4):
+        play(store, policy, f"g{index}", 4, reward=lambda done: done[0].token_ids[0] % 5 / 4)
+    run = make_run(tmp_path / "out", first_policy, store, settings(steps=1, staleness=0))
+    newest = train(run).version
+    fresh = model.load(run.registry.get(newest).path)
+    for index in range(4, 6):
+        play(store, fresh, f"g{index}", 4, reward=lambda done: done[0].token_ids[0] % 5 / 4, version=newest)
+    state = train(replace(run, config=settings(steps=2, staleness=0)))
+    assert state.metrics["dropped_groups"] == {"stale": 2}
+    assert sorted(state.consumed) == [f"g{index}" for index in range(6)]
+    assert [row.group_ids for row in store.steps("run")] == [("g0", "g1"), ("g4", "g5")]
+    assert all(one.session.reward_state is RewardState.GIVEN for one in store.group("g0"))
+
+
+def test_one_optimiser_step_is_the_objectives_gradient_clipped_by_norm(first_policy: Path) -> None:
+    """Micro-batches of any size give the same step as all at once."""
+    rng = random.Random(3)
+    base = model.load(first_policy)
+    samples = tuple(
+        as_sample(base, [rng.randrange(300) for _ in range(6 + index)], [3, 4 + index], (-1.0) ** index)
+        for index in range(6)
+    )
+    moved = []
+    for budget in (1, 10_000):
+        policy = model.load(first_policy)
+        config = settings(optimiser__token_budget=budget, optimiser__learning_rate=0.01)
+        learner = Learner(policy, config)
+        before = learner.measure(Material([MiniBatch(samples, Scale(6, 12))]))
+        assert before.engine_gap == pytest.approx(0.0, abs=1e-5)
+        learned = learner.update(before)
+        assert learned.optimiser_steps == 1
+        assert learner.divergence(before) > 0
+        moved.append(policy.tensors())
+    for name, weight in moved[0].items():
+        assert torch.allclose(weight, moved[1][name], atol=1e-4), name
+
+
+def test_data_reuse_is_two_optimiser_steps_per_group_at_most(policy: Policy) -> None:
+    config = configure("noisyagent/ours", {})
+    learner = Learner(policy, config)
+    samples = tuple(as_sample(policy, [20, 21, 22, 23], [2, 3], sign) for sign in (1.0, -1.0))
+    learned = learner.update(learner.measure(Material([MiniBatch(samples, Scale(2, 4))])))
+    assert learned.optimiser_steps == 2
+
+
+def test_the_kl_term_holds_the_policy_to_its_reference(first_policy: Path) -> None:
+    """With a heavy KL term, a policy that has moved is pulled back, though no advantage asks for anything."""
+    policy, reference = model.load(first_policy), model.load(first_policy)
+    sample = as_sample(policy, [20, 21, 22, 23, 24], [2, 3, 4], 0.0)
+    material = Material([MiniBatch((sample,), Scale(1, 3))])
+    config = settings(loss__kl=1.0, optimiser__learning_rate=0.003, optimiser__mini_batches=1)
+    learner = Learner(policy, config, reference)
+    with torch.no_grad():
+        for weight in policy.module.parameters():
+            weight.mul_(1.2)
+    measured = [learner.measure(material)]
+    for _ in range(20):
+        learner.update(measured[-1])
+        measured.append(learner.measure(material))
+    apart = [
+        float((one.mini_batches[0][0][0].old - one.mini_batches[0][0][0].reference).abs().mean())
+        for one in (measured[0], measured[-1])
+    ]
+    assert apart[1] < 0.5 * apart[0]

@@ -1,0 +1,145 @@
+"""A trainer that is killed goes on as if nothing had been: the next step is, to the bit, the one it would
+have been.
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from gateway.trajectory.sqlite import SqliteStore
+from policies.embedded.client import EmbeddedEngine
+from policies.version import Registry, read_version
+from tests.trainer.killed_run import POINTS
+from tests.trainer.practice import FIRST, make_run, play, settings
+from trainer import checkpoint, model
+from trainer.config import SettingsError
+from trainer.loop import train
+
+ROOT = Path(__file__).parents[2]
+TIMED = ("waited_seconds", "train_seconds", "seconds", "swap_ms")
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory, first_policy: Path) -> Path:
+    """A store with three steps' groups, sampled by the first policy, some of them noisy; rewards by token."""
+    path = tmp_path_factory.mktemp("played") / "store.db"
+    store = SqliteStore(path)
+    policy = model.load(first_policy)
+    for index in range(6):
+        play(
+            store, policy, f"g{index}", 4, noisy=2, seed=1, reward=lambda done: done[-1].token_ids[0] % 5 / 4
+        )
+    store.close()
+    return path
+
+
+def outcome(out: Path, store: SqliteStore) -> dict[str, Any]:
+    """All that a run leaves behind, but for times."""
+    rows = store.steps("run")
+    last = checkpoint.newest(out / "checkpoints")
+    assert last is not None
+    assert not list((out / "checkpoints").glob(".*")), "nothing half-written stays"
+    state = checkpoint.read_state(last)
+    weights = {
+        version.version: (version.path / "model.safetensors").read_bytes()
+        for version in Registry(out / "versions").versions()
+    }
+    metrics = [
+        {name: value for name, value in (row.metrics or {}).items() if name not in TIMED} for row in rows
+    ]
+    return {
+        "weights": weights,
+        "metrics": metrics,
+        "groups": [row.group_ids for row in rows],
+        "seeds": [row.seeds for row in rows],
+        "consumed": state.consumed,
+        "curriculum": state.curriculum,
+        "last": (last.name, (last / "model.safetensors").read_bytes()),
+    }
+
+
+@pytest.fixture(scope="module")
+def undisturbed(
+    played: Path, tmp_path_factory: pytest.TempPathFactory, first_policy: Path, engine_url: str
+) -> dict[str, Any]:
+    """What three steps without a crash leave behind."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    store = SqliteStore(shutil.copy(played, folder / "store.db"))
+    with EmbeddedEngine(engine_url) as engine:
+        train(make_run(folder / "out", first_policy, store, settings(steps=3), engine=engine))
+    left = outcome(folder / "out", store)
+    store.close()
+    return left
+
+
+def test_an_undisturbed_run_takes_three_different_steps(undisturbed: dict[str, Any]) -> None:
+    assert [metrics["optimiser_steps"] for metrics in undisturbed["metrics"]] == [2, 2, 2]
+    assert len(set(undisturbed["weights"].values())) == 3
+    assert undisturbed["consumed"] == [f"g{index}" for index in range(6)]
+    assert all(metrics["confirmed_difference"] < 1e-4 for metrics in undisturbed["metrics"])
+
+
+@pytest.fixture
+def path(played: Path, tmp_path: Path) -> Path:
+    """A copy of the played store."""
+    return Path(shutil.copy(played, tmp_path / "store.db"))
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_killed_and_started_again_it_takes_the_steps_that_it_would_have_taken(
+    point: str, path: Path, undisturbed: dict[str, Any], first_policy: Path, engine_url: str
+) -> None:
+    out = path.parent / "out"
+    killed = subprocess.run(
+        [sys.executable, "-m", "tests.trainer.killed_run", point, path, first_policy, out, engine_url],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+
+    store = SqliteStore(path)
+    with EmbeddedEngine(engine_url) as engine:
+        train(make_run(out, first_policy, store, settings(steps=3), engine=engine))
+        assert engine.health().version == "run-00003"
+    assert outcome(out, store) == undisturbed
+    assert len(store.steps("run")) == 3, "no step was planned twice"
+    assert all(row.completed_us for row in store.steps("run"))
+    store.close()
+
+
+def test_a_checkpoint_is_another_runs_business(path: Path, first_policy: Path, tmp_path: Path) -> None:
+    store = SqliteStore(path)
+    run = make_run(tmp_path / "out", first_policy, store, settings(steps=1))
+    train(run)
+    with pytest.raises(SettingsError, match=r"--fresh: .* holds a run's checkpoints already"):
+        train(make_run(run.out, first_policy, store, settings(steps=2), fresh=True))
+    with pytest.raises(SettingsError, match="--run: the store holds steps of run 'run'"):
+        train(make_run(tmp_path / "elsewhere", first_policy, store, settings(steps=2)))
+    assert read_version(first_policy).version == FIRST
+    store.close()
+
+
+def test_old_checkpoints_go_and_a_damaged_one_is_named(
+    played: Path, first_policy: Path, tmp_path: Path
+) -> None:
+    store = SqliteStore(shutil.copy(played, tmp_path / "store.db"))
+    run = make_run(tmp_path / "out", first_policy, store, settings(steps=3, keep_checkpoints=1))
+    train(run)
+    (only,) = run.checkpoints.iterdir()
+    assert only.name == "step-000003"
+    state = orjson.loads((only / "state.json").read_bytes())
+    assert state["versions"] == [FIRST, "run-00001", "run-00002", "run-00003"]
+    (only / "state.json").write_text("{")
+    with pytest.raises(checkpoint.CheckpointError, match=r"step-000003/state\.json: can't be used"):
+        train(run)
+    store.close()
