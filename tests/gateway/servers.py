@@ -58,7 +58,9 @@ class Upstream:
         while more:
             message = await receive()
             body, more = body + message.get("body", b""), message.get("more_body", False)
-        path = scope["raw_path"].decode() + ("?" + scope["query_string"].decode() if scope["query_string"] else "")
+        path = scope["raw_path"].decode() + (
+            "?" + scope["query_string"].decode() if scope["query_string"] else ""
+        )
         headers = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
         request = Seen(scope["method"], path, headers, body)
         self.seen.append(request)
@@ -128,7 +130,13 @@ def answer(text: str = "hello", **more: Any) -> dict[str, Any]:
 
 def event(choices: list[dict[str, Any]], **more: Any) -> bytes:
     """One chunk of a streamed chat completion."""
-    head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "tiny", "choices": choices}
+    head = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "tiny",
+        "choices": choices,
+    }
     return b"data: " + json.dumps(head | more).encode() + b"\n\n"
 
 
@@ -155,7 +163,9 @@ class Running:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         path = "/v1/chat/completions" if session is None else f"/s/{session}/v1/chat/completions"
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return await self.http.post(self.data + path, content=raw, headers={"content-type": "application/json", **named})
+        return await self.http.post(
+            self.data + path, content=raw, headers={"content-type": "application/json", **named}
+        )
 
     async def api(self, method: str, path: str, body: Any = None) -> httpx.Response:
         return await self.http.request(method, self.control + path, json=body)
