@@ -1,0 +1,1 @@
+"""`crosswind report`: one self-contained HTML page about a store, with plots."""

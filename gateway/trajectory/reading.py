@@ -196,6 +196,26 @@ def steps(connection: sqlite3.Connection, run: str) -> list[TrainStep]:
     return [TRAIN_STEP.decode(row) for row in connection.execute(query, (run,))]
 
 
+def runs(connection: sqlite3.Connection) -> list[str]:
+    query = "SELECT run FROM train_step GROUP BY run ORDER BY min(created_us), run"
+    return [run for (run,) in connection.execute(query)]
+
+
+def injections(connection: sqlite3.Connection) -> dict[str, int]:
+    query = "SELECT operator, count(*) FROM event WHERE after IS NOT NULL GROUP BY operator ORDER BY operator"
+    return dict(connection.execute(query).fetchall())
+
+
+def versions(connection: sqlite3.Connection) -> list[str]:
+    query = """
+    SELECT version FROM (
+      SELECT policy_first AS version, created_us FROM turn
+      UNION ALL SELECT policy_last, created_us FROM turn
+    ) WHERE version IS NOT NULL GROUP BY version ORDER BY min(created_us), version
+    """
+    return [version for (version,) in connection.execute(query)]
+
+
 def counts(connection: sqlite3.Connection) -> dict[str, int]:
     tables = {
         "sessions": "session",

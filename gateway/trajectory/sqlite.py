@@ -203,6 +203,18 @@ class SqliteStore:
         """The run's steps in order, the unfinished one (if any) last."""
         return self._read(reading.steps, run)
 
+    def runs(self) -> list[str]:
+        """The names of the training runs, oldest first."""
+        return self._read(reading.runs)
+
+    def injections(self) -> Mapping[str, int]:
+        """How often each operator's noise was injected; withdrawn injections don't count."""
+        return self._read(reading.injections)
+
+    def versions(self) -> list[str]:
+        """The policy versions that sampled a turn's tokens, in order of their first turn."""
+        return self._read(reading.versions)
+
     def counts(self) -> Mapping[str, Any]:
         """Rows per kind (sessions, turns, events, ...), for reports."""
         return self._read(reading.counts)

@@ -102,6 +102,18 @@ class Store(Protocol):
 
     def steps(self, run: str) -> list[TrainStep]: ...
 
+    def runs(self) -> list[str]:
+        """The names of the training runs, oldest first."""
+        ...
+
+    def injections(self) -> Mapping[str, int]:
+        """How often each operator's noise was injected; withdrawn injections don't count."""
+        ...
+
+    def versions(self) -> list[str]:
+        """The policy versions that sampled a turn's tokens, in order of their first turn."""
+        ...
+
     def counts(self) -> Mapping[str, Any]:
         """Rows per kind (sessions, turns, events, ...), for reports."""
         ...

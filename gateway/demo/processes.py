@@ -1,0 +1,158 @@
+"""Child processes with one owner: started, watched, and stopped together."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+import httpx
+
+GRACE_SECONDS = 20.0
+"""How long a child may take to end after SIGTERM before it is killed."""
+
+
+class ChildFailed(Exception):
+    """A child process ended too early or with an error; the message shows the end of its log."""
+
+
+class Child:
+    """One running command: its standard output is read by line, its standard error goes to a log."""
+
+    def __init__(self, name: str, process: asyncio.subprocess.Process, log: Path) -> None:
+        self.name = name
+        self.process = process
+        self.log = log
+
+    async def lines(self) -> AsyncIterator[str]:
+        """The lines of its standard output, until it closes it."""
+        assert self.process.stdout is not None
+        async for raw in self.process.stdout:
+            yield raw.decode(errors="replace").rstrip("\n")
+
+    async def drain(self) -> None:
+        """Read and drop the rest of its standard output, so that it never blocks on a full pipe."""
+        async for _ in self.lines():
+            pass
+
+    def terminate(self) -> None:
+        """Ask it to end; one that has ended already is left alone."""
+        with suppress(ProcessLookupError):
+            self.process.send_signal(signal.SIGTERM)
+
+    async def stop(self) -> None:
+        """End it: SIGTERM, then, after the grace period, SIGKILL."""
+        if self.process.returncode is not None:
+            return
+        self.terminate()
+        try:
+            await asyncio.wait_for(self.process.wait(), GRACE_SECONDS)
+        except TimeoutError:
+            self.process.kill()
+            await self.process.wait()
+
+    async def succeed(self) -> None:
+        """Wait for its end; an exit code other than 0 raises `ChildFailed`."""
+        if await self.process.wait() != 0:
+            raise self.failure()
+
+    def failure(self) -> ChildFailed:
+        """Why it failed, with the last lines of its log."""
+        tail = self.log.read_text(errors="replace").splitlines()[-8:] if self.log.exists() else []
+        return ChildFailed(
+            f"`crosswind {self.name}` ended with exit code {self.process.returncode}; "
+            f"its log is {self.log}" + "".join(f"\n    {line}" for line in tail)
+        )
+
+
+class Processes:
+    """Owns every child of a run: leaving the context stops them all, newest first."""
+
+    def __init__(self, logs: Path) -> None:
+        self._logs = logs
+        self._children: list[Child] = []
+        self._drains: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Processes:
+        self._logs.mkdir(parents=True, exist_ok=True)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for child in reversed(self._children):
+            await child.stop()
+        for task in self._drains:
+            task.cancel()
+        await asyncio.gather(*self._drains, return_exceptions=True)
+
+    async def start(self, name: str, *arguments: str, listen: bool = False) -> Child:
+        """Start `crosswind ARGUMENTS`. With `listen` the caller reads its lines, else they are dropped."""
+        log = self._logs / f"{name.replace(' ', '-')}.log"
+        with log.open("ab") as sink:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "gateway.cli",
+                *arguments,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=sink,
+                env={**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"},
+                limit=2**24,
+            )
+        child = Child(name, process, log)
+        self._children.append(child)
+        if not listen:
+            task = asyncio.create_task(child.drain())
+            self._drains.add(task)
+            task.add_done_callback(self._drains.discard)
+        return child
+
+    async def run(
+        self, name: str, *arguments: str, on_line: Callable[[str], Awaitable[None]] | None = None
+    ) -> None:
+        """Run a command to its end; an error raises `ChildFailed`."""
+        child = await self.start(name, *arguments, listen=on_line is not None)
+        if on_line is not None:
+            async for line in child.lines():
+                await on_line(line)
+        await child.succeed()
+
+
+async def answering(child: Child, url: str, seconds: float) -> None:
+    """Wait until the child's server answers `url` with 200. Its end, or no answer in time, raises."""
+    async with httpx.AsyncClient(timeout=5.0, trust_env=False) as client:
+        try:
+            async with asyncio.timeout(seconds):
+                while not await _answers(client, url):
+                    if child.process.returncode is not None:
+                        raise child.failure()
+                    await asyncio.sleep(0.1)
+        except TimeoutError:
+            raise ChildFailed(
+                f"`crosswind {child.name}` did not answer {url} within {seconds:g} s: {child.log}"
+            ) from None
+
+
+async def _answers(client: httpx.AsyncClient, url: str) -> bool:
+    try:
+        return (await client.get(url)).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def free_ports(count: int) -> list[int]:
+    """Distinct loopback ports that are free now."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    try:
+        return [int(each.getsockname()[1]) for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()

@@ -1,0 +1,40 @@
+"""What a demo run is made of; every number that shapes it, in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class DemoSettings:
+    """Sizes and paths of one run. The defaults fit 6 minutes on 2 cores."""
+
+    seed: int = 0
+    out: Path = Path("runs/demo")
+    steps: int = 15
+    groups_per_step: int = 6
+    group_size: int = 16
+    held_out_tasks: int = 256
+    concurrency: int = 64
+    profile: str = "noisyagent"
+    evaluation_level: int = 4
+    """The severity level of the noise that held-out tasks meet, before and after alike."""
+    seconds: float = 345.0
+    """The whole run's budget: training ends in time for the second evaluation and the report."""
+    report_seconds: float = 12.0
+    """Kept free for the comparison and the report."""
+    start_seconds: float = 90.0
+    """How long a child may take until it answers."""
+    policy: str = "retail"
+    """A policy that comes with the package, or a policy directory."""
+    ports: tuple[int, int, int] = field(default=(0, 0, 0))
+    """Engine, data plane, control plane; 0 takes a free one."""
+
+    @property
+    def store(self) -> Path:
+        return self.out / "crosswind.db"
+
+    @property
+    def report(self) -> Path:
+        return self.out / "report.html"

@@ -1,0 +1,61 @@
+"""What the demo says at its end. Every number comes from the run's own store and evaluations."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from rich.console import Console
+from rich.table import Table
+
+from gateway.demo.run import DemoResult
+from gateway.demo.settings import DemoSettings
+from gateway.report.page import Evaluation, arm_rows, verdict
+from gateway.trajectory.store import open_store
+
+
+def show(settings: DemoSettings, result: DemoResult, console: Console) -> None:
+    """The table of success before and after, the counts, the verdict, and where everything is."""
+    console.print(_table(settings, result))
+    with closing(open_store(f"sqlite:///{settings.store}")) as store:
+        counts, versions = store.counts(), store.versions()
+    console.print(
+        f"{counts['sessions']:,} sessions, {counts['turns']:,} turns, {counts['events']:,} noise events, "
+        f"{len(result.steps)} optimiser steps, {len(versions)} policy versions served, "
+        f"in {result.seconds:.0f} s"
+    )
+    found = verdict(result.comparison)
+    if found is not None:
+        console.print(found.text, style="bold green" if found.rose else "bold red")
+    console.print(f"store   {settings.store}")
+    console.print(f"report  {settings.report}")
+    console.print(
+        f"look    sqlite3 {settings.store} -line "
+        "\"SELECT operator, before, after, note FROM readable_event WHERE outcome = 'injected' LIMIT 3\"",
+        soft_wrap=True,
+        highlight=False,
+    )
+
+
+def _table(settings: DemoSettings, result: DemoResult) -> Table:
+    table = Table(
+        title=f"Success on {settings.held_out_tasks} held-out tasks at temperature 1, "
+        f"noise of level {settings.evaluation_level}",
+        title_justify="left",
+        box=None,
+        padding=(0, 2, 0, 0),
+        header_style="dim",
+    )
+    for name in ("", "episodes", "before", "95 %", "after", "95 %", "difference", "95 %, paired"):
+        table.add_column(name, justify="left" if not name else "right")
+    for row in arm_rows(Evaluation(result.before, result.after, result.comparison)):
+        table.add_row(
+            row.name,
+            str(row.n),
+            row.before,
+            row.before_interval,
+            row.after,
+            row.after_interval,
+            row.difference,
+            row.difference_interval,
+        )
+    return table

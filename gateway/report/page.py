@@ -1,0 +1,188 @@
+"""The report's page: every number in it is read from the store or from an evaluation's file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gateway.report import figures
+from gateway.report.example import Example, example
+from gateway.report.figures import CLEAN, NOISY, Series
+from gateway.trajectory.record import TrainStep
+from gateway.trajectory.store import Store
+
+_COUNTS = ("sessions", "turns", "events", "rewards")
+_EXAMPLES_READ = 400
+"""How many of the newest sessions are searched for the example."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """`crosswind bench` before and after training, and its comparison of the two."""
+
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    comparison: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the paired difference of noisy success says."""
+
+    rose: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArmRow:
+    """One arm's line of the table, formatted."""
+
+    name: str
+    n: int
+    before: str
+    before_interval: str
+    after: str
+    after_interval: str
+    difference: str
+    difference_interval: str
+
+
+def render(store: Store, evaluation: Evaluation | None) -> str:
+    """The page as HTML, self-contained."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    page = Environment(
+        loader=PackageLoader("gateway.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    ).get_template("page.html.jinja")
+    steps = [step for run in store.runs() for step in store.steps(run) if step.metrics is not None]
+    rows = arm_rows(evaluation) if evaluation else []
+    return page.render(
+        title="Crosswind report",
+        lead="Clean and noisy trajectories, and what was learnt from them.",
+        verdict=verdict(evaluation.comparison) if evaluation else None,
+        counts=_counts(store, steps),
+        arms=rows,
+        protocol=_protocol(evaluation) if evaluation else "",
+        plots=_plots(store, steps, evaluation),
+        example=_example(store),
+    )
+
+
+def verdict(comparison: Mapping[str, Any]) -> Verdict | None:
+    """Whether noisy success rose: its paired difference and 95 % interval, in words."""
+    noisy = comparison["arms"].get("noisy")
+    if noisy is None:
+        return None
+    figures_ = (
+        f"from {noisy['before']:.1%} to {noisy['after']:.1%}: paired difference {noisy['difference']:+.1%}, "
+        f"95 % interval [{noisy['low']:+.1%}, {noisy['high']:+.1%}], {noisy['n']} held-out tasks"
+    )
+    if noisy["low"] > 0:
+        return Verdict(True, f"Noisy success rose {figures_}.")
+    if noisy["high"] < 0:
+        return Verdict(False, f"Noisy success FELL {figures_}.")
+    return Verdict(False, f"Noisy success did not rise beyond doubt; it went {figures_}.")
+
+
+def arm_rows(evaluation: Evaluation) -> list[ArmRow]:
+    """A row for every arm that both evaluations have, clean first and all noise together last."""
+    before, after = evaluation.before["arms"], evaluation.after["arms"]
+    rows = []
+    for name in (each for each in before if each in after):
+        paired = evaluation.comparison["arms"].get(name)
+        rows.append(
+            ArmRow(
+                name,
+                int(after[name]["n"]),
+                f"{before[name]['success']:.1%}",
+                _interval(before[name]),
+                f"{after[name]['success']:.1%}",
+                _interval(after[name]),
+                f"{paired['difference']:+.1%}" if paired else "n/a",
+                _interval(paired, sign="+") if paired else "n/a",
+            )
+        )
+    return rows
+
+
+def _interval(measured: Mapping[str, Any], sign: str = "") -> str:
+    return f"[{measured['low']:{sign}.1%}, {measured['high']:{sign}.1%}]"
+
+
+def _protocol(evaluation: Evaluation) -> str:
+    after = evaluation.after
+    return (
+        f"{after['tasks']} tasks of the {after['environment']} environment's {after['split']} split, "
+        f"temperature {after['temperature']:g}, seed {after['seed']}; "
+        f"policy {evaluation.before['policy_version']} before, {after['policy_version']} after. "
+        "Intervals of success are Wilson's, those of differences a paired bootstrap over tasks."
+    )
+
+
+def _counts(store: Store, steps: Sequence[TrainStep]) -> list[tuple[str, int]]:
+    counts = store.counts()
+    return [
+        *((name, int(counts[name])) for name in _COUNTS),
+        ("optimiser steps", len(steps)),
+        ("policy versions served", len(store.versions())),
+    ]
+
+
+def _plots(store: Store, steps: Sequence[TrainStep], evaluation: Evaluation | None) -> Mapping[str, str]:
+    plots = dict.fromkeys(("before_after", "success", "curriculum", "levels", "health", "injections"), "")
+    if evaluation:
+        before, after = evaluation.before["arms"], evaluation.after["arms"]
+        plots["before_after"] = figures.before_after(
+            {name: (before[name], after[name]) for name in before if name in after}
+        )
+    if steps:
+        plots |= _training_plots(steps)
+    if injections := store.injections():
+        plots["injections"] = figures.bars(injections, "injections, by operator")
+    return plots
+
+
+def _training_plots(steps: Sequence[TrainStep]) -> dict[str, str]:
+    numbers = [step.step for step in steps]
+    metrics = [step.metrics or {} for step in steps]
+
+    def column(name: str) -> list[float | None]:
+        return [each.get(name) for each in metrics]
+
+    types = sorted({name for each in metrics for name in each.get("levels", {})})
+    level_series = [Series(name, [each.get("levels", {}).get(name) for each in metrics]) for name in types]
+    return {
+        "success": figures.lines(
+            numbers,
+            [
+                Series("clean", column("clean_success"), CLEAN),
+                Series("noisy", column("noisy_success"), NOISY),
+            ],
+            "success of rollouts",
+            share=True,
+        ),
+        "curriculum": figures.lines(
+            numbers, [Series("noisy share", column("rho"), NOISY)], "noisy share ρ", share=True
+        ),
+        "levels": figures.lines(numbers, level_series, "severity level"),
+        "health": figures.lines(numbers, [Series("entropy", column("entropy"), CLEAN)], "entropy"),
+    }
+
+
+def _example(store: Store) -> Example | None:
+    """The newest solved session in which noise was injected; failing that, any noisy one."""
+    fallback = None
+    for session in store.sessions(limit=_EXAMPLES_READ):
+        if session.arm != "noisy" or not session.reward:
+            continue
+        found = store.trajectory(session.id)
+        if found is None:
+            continue
+        fallback = fallback or found
+        if any(event.after is not None for event in found.events):
+            return example(found)
+    return example(fallback) if fallback else None
