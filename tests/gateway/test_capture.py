@@ -1,0 +1,149 @@
+"""Token capture: what training needs is asked for, recorded and taken out again, and doubt makes a turn unfit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.gateway.engine import LOGPROBS, PROMPT, TOKENS, engine
+from tests.gateway.servers import Running, gateway, upstream
+
+BODY = {"model": "tiny", "messages": [{"role": "user", "content": "hi"}]}
+CAPTURE_FIELDS = ("token_ids", "weight_versions", "logprob", "usage")
+
+
+async def rollout(running: Running, **more: Any) -> str:
+    """A session of a group, which is what training reads."""
+    opened = await running.api(
+        "POST", "/api/sessions", {"group_id": "g", "group_size": 2, "rollout_index": 0, **more}
+    )
+    assert opened.status_code == 201
+    return str(opened.json()["id"])
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_rollouts_tokens_are_recorded_and_taken_out_of_its_answers(
+    tmp_path: Path, stream: bool
+) -> None:
+    async with upstream(engine()) as app, gateway(tmp_path, app) as running:
+        session = await rollout(running)
+        given = await running.chat(BODY | {"stream": stream}, session)
+        asked = app.seen[0].json
+        assert (asked["return_token_ids"], asked["logprobs"]) == (True, True)
+        if stream:
+            assert asked["stream_options"] == {"include_usage": True}
+            assert not [
+                name
+                for name in CAPTURE_FIELDS
+                if name.encode() in given.content.replace(b'"logprobs":null', b"")
+            ]
+            assert given.content.count(b'"content":"x"') == 3 and given.content.endswith(b"data: [DONE]\n\n")
+        else:
+            choice = given.json()["choices"][0]
+            assert (
+                set(choice) == {"index", "message", "finish_reason", "logprobs"}
+                and choice["logprobs"] is None
+            )
+            assert "prompt_token_ids" not in given.json() and given.json()["usage"]["completion_tokens"] == 3
+        (turn,) = (await running.trajectory(session))["turns"]
+        assert turn["fitness"] == "fit"
+        assert turn["prompt_ids"] == PROMPT
+        (completion,) = turn["completions"]
+        assert (completion["token_ids"], completion["logprobs"]) == (TOKENS, LOGPROBS)
+        assert [(span["version"], span["start"], span["end"]) for span in completion["versions"]] == [
+            ("v1", 0, 2),
+            ("v2", 2, 3),
+        ]
+        assert (turn["policy_first"], turn["policy_last"]) == ("v1", "v2")
+        assert json.loads(turn["received"]) == BODY | {"stream": stream}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_what_the_client_asked_for_itself_stays_in_the_answer(tmp_path: Path, stream: bool) -> None:
+    own = {"logprobs": True, "return_token_ids": True, "stream_options": {"include_usage": True}} if stream else {
+        "logprobs": True, "return_token_ids": True
+    }  # fmt: skip
+    async with upstream(engine()) as app, gateway(tmp_path, app) as running:
+        given = await running.chat(BODY | {"stream": stream} | own, await rollout(running))
+        for name in (b"prompt_token_ids", b'"token_ids"', b'"logprob"', b'"completion_tokens"'):
+            assert name in given.content
+
+
+async def test_prompts_that_extend_each_other_are_stored_once(tmp_path: Path) -> None:
+    second = [*PROMPT, *TOKENS, 20, 21]
+    async with upstream(engine(), engine(prompt=second)) as app, gateway(tmp_path, app) as running:
+        session = await rollout(running)
+        await running.chat(BODY, session)
+        await running.chat(
+            BODY | {"messages": [*BODY["messages"], {"role": "user", "content": "more"}]}, session
+        )
+        await running.trajectory(session)
+        turns = running.gateway.store.turns(session)
+        assert [turn.prompt_ids.depth for turn in turns if turn.prompt_ids] == [1, 2]
+        assert turns[1].prompt_ids is not None and turns[0].prompt_ids is not None
+        assert turns[1].prompt_ids.parent is turns[0].prompt_ids
+
+
+UNFIT = {
+    "ids_logprobs_mismatch": {"choice": {"token_ids": [10, 11]}},
+    "usage_mismatch": {"usage": {"completion_tokens": 4}},
+    "engine_no_tokens": {"prompt_token_ids": None},
+    "aborted": {"choice": {"finish_reason": "abort"}},
+    "finish_not_seen": {"choice": {"finish_reason": None}},
+    "prompt_ids_malformed": {"prompt_token_ids": [1, 2**40]},
+}
+
+
+@pytest.mark.parametrize("reason", UNFIT)
+async def test_an_answer_that_contradicts_itself_is_unfit_with_the_reason(
+    tmp_path: Path, reason: str
+) -> None:
+    async with upstream(engine(**UNFIT[reason])) as app, gateway(tmp_path, app) as running:
+        session = await rollout(running)
+        assert (await running.chat(BODY, session)).status_code == 200
+        (turn,) = (await running.trajectory(session))["turns"]
+        assert turn["fitness"] == reason
+
+
+async def test_knobs_that_falsify_log_probabilities_are_neutralised_for_rollouts_only(tmp_path: Path) -> None:
+    knobs = {"top_p": 0.5, "top_k": 5, "presence_penalty": 0.5, "temperature": 0.7, "frequency_penalty": 0}
+    async with upstream(engine()) as app, gateway(tmp_path, app, token_ids=True) as running:
+        session = await rollout(running)
+        await running.chat(BODY | knobs, session)
+        await running.chat(BODY | knobs, "no-rollout")
+        trained, other = app.seen[0].json, app.seen[1].json
+        assert (trained["temperature"], trained["frequency_penalty"]) == (0.7, 0)
+        assert not {"top_p", "top_k", "presence_penalty"} & set(trained)
+        assert knobs.items() <= other.items() and other["return_token_ids"] is True
+        (turn,) = (await running.trajectory(session))["turns"]
+        assert json.loads(turn["received"])["top_p"] == 0.5 and "top_p" not in json.loads(turn["sent"])
+
+
+@pytest.mark.parametrize(
+    ("given", "grouped", "captured"),
+    [
+        ({"capture": "off"}, True, False),
+        ({"capture": "auto"}, False, False),
+        ({"capture": "auto", "token_ids": True}, False, True),
+        ({"capture": "on"}, False, True),
+    ],
+)
+async def test_when_tokens_are_captured(
+    tmp_path: Path, given: dict[str, Any], grouped: bool, captured: bool
+) -> None:
+    async with upstream(engine()) as app, gateway(tmp_path, app, **given) as running:
+        session = await rollout(running) if grouped else "plain"
+        await running.chat(BODY, session)
+        assert ("return_token_ids" in app.seen[0].json) is captured
+        (turn,) = (await running.trajectory(session))["turns"]
+        assert turn["fitness"] == ("fit" if captured else "no_token_ids")
+
+
+async def test_an_engine_without_token_ids_says_so(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app) as running:
+        session = await rollout(running)
+        await running.chat(BODY, session)
+        assert (await running.trajectory(session))["turns"][0]["fitness"] == "engine_no_tokens"

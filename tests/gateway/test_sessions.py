@@ -1,0 +1,213 @@
+"""Who is a session: by path, header, key or inference; open, strict and closed ones; keys of all kinds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.gateway.dialogue import PROFILE, body, history, user
+from tests.gateway.servers import Running, gateway, plain, upstream
+
+HELLO = body(user("hello there"))
+
+
+async def sessions(running: Running) -> list[dict[str, Any]]:
+    await running.gateway.acknowledge([])
+    while running.gateway.recorder.state().queued:
+        pass
+    return list((await running.api("GET", "/api/sessions")).json()["sessions"])
+
+
+async def test_the_path_goes_before_the_header_and_the_header_before_inference(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app) as running:
+        await running.chat(HELLO, "by-path", x_crosswind_session="by-header")
+        await running.chat(HELLO, x_crosswind_session="by-header")
+        await running.chat(HELLO)
+        await running.chat(body(*history(1)))
+        await running.chat(HELLO)
+        await running.chat(HELLO, "with%20space")
+        found = {one["id"]: one for one in await sessions(running)}
+        assert (found["by-path"]["identity"], found["by-header"]["identity"]) == ("path", "header")
+        assert "with space" in found
+        inferred = [one for one in found.values() if one["identity"] == "inferred"]
+        assert len(inferred) == 2
+        assert all(one["confidence"] < 1 and one["quarantine"].startswith("inferred") for one in inferred)
+        assert found["by-path"]["quarantine"] is None
+
+
+async def test_a_session_key_finds_its_session_even_after_a_restart_and_never_reaches_the_upstream(
+    tmp_path: Path,
+) -> None:
+    async with upstream() as app:
+        async with gateway(tmp_path, app) as running:
+            opened = (await running.api("POST", "/api/sessions", {"task_id": "t"})).json()
+            assert opened["api_key"].startswith("cw-")
+            assert opened["base_url"] == f"{running.data}/s/{opened['id']}/v1"
+            assert opened["anthropic_base_url"] == f"{running.data}/s/{opened['id']}"
+            key = {"authorization": f"Bearer {opened['api_key']}"}
+            await running.chat(HELLO, **key)
+        async with gateway(tmp_path, app, upstream_key="sk-of-the-upstream") as running:
+            await running.chat(HELLO, **key)
+            await running.http.get(f"{running.data}/v1/models", headers=key)
+            await running.chat(HELLO, opened["id"], x_api_key=opened["api_key"])
+            stored = await running.trajectory(opened["id"])
+            assert [turn["index"] for turn in stored["turns"]] == [0, 1, 2]
+        assert "authorization" not in app.seen[0].headers
+        assert all(seen.headers["authorization"] == "Bearer sk-of-the-upstream" for seen in app.seen[1:])
+        assert not [seen for seen in app.seen if opened["api_key"] in repr(seen)]
+
+
+async def test_wrong_keys_are_refused_in_shape(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app) as running:
+        one = (await running.api("POST", "/api/sessions", {})).json()
+        two = (await running.api("POST", "/api/sessions", {})).json()
+        for answer in (
+            await running.chat(HELLO, authorization="Bearer cw-never-issued"),
+            await running.chat(HELLO, one["id"], authorization=f"Bearer {two['api_key']}"),
+            await running.http.get(f"{running.data}/v1/models", headers={"api-key": "cw-never-issued"}),
+        ):
+            assert (answer.status_code, answer.json()["error"]["code"]) == (401, "invalid_api_key")
+        assert app.seen == []
+
+
+async def test_keys_of_ours_are_checked_and_replaced(tmp_path: Path) -> None:
+    profile = tmp_path / "flaky.yaml"
+    profile.write_text(PROFILE)
+    keys = [{"key": "our-key-for-team-a", "tenant": "a", "profile": str(profile)}, {"key": "our-key-for-b"}]
+    async with (
+        upstream() as app,
+        gateway(tmp_path, app, auth="keys", keys=keys, upstream_key="sk-up") as running,
+    ):
+        assert (await running.chat(HELLO)).status_code == 401
+        assert (await running.chat(HELLO, authorization="Bearer wrong")).status_code == 401
+        await running.chat(HELLO, "a", authorization="Bearer our-key-for-team-a")
+        await running.chat(HELLO, "b", authorization="Bearer our-key-for-b")
+        assert [seen.headers["authorization"] for seen in app.seen] == ["Bearer sk-up"] * 2
+        found = {one["id"]: one for one in await sessions(running)}
+        assert (found["a"]["tenant"], found["a"]["arm"]) == ("a", "noisy")
+        assert (found["b"]["tenant"], found["b"]["arm"]) == ("default", "clean")
+
+
+async def test_the_clients_own_credential_passes_through(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app, upstream_key="sk-up") as running:
+        await running.chat(HELLO, authorization="Bearer sk-of-the-client")
+        assert app.seen[0].headers["authorization"] == "Bearer sk-of-the-client"
+
+
+async def test_strict_sessions_must_have_been_opened(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app, sessions="strict") as running:
+        for session in ("unseen", None):
+            refused = await running.chat(HELLO, session)
+            assert (refused.status_code, refused.json()["error"]["code"]) == (404, "session_not_found")
+            assert "POST /api/sessions" in refused.json()["error"]["message"]
+        opened = (await running.api("POST", "/api/sessions", {})).json()
+        assert (await running.chat(HELLO, opened["id"])).status_code == 200
+        assert (await running.chat(HELLO, authorization=f"Bearer {opened['api_key']}")).status_code == 200
+        assert len(app.seen) == 2
+
+
+async def test_a_closed_session_takes_no_more_turns_but_rewards(tmp_path: Path) -> None:
+    async with upstream() as app:
+        async with gateway(tmp_path, app) as running:
+            opened = (await running.api("POST", "/api/sessions", {})).json()["id"]
+            await running.chat(HELLO, opened)
+            assert (await running.api("POST", f"/api/sessions/{opened}/close")).status_code == 200
+            assert (await running.chat(HELLO, opened)).status_code == 409
+            assert (await running.api("POST", f"/api/sessions/{opened}/close")).status_code == 200
+        async with gateway(tmp_path, app) as running:
+            refused = await running.chat(HELLO, opened)
+            assert (refused.status_code, refused.json()["error"]["code"]) == (409, "session_closed")
+            listing = await running.http.get(f"{running.data}/s/{opened}/v1/models")
+            assert listing.status_code == 409
+            late = await running.api(
+                "POST", f"/api/sessions/{opened}/reward", {"reward": 0.5, "components": {"db": 1}}
+            )
+            assert late.status_code == 200
+            session = (await running.api("GET", f"/api/sessions/{opened}")).json()
+            assert (session["status"], session["reward"], session["reward_components"]) == (
+                "closed",
+                0.5,
+                {"db": 1},
+            )
+            assert session["created"] < session["closed"] and session["closed"].endswith("Z")
+
+
+async def test_headers_steer_only_where_the_operator_allows_and_within_the_cap(tmp_path: Path) -> None:
+    headers = {
+        "x_crosswind_profile": "noisyagent",
+        "x_crosswind_seed": "5",
+        "x_crosswind_task": "t",
+        "x_crosswind_group": "g",
+    }
+    async with upstream() as app:
+        (tmp_path / "a").mkdir()
+        async with gateway(tmp_path / "a", app) as running:
+            await running.chat(HELLO, "ignored", **headers)
+            (session,) = await sessions(running)
+            assert (session["plan"]["profile"], session["plan"]["seed"], session["task_id"]) == (
+                "off",
+                7,
+                None,
+            )
+        cap = {"profiles": ["noisyagent"]}
+        async with gateway(tmp_path, app, steering=True, steering_cap=cap) as running:
+            await running.chat(HELLO, "steered", **headers)
+            refused = await running.chat(HELLO, "beyond", x_crosswind_profile="everything")
+            assert (refused.status_code, refused.json()["error"]["code"]) == (403, "profile_not_allowed")
+            assert (await running.chat(HELLO, "odd", x_crosswind_seed="x")).status_code == 400
+            (session,) = await sessions(running)
+            assert (session["plan"]["profile"], session["plan"]["seed"]) == ("noisyagent", 5)
+            assert (session["task_id"], session["group_id"]) == ("t", "g")
+
+
+async def test_sessions_that_leave_memory_come_back_from_the_store(tmp_path: Path) -> None:
+    profile = tmp_path / "flaky.yaml"
+    profile.write_text(PROFILE)
+    async with (
+        upstream() as app,
+        gateway(tmp_path, app, profile=str(profile), limits={"live_sessions": 2}) as running,
+    ):
+        for turn in range(1, 4):
+            for name in ("one", "two", "three", "four"):
+                await running.chat(body(*history(turn)), name)
+                await sessions(running)
+        assert running.gateway.sessions.live() <= 3
+        for at, name in enumerate(("one", "two", "three", "four")):
+            own = app.seen[at::4]
+            assert own[1].texts()[:1] == own[0].texts() and own[2].texts()[:3] == own[1].texts()
+            stored = await running.trajectory(name)
+            assert [(turn["index"], turn["parent"]) for turn in stored["turns"]] == [
+                (0, None),
+                (1, 0),
+                (2, 1),
+            ]
+
+
+@pytest.mark.parametrize("session", ["a" * 201, "%00", "%2F"])
+async def test_ids_that_cannot_be_are_refused(tmp_path: Path, session: str) -> None:
+    async with upstream() as app, gateway(tmp_path, app) as running:
+        refused = await running.chat(HELLO, session)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (400, "invalid_session_id")
+
+
+async def test_routes_that_are_none_and_bodies_that_are_too_large(tmp_path: Path) -> None:
+    async with (
+        upstream(plain(b"{}")) as app,
+        gateway(tmp_path, app, limits={"body": 1000, "header": 2000}) as running,
+    ):
+        assert (await running.http.get(f"{running.data}/nowhere")).json()["error"]["code"] == "not_found"
+        assert (await running.http.get(f"{running.data}/healthz")).json() == {"status": "ok"}
+        large = await running.chat(b"x" * 1001)
+        assert (large.status_code, large.json()["error"]["code"]) == (413, "body_too_large")
+
+        async def parts() -> Any:
+            for _ in range(3):
+                yield b"x" * 500
+
+        large = await running.http.post(f"{running.data}/v1/chat/completions", content=parts())
+        assert large.status_code == 413
+        headers = await running.chat(HELLO, x_long="y" * 2000)
+        assert (headers.status_code, headers.json()["error"]["code"]) == (431, "headers_too_large")
+        assert app.seen == []
