@@ -38,6 +38,8 @@ class Batch:
         self.limits = limits
         self.running: list[Sequence] = []
         self.waiting: deque[Sequence] = deque()
+        self._entering: list[Sequence] = []
+        """Taken from those that wait, not all with those that run yet."""
         self._rotations = Rotations(checkpoint.shape)
         self._rows = Rows(checkpoint.shape, limits.rows, checkpoint.shape.context)
         self._prefixes = Prefixes(checkpoint.shape, limits.cache_tokens)
@@ -66,10 +68,11 @@ class Batch:
         return moved
 
     def clear(self) -> list[Sequence]:
-        """Give up everything in flight; gives what it was."""
-        dropped = [*self.running, *self.waiting]
-        self.running.clear()
-        self.waiting.clear()
+        """Give up everything in flight, and the prefix cache with it; gives what was in flight."""
+        dropped = list(dict.fromkeys((*self.running, *self._entering, *self.waiting)))
+        for sequences in (self.running, self._entering, self.waiting):
+            sequences.clear()
+        self._prefixes.clear()
         return dropped
 
     def score(
@@ -121,9 +124,11 @@ class Batch:
         admitted: list[Sequence] = []
         while self.waiting and len(self.running) < self.limits.rows:
             chosen = self._choose()
+            self._entering = [sequence for sequence, _, _ in chosen]
             for start in range(0, len(chosen), self.limits.prefill):
                 self._prefill(chosen[start : start + self.limits.prefill])
-            admitted += [sequence for sequence, _, _ in chosen]
+            admitted += self._entering
+            self._entering = []
         return admitted
 
     def _choose(self) -> list[tuple[Sequence, list[bytes], int]]:

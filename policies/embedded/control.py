@@ -21,9 +21,11 @@ class Control:
         self._publishing = asyncio.Lock()
 
     def status(self) -> dict[str, Any]:
-        """What is served now."""
+        """What is served now; how it was made is in its directory."""
         worker, shape = self._worker, self._worker.shape
-        return worker.version.metadata() | {
+        served = worker.version.metadata()
+        del served["metrics"]
+        return served | {
             "swaps": worker.swaps,
             "in_flight": worker.in_flight,
             "context": shape.context,

@@ -49,7 +49,9 @@ def serve(
     directory: Path, *, host: str, port: int, seed: int, limits: Limits, ready: Callable[[str], None]
 ) -> None:
     """Serve until interrupted; `ready` is given the base URL. Raises OSError where the port is taken."""
-    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # Named TCP, or asyncio wouldn't switch Nagle's algorithm off and every small chunk would wait for an ACK.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     with listener:
         listener.bind((host, port))

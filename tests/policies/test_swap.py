@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from policies.embedded.client import EmbeddedEngine
-from policies.engine import EngineError, Probe
+from policies.engine import Engine, EngineError, Health, Probe
 from policies.tiny.directory import write_policy
 from policies.tiny.model import Shape, initial_weights
 from policies.tiny.tokenizer import train_tokenizer
@@ -180,6 +180,15 @@ def _assert_refused(served: Served, version: PolicyVersion, reason: str) -> None
     body = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 3}
     answer = httpx.post(f"{served.url}/v1/chat/completions", json=body, timeout=60).json()
     assert answer["choices"][0]["weight_versions"][0]["version"] == "random-0"
+
+
+def test_the_client_is_an_engine(served: Served) -> None:
+    engine: Engine = served.client
+    health = engine.health()
+    assert (health.version, health.step, health.swaps) == ("random-0", 0, 0)
+    published = engine.publish(served.registry.get("random-2"))
+    assert published.version == "random-2" and published.swap_ms >= 0
+    assert engine.health() == Health("random-2", 2, 1, 0)
 
 
 def test_confirm_refuses_another_version_and_an_engine_that_is_gone(served: Served) -> None:
