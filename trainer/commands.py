@@ -79,15 +79,17 @@ def run(
 ) -> None:
     """Train on completed groups until the steps are done. SIGTERM ends it cleanly after the current step."""
     config = _config(preset, settings)
-    try:
-        from policies.version import Registry
-        from trainer.progress import Progress
-        from trainer.run import Run
-    except ModuleNotFoundError as error:
-        refuse(f"{error.name} isn't installed: install crosswind[train]")
+    chosen = dict(_pairs("--label", labels))
     stop = stop_on_signals()
     with ExitStack() as stack:
         alone(stack, out)
+        opened = store(stack, store_url), engine(stack, engine_url), control(stack, control_url)
+        try:
+            from policies.version import Registry
+            from trainer.progress import Progress
+            from trainer.run import Run
+        except ModuleNotFoundError as error:
+            refuse(f"{error.name} isn't installed: install crosswind[train]")
         _train(
             Run(
                 config,
@@ -95,13 +97,12 @@ def run(
                 policy,
                 out,
                 Registry(versions or out / "versions"),
-                store(stack, store_url),
+                opened[0],
                 Progress(as_json=json_progress),
                 stop,
-                engine(stack, engine_url),
-                control(stack, control_url),
+                *opened[1:],
                 fresh=not resume,
-                labels=dict(_pairs("--label", labels)),
+                labels=chosen,
             )
         )
 
@@ -125,10 +126,8 @@ def presets(name: str | None) -> None:
 
 def _config(preset: str, settings: dict[str, Any]) -> Any:
     """The preset with what the flags change. Flags win over --set."""
-    try:
-        from trainer.config import SettingsError, configure
-    except ModuleNotFoundError as error:
-        refuse(f"{error.name} isn't installed: install crosswind[train]")
+    from trainer.config import SettingsError, configure
+
     changes: dict[str, Any] = dict(_pairs("--set", settings.pop("changes")))
     changes = {name: _value(text) for name, text in changes.items()}
     bench = settings.pop("evaluate_with")

@@ -46,6 +46,8 @@ def train(run: Run) -> State:
     if state.step == 0:
         schedule.follow(run.sink)
     _declare(run, schedule)
+    if state.step < config.steps:
+        progress.note(f"waiting for groups, to train version {state.version}", version=state.version)
 
     while state.step < config.steps and not run.stop.is_set():
         # Groups: those of an interrupted step, else those that completed first.

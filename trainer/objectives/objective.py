@@ -12,10 +12,13 @@ import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-from torch import Tensor
+
+if TYPE_CHECKING:
+    # Settings are read, and refused, without waiting for torch.
+    from torch import Tensor
 
 ENTRY_POINTS = "crosswind.objectives"
 
