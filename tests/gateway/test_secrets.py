@@ -1,0 +1,117 @@
+"""Credentials are never stored, logged or counted; secrets in texts follow `body_secrets`."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.redaction import Redactor
+from tests.gateway.dialogue import PROFILE, body, history, user
+from tests.gateway.engine import engine
+from tests.gateway.servers import Running, gateway, upstream
+
+SECRETS = [
+    "sk-abcdefghijklmnopqrstuvwx1234",
+    "AKIAIOSFODNN7EXAMPLE",
+    "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N",
+    "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAKC\n-----END RSA PRIVATE KEY-----",
+    "a-configured-key-without-a-shape",
+    "the-clients-own-credential",
+]
+TEXT = "My keys are " + " and ".join(SECRETS)
+CREDENTIAL = {"authorization": f"Bearer {SECRETS[-1]}"}
+
+
+def everything_stored(file: Path) -> bytes:
+    """All bytes of the store: its file, its log, and every value as SQLite gives it."""
+    connection = sqlite3.connect(file)
+    connection.text_factory = bytes
+    names = [name.decode() for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    rows = [row for name in names for row in connection.execute(f"SELECT * FROM {name}")]
+    connection.close()
+    files = b"".join(one.read_bytes() for one in file.parent.glob(f"{file.name}*"))
+    return files + b"\n".join(value for row in rows for value in row if isinstance(value, bytes))
+
+
+async def rollout(running: Running) -> str:
+    return str((await running.api("POST", "/api/sessions", {"group_id": "g"})).json()["id"])
+
+
+async def test_secrets_in_texts_are_masked_in_the_store_and_nowhere_else(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    profile = tmp_path / "flaky.yaml"
+    profile.write_text(PROFILE)
+    echo = {"choice": {"message": {"role": "assistant", "content": TEXT}}}
+    async with upstream(engine(**echo)) as app:
+        async with gateway(
+            tmp_path, app, profile=str(profile), upstream_key=SECRETS[-2], log={"level": "debug"}
+        ) as running:
+            session = await rollout(running)
+            given = await running.chat(body(user(TEXT)), session, **CREDENTIAL)
+            assert given.json()["choices"][0]["message"]["content"] == TEXT
+            assert app.seen[0].texts()[0] != TEXT and TEXT in app.seen[0].texts()[0], "the policy sees all of it"
+            await running.chat(body(user(TEXT), {"role": "assistant", "content": "ok"}, user("Thanks!")), session, **CREDENTIAL)
+            stored = await running.trajectory(session)
+            assert [turn["fitness"] for turn in stored["turns"]] == ["redacted_secret"] * 2
+            assert all(not turn["prompt_ids"] and not turn["completions"][0]["token_ids"] for turn in stored["turns"])
+            assert all("[redacted]" in turn[view] for turn in stored["turns"] for view in ("received", "sent", "produced"))
+            assert json.loads(stored["turns"][0]["received"])
+            assert app.seen[1].texts()[0] == app.seen[0].texts()[0]
+            metrics = (await running.api("GET", "/metrics")).text
+        async with gateway(tmp_path, app, profile=str(profile), upstream_key=SECRETS[-2]) as running:
+            await running.chat(body(user(TEXT), {"role": "assistant", "content": "ok"}, user("Thanks!")), session, **CREDENTIAL)
+            assert app.seen[2].texts() == app.seen[1].texts(), "noise stays put although its text was not stored"
+    kept = everything_stored(tmp_path / "store.db")
+    out, err = capfd.readouterr()
+    for secret in SECRETS:
+        for form in (secret.encode(), json.dumps(secret)[1:-1].encode()):
+            assert form not in kept
+        assert secret not in out + err + metrics
+
+
+async def test_a_session_key_is_stored_nowhere(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    async with upstream() as app, gateway(tmp_path, app) as running:
+        key = (await running.api("POST", "/api/sessions", {})).json()["api_key"]
+        await running.chat(body(user(f"my key is {key}")), authorization=f"Bearer {key}")
+        await running.chat(body(user("hi")), "other", authorization=f"Bearer {key}")
+    assert key.encode() not in everything_stored(tmp_path / "store.db")
+    assert key not in "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize(("mode", "fitness"), [("keep", "fit"), ("block_training", "contains_secret")])
+async def test_texts_may_be_kept(tmp_path: Path, mode: str, fitness: str) -> None:
+    async with upstream(engine()) as app, gateway(tmp_path, app, body_secrets=mode) as running:
+        session = await rollout(running)
+        await running.chat(body(user(TEXT)), session)
+        (turn,) = (await running.trajectory(session))["turns"]
+        assert turn["fitness"] == fitness
+        assert json.loads(turn["received"]) == body(user(TEXT)) and turn["prompt_ids"]
+
+
+@pytest.mark.parametrize("record", ["metadata", "none"])
+async def test_less_may_be_recorded(tmp_path: Path, record: str) -> None:
+    profile = tmp_path / "flaky.yaml"
+    profile.write_text(PROFILE)
+    async with upstream() as app, gateway(tmp_path, app, record=record, profile=str(profile)) as running:
+        for turn in (1, 2):
+            await running.chat(body(*history(turn)), "s")
+        assert app.seen[1].texts()[0] == app.seen[0].texts()[0] != history(1)[0]["content"]
+        stored: Any = await running.trajectory("s")
+        if record == "none":
+            assert stored["error"]["code"] == "session_not_found"
+        else:
+            assert [turn["received"] for turn in stored["turns"]] == [None, None]
+            assert {one["before"] for one in stored["events"]} == {""}
+
+
+def test_ordinary_texts_are_left_alone() -> None:
+    redactor = Redactor("redact", ["EMPTY", "a-long-configured-key"])
+    for text in (b"task-force is ask-ing", b"cw-5", b"EMPTY", b"order #W17 for sk-1", b"bearer of news", b"eyJ.eyJ."):
+        assert redactor.mask(text) is text
+    assert redactor.mask(b"x a-long-configured-key y") == b"x [redacted] y"
