@@ -33,8 +33,7 @@ class Exchange:
     sent: View
     answer: ChatAnswer
     captured: bool
-    credential: bytes = b""
-    """The caller's own credential, where its bytes stand in the request's body."""
+    redactor: Redactor
     started_us: int = field(default_factory=now_us)
     clock: int = field(default_factory=time.monotonic_ns)
     queue_us: int | None = None
@@ -51,8 +50,9 @@ class Exchange:
         """Attribute a failure: ours, upstream, tool, client or injected. The first one counts."""
         self.error = self.error or {"source": source, "type": kind, "message": message[:2000]}
 
-    def turn(self, redactor: Redactor, durable: Durable) -> Turn:
+    def turn(self, durable: Durable) -> Turn:
         """The turn's row. `durable` is what it will be once the row is on disk."""
+        redactor = self.redactor
         produced = self.answer.produced() if self.upstream_status is not None else None
         secret = self._secret(redactor, produced)
         masked = redactor.mode == "redact" and secret
@@ -74,9 +74,9 @@ class Exchange:
             response_id=self.answer.text("id"),
             policy_first=spans[0].version if spans else None,
             policy_last=spans[-1].version if spans else None,
-            received=self._stored(self.received),
-            sent=self._stored(self.sent),
-            produced=None if produced is None else self._stored(View.plain(redactor.mask(produced))),
+            received=self.received,
+            sent=self.sent,
+            produced=None if produced is None else View.plain(redactor.mask(produced)),
             prompt_ids=None if masked else prompt_ids,
             completions=tuple(_without_ids(one) for one in completions) if masked else completions,
             finish_reason=completions[0].finish_reason if completions else None,
@@ -117,12 +117,7 @@ class Exchange:
             any(step.masked for step in self.request.steps)
             or any(MASK in (piece or b"") for view in views for piece in view.frame)
             or (produced is not None and redactor.mask(produced) is not produced)
-            or bool(self.credential)
         )
-
-    def _stored(self, view: View) -> View:
-        """The view without the caller's own credential, whatever it looks like."""
-        return View.plain(view.bytes().replace(self.credential, MASK)) if self.credential else view
 
 
 def _without_ids(completion: Completion) -> Completion:

@@ -115,8 +115,9 @@ class Proxy:
     ) -> int:
         """One turn of a session, from the request that was read to the answer that was released."""
         http.cancel_when_gone()
-        request = read_request(chat, session.histories, session.tools, self.redactor.mask)
-        exchange, body = self._prepare(http, caller, session, request)
+        redactor = self.redactor.of_caller(caller.credential)
+        request = read_request(chat, session.histories, session.tools, redactor.mask)
+        exchange, body = self._prepare(http, session, request, redactor)
         try:
             await faults.wait(exchange.noise.transport, "request")
             answer = await self._send(http, route, caller, exchange, body)
@@ -134,7 +135,7 @@ class Proxy:
             raise ClientGone from None
 
     def _prepare(
-        self, http: Http, caller: Caller, session: LiveSession, request: ChatRequest
+        self, http: Http, session: LiveSession, request: ChatRequest, redactor: Redactor
     ) -> tuple[Exchange, bytes]:
         """Place the turn, decide its noise and capture, and write both into the body to send."""
         raw = request.document.body
@@ -152,7 +153,7 @@ class Proxy:
                 streaming=request.stream,
                 now_us=now_us(),
             ),
-            self.redactor,
+            redactor,
         )
         captured = self._captures(session)
         edits, neutralised = capture_edits(request, training=session.training) if captured else ({}, ())
@@ -160,10 +161,10 @@ class Proxy:
             _log.info(
                 "sampling knobs neutralised", session=session.record.id, turn=place.index, knobs=neutralised
             )
-        received = request.received(self.redactor.mask)
+        received = request.received(redactor.mask)
         body, sent = raw, received
         if noise.replacements or edits:
-            body, sent = request.rewritten(noise.replacements, edits, self.redactor.mask)
+            body, sent = request.rewritten(noise.replacements, edits, redactor.mask)
         exchange = Exchange(
             session=session,
             request=request,
@@ -173,7 +174,7 @@ class Proxy:
             sent=sent,
             answer=ChatAnswer(choices=request.choices, captured=captured, asked=request.asked),
             captured=captured,
-            credential=self.redactor.in_body(caller.credential, raw),
+            redactor=redactor,
         )
         return exchange, body
 
@@ -265,7 +266,7 @@ class Proxy:
     def _record(self, exchange: Exchange) -> tuple[Turn, Ticket]:
         """Submit the turn with its events and ledger rows, and the session's row with its first turn."""
         relaxed = self.settings.durability is Durability.RELAXED
-        turn = exchange.turn(self.redactor, Durable.LATE if relaxed else Durable.YES)
+        turn = exchange.turn(Durable.LATE if relaxed else Durable.YES)
         rows: list[Row] = [*exchange.noise.rows, turn, *exchange.noise.events]
         if exchange.session.unwritten:
             exchange.session.unwritten = False

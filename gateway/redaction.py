@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterable
 
@@ -28,18 +29,29 @@ _PATTERNS = (
 
 
 class Redactor:
-    """Masks what looks like a secret, and the secrets that are configured."""
+    """Masks what looks like a secret, the secrets that are configured, and a caller's own credential."""
 
     def __init__(self, mode: Secrets, configured: Iterable[str] = ()) -> None:
-        self.mode = mode
         literal = [re.escape(secret.encode()) for secret in configured if len(secret) >= SHORTEST]
+        self.mode = mode
         self._secret = re.compile(b"|".join([*_PATTERNS, *literal]), re.DOTALL)
+        self._credential = b""
+
+    def of_caller(self, credential: str | None) -> Redactor:
+        """A redactor that knows the caller's credential too, whatever that looks like."""
+        if credential is None or len(credential) < SHORTEST:
+            return self
+        other = copy.copy(self)
+        other._credential = credential.encode("latin-1", "replace")
+        return other
 
     def mask(self, segment: bytes) -> bytes:
         """The segment as it may be stored: the very same object where nothing had to be hidden."""
         if self.mode != "redact":
             return segment
         masked, count = self._secret.subn(MASK, segment)
+        if self._credential and self._credential in masked:
+            return masked.replace(self._credential, MASK)
         return masked if count else segment
 
     def mask_text(self, text: str) -> str:
@@ -48,13 +60,8 @@ class Redactor:
         masked = self.mask(raw)
         return text if masked is raw else masked.decode("utf-8", "surrogatepass")
 
-    def in_body(self, credential: str | None, body: bytes) -> bytes:
-        """The caller's credential, where it stands in a body to be recorded without it; else nothing."""
-        if self.mode == "keep" or credential is None or len(credential) < SHORTEST:
-            return b""
-        raw = credential.encode("latin-1", "replace")
-        return raw if raw in body else b""
-
     def found(self, segment: bytes) -> bool:
         """Whether something in the segment looks like a secret, whatever is done about it."""
-        return self._secret.search(segment) is not None
+        return self._secret.search(segment) is not None or bool(
+            self._credential and self._credential in segment
+        )
