@@ -7,8 +7,6 @@ from typing import NoReturn
 
 import click
 
-PRETRAINED = Path(__file__).parent / "pretrained"
-
 
 @click.group()
 def policy() -> None:
@@ -24,7 +22,7 @@ def policy() -> None:
 @click.option("--rows", default=64, show_default=True, help="Sequences that decode together.")
 def serve(*, directory: Path, embedded: bool, host: str, port: int, seed: int, rows: int) -> None:
     """Serve DIRECTORY, a policy directory or the name of a policy that comes with the package (`retail`)."""
-    from policies.version import VersionError
+    from policies.version import VersionError, find_policy
 
     if not embedded:
         _refuse("--embedded is missing: the embedded engine is the only one so far; add --embedded")
@@ -33,7 +31,7 @@ def serve(*, directory: Path, embedded: bool, host: str, port: int, seed: int, r
         from policies.embedded.server import serve as serve_embedded
     except ModuleNotFoundError as error:
         _refuse(f"{error.name} isn't installed: install crosswind[train]")
-    found = find_directory(directory)
+    found = find_policy(directory)
     try:
         serve_embedded(
             found,
@@ -82,12 +80,6 @@ def publish(directory: Path, engine: str) -> None:
     except EngineError as error:
         _fail(str(error))
     click.echo(f"{done.version} serves ({done.swap_ms} ms, {done.in_flight} requests in flight)")
-
-
-def find_directory(directory: Path) -> Path:
-    """A policy directory as given, else the one of that name that comes with the package."""
-    shipped = PRETRAINED / directory.name
-    return shipped if not directory.exists() and len(directory.parts) == 1 and shipped.is_dir() else directory
 
 
 def _refuse(message: str) -> NoReturn:

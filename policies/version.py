@@ -21,6 +21,9 @@ import orjson
 
 METADATA = "crosswind.json"
 CHECKED_FILES = ("config.json", "model.safetensors", "tokenizer.json", "chat_template.jinja")
+PRETRAINED = Path(__file__).parent / "pretrained"
+"""Policies that come with the package."""
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -68,6 +71,13 @@ def checksum(directory: Path) -> str:
     """BLAKE2b-256, in hexadecimal, over the files that decide what a policy says, names and contents."""
     listing = "".join(f"{name} {checksum_of(directory / name)}\n" for name in CHECKED_FILES)
     return hashlib.blake2b(listing.encode(), digest_size=32).hexdigest()
+
+
+def find_policy(directory: Path) -> Path:
+    """The directory as given; where there is none, the policy of that name that comes with the package."""
+    shipped = PRETRAINED / directory
+    known = len(directory.parts) == 1 and shipped.is_dir() and not directory.exists()
+    return shipped if known else directory
 
 
 def read_version(directory: Path) -> PolicyVersion:

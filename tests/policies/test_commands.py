@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 from openai import OpenAI
 
-from policies.commands import PRETRAINED, policy
+from policies.commands import policy
 from policies.embedded.client import EmbeddedEngine
-from policies.version import Registry
+from policies.version import PRETRAINED, Registry
 from tests.policies.conftest import Served
 
 

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from policies.version import CHECKED_FILES, Registry, VersionError, read_version, verify
+from policies.version import (
+    CHECKED_FILES,
+    PRETRAINED,
+    Registry,
+    VersionError,
+    find_policy,
+    read_version,
+    verify,
+)
 
 
 def _fill(directory: Path, mark: str = "x") -> None:
@@ -91,6 +99,17 @@ def test_retention_keeps_the_newest_and_the_protected(tmp_path: Path) -> None:
     assert registry.retain(2, protected=frozenset({"v0"})) == ["v1", "v2", "v3"]
     assert [version.version for version in registry.versions()] == ["v0", "v4", "v5"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["v0", "v4", "v5"]
+
+
+def test_a_policy_is_found_by_its_directory_or_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert find_policy(tmp_path) == tmp_path
+    assert find_policy(Path("retail")) == PRETRAINED / "retail"
+    assert find_policy(Path("nowhere/retail")) == Path("nowhere/retail")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "retail").mkdir()
+    assert find_policy(Path("retail")) == Path("retail")
 
 
 def test_a_spoilt_metadata_file_is_named(tmp_path: Path) -> None:

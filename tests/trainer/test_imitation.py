@@ -15,11 +15,10 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.commands import PRETRAINED
 from policies.embedded.chat import ChatFormat
 from policies.embedded.checkpoint import read_checkpoint
 from policies.tiny.model import Qwen3, Shape, initial_weights
-from policies.version import read_version, verify
+from policies.version import PRETRAINED, read_version, verify
 from simulators.demonstrations import demonstrations, write
 from simulators.environment import load
 from tests.trainer.held_out import success
