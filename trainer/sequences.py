@@ -24,7 +24,7 @@ class TokenSequence:
     logprobs: list[float] = field(default_factory=list)
     """The engine's log-probability (natural logarithm) of each sampled token."""
     current: list[bool] = field(default_factory=list)
-    """Whether the newest policy version sampled the token."""
+    """Whether the newest policy version alone made the token's turn, keys and values included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +83,7 @@ def _append_completion(sequence: TokenSequence, turn: Turn, newest_version: str)
     sequence.token_ids.extend(completion.token_ids)
     sequence.sampled.extend(range(start, len(sequence.token_ids)))
     sequence.logprobs.extend(completion.logprobs)
-    spans = completion.versions
-    whole = turn.policy_first == newest_version and turn.policy_last == newest_version
-    for offset in range(len(completion.token_ids)):
-        within = [span.version for span in spans if span.start <= offset < span.end]
-        sequence.current.append(within[-1] == newest_version if within else not spans and whole)
+    # A turn that was being sampled during a swap went on with the old version's keys and values: what the newest
+    # version sampled in it is not what the newest version alone would have said.
+    versions = {span.version for span in completion.versions} or {turn.policy_first, turn.policy_last}
+    sequence.current.extend([versions == {newest_version}] * len(completion.token_ids))
