@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import structlog
+from structlog.contextvars import bind_contextvars
 
 from gateway import faults
 from gateway.asgi import ClientGone, Http, Message, Receive, Send
@@ -32,6 +34,7 @@ from gateway.upstream import Answer, Headers, Upstream, end_to_end, forwarded
 
 _log = structlog.get_logger("crosswind.proxy")
 
+_numbers = count(1)
 _DEFECT = "the gateway failed; see its log"
 
 
@@ -54,6 +57,7 @@ class Proxy:
         http = Http(scope, receive, send)
         route = route_of(http)
         status = "gone"
+        bind_contextvars(request=next(_numbers))
         self.metrics.in_flight.inc()
         try:
             status = str(await self._serve(http, route))
@@ -105,6 +109,7 @@ class Proxy:
             claim, first_user_turn="" if claim.session_id else chat.first_user_turn()
         )
         session.busy += 1
+        bind_contextvars(session=session.record.id)
         try:
             return await self._converse(http, route, caller, session, chat)
         finally:

@@ -1,4 +1,4 @@
-"""Replies of an engine that gives token ids where it is asked for them, as the embedded engine and vLLM do."""
+"""Replies of an engine that gives token ids where it is asked for them, as vLLM and our own do."""
 
 from __future__ import annotations
 

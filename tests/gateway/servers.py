@@ -1,4 +1,6 @@
-"""Real servers over loopback sockets: the gateway with both its planes, and an upstream that follows a script."""
+"""Real servers over loopback sockets: the gateway with both its planes, and an upstream that follows a
+script.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +19,7 @@ import uvicorn
 from gateway.app import Gateway, create_app
 from gateway.config import Settings, load
 from gateway.serve import _server
+from gateway.trajectory.record import Durable, Setting
 
 Reply = Callable[["Seen"], AsyncIterator["Part"]]
 Part = tuple[int, list[tuple[bytes, bytes]]] | bytes
@@ -170,11 +173,16 @@ class Running:
     async def api(self, method: str, path: str, body: Any = None) -> httpx.Response:
         return await self.http.request(method, self.control + path, json=body)
 
+    async def flush(self) -> None:
+        """Wait until everything that was queued so far is on disk: the writer keeps the order."""
+        recorder = self.gateway.recorder
+        row = Setting("test", "flush", {}, 0)
+        while await recorder.durable(recorder.submit([row]), 10) is not Durable.YES:
+            await asyncio.to_thread(lambda: None)
+
     async def trajectory(self, session: str) -> dict[str, Any]:
-        """The session as it is stored, once everything that was queued is."""
-        await self.gateway.acknowledge([])
-        while self.gateway.recorder.state().queued:
-            await asyncio.sleep(0.001)
+        """The session as it is stored."""
+        await self.flush()
         return (await self.api("GET", f"/api/sessions/{session}/trajectory")).json()
 
 
@@ -189,7 +197,8 @@ def listener() -> socket.socket:
 @contextlib.asynccontextmanager
 async def serving(server: uvicorn.Server, bound: socket.socket) -> AsyncIterator[str]:
     """A server that runs within the block."""
-    # Without uvicorn's main loop and shutdown, which would take tenths of a second to notice that it is to end.
+    # Without uvicorn's main loop and shutdown, which would take tenths of a second to notice that it is to
+    # end.
     server.config.load()
     server.lifespan = server.config.lifespan_class(server.config)
     await server.startup([bound])

@@ -56,7 +56,7 @@ def test_one_line_and_exit_code_2(tmp_path: Path, case: str) -> None:
 FILES = {
     "upstream: http://a/v1\nprofile: [off\nseed: 1\n": "line 3, column 5: malformed YAML",
     "upstream: http://a/v1\nprofil: off\n": "unknown key 'profil': did you mean 'profile'?",
-    "upstream: http://a/v1\ntimeouts: {conect: 1}\n": "unknown key 'timeouts.conect': did you mean 'connect'?",
+    "upstream: http://a/v1\ntimeouts: {conect: 1}\n": "key 'timeouts.conect': did you mean 'connect'?",
     "upstream: http://a/v1\nport: many\n": "'port', value 'many'",
     "- a list\n": "expected `key: value` lines",
 }
@@ -85,12 +85,15 @@ def test_an_unknown_command(tmp_path: Path) -> None:
 
 def test_the_doctor_prints_what_is_in_force_and_no_secret(tmp_path: Path) -> None:
     file = tmp_path / "c.yaml"
-    file.write_text("upstream: http://a/v1\nport: 1\nseed: 1\nkeys: [{key: sk-hidden-1}]\ntimeouts: {connect: 1}\n")
-    run = crosswind(
-        tmp_path, "doctor", "--config", "c.yaml", "--port", "3",
-        CROSSWIND_SEED="2", CROSSWIND_PORT="2", CROSSWIND_UPSTREAM_KEY="sk-hidden-2", CROSSWIND_TIMEOUTS__TOTAL="9",
-    )  # fmt: skip
+    file.write_text(
+        "upstream: http://a/v1\nport: 1\nseed: 1\nkeys: [{key: sk-hidden-1}]\ntimeouts: {connect: 1}\n"
+    )
+    given = {"SEED": "2", "PORT": "2", "UPSTREAM_KEY": "sk-hidden-2", "TIMEOUTS__TOTAL": "9"}
+    environment = {f"CROSSWIND_{name}": value for name, value in given.items()}
+    run = crosswind(tmp_path, "doctor", "--config", "c.yaml", "--port", "3", **environment)
     assert run.returncode == 0, run.stderr
-    assert "port: 3" in run.stdout and "seed: 2" in run.stdout, "flags go before variables, those before the file"
+    assert "port: 3" in run.stdout and "seed: 2" in run.stdout, (
+        "flags go before variables, those before the file"
+    )
     assert "connect: 1.0" in run.stdout and "total: 9.0" in run.stdout
     assert "sk-hidden" not in run.stdout and "**" in run.stdout

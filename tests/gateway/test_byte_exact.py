@@ -1,4 +1,6 @@
-"""Noise off is invisible: what the upstream gets and what the client gets is what they would have had without us."""
+"""Noise off is invisible: what the upstream gets and what the client gets is what they would have had without
+us.
+"""
 
 from __future__ import annotations
 

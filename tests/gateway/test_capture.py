@@ -1,4 +1,6 @@
-"""Token capture: what training needs is asked for, recorded and taken out again, and doubt makes a turn unfit."""
+"""Token capture: what training needs is asked for, recorded and taken out again, and doubt makes a turn
+unfit.
+"""
 
 from __future__ import annotations
 
@@ -63,9 +65,9 @@ async def test_a_rollouts_tokens_are_recorded_and_taken_out_of_its_answers(
 
 @pytest.mark.parametrize("stream", [False, True])
 async def test_what_the_client_asked_for_itself_stays_in_the_answer(tmp_path: Path, stream: bool) -> None:
-    own = {"logprobs": True, "return_token_ids": True, "stream_options": {"include_usage": True}} if stream else {
-        "logprobs": True, "return_token_ids": True
-    }  # fmt: skip
+    own: dict[str, Any] = {"logprobs": True, "return_token_ids": True}
+    if stream:
+        own["stream_options"] = {"include_usage": True}
     async with upstream(engine()) as app, gateway(tmp_path, app) as running:
         given = await running.chat(BODY | {"stream": stream} | own, await rollout(running))
         for name in (b"prompt_token_ids", b'"token_ids"', b'"logprob"', b'"completion_tokens"'):

@@ -1,4 +1,4 @@
-"""The control plane over HTTP: sessions, curricula, profiles, guards against browsers, and the typed client."""
+"""The control plane: sessions, curricula, profiles, the guard against browsers, the typed client."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ async def open_group(running: Running, group: str, size: int = 8) -> list[dict[s
     return opened
 
 
-async def test_a_curriculum_assigns_arms_and_a_group_keeps_the_one_it_was_opened_under(tmp_path: Path) -> None:
+async def test_a_curriculum_assigns_arms_and_a_group_keeps_the_one_it_was_opened_under(
+    tmp_path: Path,
+) -> None:
     async with upstream() as app:
         async with gateway(tmp_path, app) as running:
             assert (await running.api("GET", "/api/curriculum")).json()["error"]["code"] == "no_curriculum"
@@ -38,7 +40,10 @@ async def test_a_curriculum_assigns_arms_and_a_group_keeps_the_one_it_was_opened
             arms = Counter(one["arm"] for one in first)
             assert arms == {"clean": 4, "noisy": 4}
             noisy = [one["plan"] for one in first if one["arm"] == "noisy"]
-            assert {(plan["noise_type"], plan["level"]) for plan in noisy} == {("tool.timeout", 2), ("user.typos", 1)}
+            assert {(plan["noise_type"], plan["level"]) for plan in noisy} == {
+                ("tool.timeout", 2),
+                ("user.typos", 1),
+            }
             hotter = CURRICULUM | {"version": 2, "types": {"user.typos": {"level": 5, "share": 0.5}}}
             assert (await running.api("PUT", "/api/curriculum", hotter)).status_code == 200
         async with gateway(tmp_path, app) as running:
@@ -56,7 +61,17 @@ async def test_arms_without_a_curriculum_follow_the_profile(tmp_path: Path) -> N
             ({}, "noisy"),
             ({"profile": "off"}, "clean"),
             ({"arm": "clean"}, "clean"),
-            ({"arm": "noisy", "noise_type": "user.typos", "level": 4, "seed": 3, "seed_scope": "task", "task_id": "t"}, "noisy"),
+            (
+                {
+                    "arm": "noisy",
+                    "noise_type": "user.typos",
+                    "level": 4,
+                    "seed": 3,
+                    "seed_scope": "task",
+                    "task_id": "t",
+                },
+                "noisy",
+            ),
         ]:
             opened = (await running.api("POST", "/api/sessions", asked)).json()
             assert opened["arm"] == opened["plan"]["arm"] == arm
@@ -79,7 +94,9 @@ BAD_REQUESTS = [
 
 
 @pytest.mark.parametrize(("asked", "named", "status"), BAD_REQUESTS)
-async def test_bad_openings_name_the_field(tmp_path: Path, asked: dict[str, Any], named: str, status: int) -> None:
+async def test_bad_openings_name_the_field(
+    tmp_path: Path, asked: dict[str, Any], named: str, status: int
+) -> None:
     async with upstream() as app, gateway(tmp_path, app) as running:
         await running.api("PUT", "/api/curriculum", CURRICULUM)
         answer = await running.api("POST", "/api/sessions", asked)
@@ -103,7 +120,10 @@ async def test_profiles_are_kept_and_affect_new_sessions_only(tmp_path: Path) ->
             events = (await running.api("GET", f"/api/sessions/{before['id']}/events")).json()["events"]
             assert [one["operator"] for one in events] == ["user.redundant", "tool.timeout"]
             wrong = await running.api("PUT", "/api/profiles/flaky", {"yaml": PROFILE + "  bad"})
-            assert (wrong.status_code, "flaky:12: not valid YAML" in wrong.json()["error"]["message"]) == (400, True)
+            assert (wrong.status_code, "flaky:12: not valid YAML" in wrong.json()["error"]["message"]) == (
+                400,
+                True,
+            )
         async with gateway(tmp_path, app, profile="flaky") as running:
             assert "tool.incomplete" in (await running.api("GET", "/api/profiles/flaky")).json()["yaml"]
             assert "flaky" in (await running.api("GET", "/api/profiles")).json()["profiles"]
@@ -111,8 +131,13 @@ async def test_profiles_are_kept_and_affect_new_sessions_only(tmp_path: Path) ->
 
 async def test_operators_declare_their_recovery(tmp_path: Path) -> None:
     async with upstream() as app, gateway(tmp_path, app) as running:
-        operators = {one["name"]: one for one in (await running.api("GET", "/api/operators")).json()["operators"]}
-        assert (operators["tool.timeout"]["recovery"], operators["tool.timeout"]["site"]) == ("retry", "tool_result")
+        operators = {
+            one["name"]: one for one in (await running.api("GET", "/api/operators")).json()["operators"]
+        }
+        assert (operators["tool.timeout"]["recovery"], operators["tool.timeout"]["site"]) == (
+            "retry",
+            "tool_result",
+        )
 
 
 async def test_a_session_can_be_deleted_with_all_that_hangs_on_it(tmp_path: Path) -> None:
@@ -143,8 +168,13 @@ async def test_a_session_can_be_deleted_with_all_that_hangs_on_it(tmp_path: Path
     ],
 )
 async def test_pages_in_browsers_do_not_get_in(tmp_path: Path, headers: dict[str, str], let_in: bool) -> None:
-    async with upstream() as app, gateway(tmp_path, app, control_allowed_hosts=["gateway.internal"]) as running:
-        answer = await running.http.put(f"{running.control}/api/noise", json={"enabled": False}, headers=headers)
+    async with (
+        upstream() as app,
+        gateway(tmp_path, app, control_allowed_hosts=["gateway.internal"]) as running,
+    ):
+        answer = await running.http.put(
+            f"{running.control}/api/noise", json={"enabled": False}, headers=headers
+        )
         assert (answer.status_code == 200) is let_in
         assert running.gateway.switch.enabled is not let_in
         assert not [name for name in answer.headers if name.startswith("access-control")]
@@ -222,7 +252,11 @@ async def test_the_typed_client_does_what_the_api_does(tmp_path: Path) -> None:
                 other.set_noise(True)
                 other.put_profile("flaky", PROFILE)
                 other.put_curriculum(CURRICULUM | {"version": 3})
-                assert other.noise_enabled() and other.healthy() and (other.get_curriculum() or {})["version"] == 3
+                assert (
+                    other.noise_enabled()
+                    and other.healthy()
+                    and (other.get_curriculum() or {})["version"] == 3
+                )
 
         await asyncio.to_thread(synchronous)
     with Client("http://127.0.0.1:1") as nobody:

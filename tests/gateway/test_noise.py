@@ -41,7 +41,8 @@ async def test_noise_stays_put_while_the_client_resends_its_clean_history(
         assert_prefixes(app)
         last = app.seen[-1]
         touched = [shown != clean for shown, clean in zip(last.texts(), clean_texts(5), strict=True)]
-        # The user's texts and the first result of each logical call are touched; the repeated call gets the truth.
+        # The user's texts and the first result of each logical call are touched; the repeated call gets the
+        # truth.
         assert touched == [True, False, True, False, False, False, True, False, True]
         assert b'"tools": [{"type": "function"' in last.body
 

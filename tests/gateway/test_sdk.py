@@ -25,7 +25,10 @@ async def opened(running: Any, **asked: Any) -> dict[str, str]:
 async def test_the_asynchronous_client(tmp_path: Path) -> None:
     profile = tmp_path / "flaky.yaml"
     profile.write_text(PROFILE)
-    async with upstream(plain(answer()), STREAM) as app, gateway(tmp_path, app, profile=str(profile)) as running:
+    async with (
+        upstream(plain(answer()), STREAM) as app,
+        gateway(tmp_path, app, profile=str(profile)) as running,
+    ):
         async with openai.AsyncOpenAI(**await opened(running)) as client:
             tools: Any = TOOLS
             given = await client.chat.completions.create(model="tiny", messages=MESSAGES, tools=tools)
@@ -51,12 +54,16 @@ async def test_the_synchronous_client(tmp_path: Path) -> None:
         assert not given.choices[0].model_extra and given.choices[0].logprobs is None
         assert "".join(chunk.choices[0].delta.content or "" for chunk in streamed) == "xxx"
         assert streamed[-1].choices[0].finish_reason == "stop" and not any(chunk.usage for chunk in streamed)
-        fitness = [turn["fitness"] for turn in (await running.trajectory(keys["base_url"].split("/")[-2]))["turns"]]
+        fitness = [
+            turn["fitness"] for turn in (await running.trajectory(keys["base_url"].split("/")[-2]))["turns"]
+        ]
         assert fitness == ["fit", "fit"]
 
 
 async def test_errors_are_the_sdks_own_kinds(tmp_path: Path) -> None:
-    overloaded = plain(b'{"error": {"message": "slow down", "type": "rate_limit", "code": null, "param": null}}', 429)
+    overloaded = plain(
+        b'{"error": {"message": "slow down", "type": "rate_limit", "code": null, "param": null}}', 429
+    )
     async with upstream(overloaded) as app, gateway(tmp_path, app, sessions="strict") as running:
         keys = await opened(running)
 

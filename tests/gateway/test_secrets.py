@@ -31,7 +31,9 @@ def everything_stored(file: Path) -> bytes:
     """All bytes of the store: its file, its log, and every value as SQLite gives it."""
     connection = sqlite3.connect(file)
     connection.text_factory = bytes
-    names = [name.decode() for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    names = [
+        name.decode() for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    ]
     rows = [row for name in names for row in connection.execute(f"SELECT * FROM {name}")]
     connection.close()
     files = b"".join(one.read_bytes() for one in file.parent.glob(f"{file.name}*"))
@@ -55,18 +57,36 @@ async def test_secrets_in_texts_are_masked_in_the_store_and_nowhere_else(
             session = await rollout(running)
             given = await running.chat(body(user(TEXT)), session, **CREDENTIAL)
             assert given.json()["choices"][0]["message"]["content"] == TEXT
-            assert app.seen[0].texts()[0] != TEXT and TEXT in app.seen[0].texts()[0], "the policy sees all of it"
-            await running.chat(body(user(TEXT), {"role": "assistant", "content": "ok"}, user("Thanks!")), session, **CREDENTIAL)
+            assert app.seen[0].texts()[0] != TEXT and TEXT in app.seen[0].texts()[0], (
+                "the policy sees all of it"
+            )
+            await running.chat(
+                body(user(TEXT), {"role": "assistant", "content": "ok"}, user("Thanks!")),
+                session,
+                **CREDENTIAL,
+            )
             stored = await running.trajectory(session)
             assert [turn["fitness"] for turn in stored["turns"]] == ["redacted_secret"] * 2
-            assert all(not turn["prompt_ids"] and not turn["completions"][0]["token_ids"] for turn in stored["turns"])
-            assert all("[redacted]" in turn[view] for turn in stored["turns"] for view in ("received", "sent", "produced"))
+            assert all(
+                not turn["prompt_ids"] and not turn["completions"][0]["token_ids"] for turn in stored["turns"]
+            )
+            assert all(
+                "[redacted]" in turn[view]
+                for turn in stored["turns"]
+                for view in ("received", "sent", "produced")
+            )
             assert json.loads(stored["turns"][0]["received"])
             assert app.seen[1].texts()[0] == app.seen[0].texts()[0]
             metrics = (await running.api("GET", "/metrics")).text
         async with gateway(tmp_path, app, profile=str(profile), upstream_key=SECRETS[-2]) as running:
-            await running.chat(body(user(TEXT), {"role": "assistant", "content": "ok"}, user("Thanks!")), session, **CREDENTIAL)
-            assert app.seen[2].texts() == app.seen[1].texts(), "noise stays put although its text was not stored"
+            await running.chat(
+                body(user(TEXT), {"role": "assistant", "content": "ok"}, user("Thanks!")),
+                session,
+                **CREDENTIAL,
+            )
+            assert app.seen[2].texts() == app.seen[1].texts(), (
+                "noise stays put although its text was not stored"
+            )
     kept = everything_stored(tmp_path / "store.db")
     out, err = capfd.readouterr()
     for secret in SECRETS:
@@ -112,6 +132,13 @@ async def test_less_may_be_recorded(tmp_path: Path, record: str) -> None:
 
 def test_ordinary_texts_are_left_alone() -> None:
     redactor = Redactor("redact", ["EMPTY", "a-long-configured-key"])
-    for text in (b"task-force is ask-ing", b"cw-5", b"EMPTY", b"order #W17 for sk-1", b"bearer of news", b"eyJ.eyJ."):
+    for text in (
+        b"task-force is ask-ing",
+        b"cw-5",
+        b"EMPTY",
+        b"order #W17 for sk-1",
+        b"bearer of news",
+        b"eyJ.eyJ.",
+    ):
         assert redactor.mask(text) is text
     assert redactor.mask(b"x a-long-configured-key y") == b"x [redacted] y"

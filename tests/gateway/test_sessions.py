@@ -14,9 +14,7 @@ HELLO = body(user("hello there"))
 
 
 async def sessions(running: Running) -> list[dict[str, Any]]:
-    await running.gateway.acknowledge([])
-    while running.gateway.recorder.state().queued:
-        pass
+    await running.flush()
     return list((await running.api("GET", "/api/sessions")).json()["sessions"])
 
 

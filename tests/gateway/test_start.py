@@ -15,7 +15,17 @@ import httpx
 from tests.gateway.dialogue import body, user
 from tests.gateway.servers import DONE, chunks, delta, event, upstream
 
-HEAVY = ("torch", "transformers", "tokenizers", "safetensors", "openai", "numpy", "matplotlib", "jinja2", "httpx")
+HEAVY = (
+    "torch",
+    "transformers",
+    "tokenizers",
+    "safetensors",
+    "openai",
+    "numpy",
+    "matplotlib",
+    "jinja2",
+    "httpx",
+)
 
 BLOCK = f"""\
 import atexit, json, os, sys
@@ -42,9 +52,25 @@ async def test_it_runs_where_nothing_heavy_is_installed(tmp_path: Path) -> None:
     }
     reply = chunks(event([delta("hello")]), event([delta(finish="stop")]), DONE)
     async with upstream(reply) as app:
-        arguments = ["serve", "--upstream", f"{app.url}/v1", "--profile", "noisyagent", "--port", "0", "--control-port", "0"]
+        arguments = [
+            "serve",
+            "--upstream",
+            f"{app.url}/v1",
+            "--profile",
+            "noisyagent",
+            "--port",
+            "0",
+            "--control-port",
+            "0",
+        ]
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "gateway.cli", *arguments, cwd=tmp_path, env=environment, stderr=subprocess.PIPE
+            sys.executable,
+            "-m",
+            "gateway.cli",
+            *arguments,
+            cwd=tmp_path,
+            env=environment,
+            stderr=subprocess.PIPE,
         )
         assert process.stderr is not None
         try:
@@ -53,7 +79,10 @@ async def test_it_runs_where_nothing_heavy_is_installed(tmp_path: Path) -> None:
                 line = await asyncio.wait_for(process.stderr.readline(), 30)
                 assert line, said
                 said += line.decode()
-            data, control = re.findall(r"(http://127.0.0.1:\d+)", said)[0], re.findall(r"control plane  (\S+)", said)[0]
+            data, control = (
+                re.findall(r"(http://127.0.0.1:\d+)", said)[0],
+                re.findall(r"control plane  (\S+)", said)[0],
+            )
             assert "profile noisyagent" in said and "sqlite:///crosswind.db" in said
             async with httpx.AsyncClient(trust_env=False) as http:
                 opened = (await http.post(f"{control}/api/sessions", json={})).json()

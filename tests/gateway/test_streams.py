@@ -64,15 +64,15 @@ async def test_the_first_byte_is_relayed_before_the_second_chunk_exists(tmp_path
             await asyncio.wait_for(seen[number - 1].wait(), WAIT_S)
 
     parts = [event([delta(text)]) for text in "abc"]
-    async with upstream(chunks(*parts, event([delta(finish="stop")]), DONE, before=before)) as app:
-        async with gateway(tmp_path, app) as running, streaming(running) as answer:
-            got = b""
-            async for chunk in answer.aiter_raw():
-                got += chunk
-                for number, text in enumerate("abc"):
-                    if f'"content": "{text}"'.encode() in got:
-                        seen[number].set()
-            assert got.endswith(DONE)
+    reply = chunks(*parts, event([delta(finish="stop")]), DONE, before=before)
+    async with upstream(reply) as app, gateway(tmp_path, app) as running, streaming(running) as answer:
+        got = b""
+        async for chunk in answer.aiter_raw():
+            got += chunk
+            for number, text in enumerate("abc"):
+                if f'"content": "{text}"'.encode() in got:
+                    seen[number].set()
+        assert got.endswith(DONE)
 
 
 @pytest.mark.parametrize("durability", ["strict", "strict_tools"])
@@ -85,22 +85,24 @@ async def test_the_completing_event_comes_after_the_commit(
         event([delta(finish="tool_calls")]),
         DONE,
     )
-    async with upstream(reply) as app:
-        async with gateway(tmp_path, app, durability_wait=WAIT_S, durability=durability) as running:
-            gate = Gate(running, monkeypatch)
-            async with streaming(running) as answer:
-                got = b""
-                async for chunk in answer.aiter_raw():
-                    got += chunk
-                    if b"finish_reason" not in got.replace(b'"finish_reason": null', b""):
-                        assert (b"tool_calls" in got) <= (durability == "strict")
-                        await gate.reached()
-                        gate.open.set()
-                    else:
-                        gate.order.append("completing")
-            assert gate.order[:2] == ["commit", "completing"]
-            (turn,) = (await running.trajectory("s"))["turns"]
-            assert (turn["durable"], turn["delivered"], turn["finish_reason"]) == ("yes", "yes", "tool_calls")
+    async with (
+        upstream(reply) as app,
+        gateway(tmp_path, app, durability_wait=WAIT_S, durability=durability) as running,
+    ):
+        gate = Gate(running, monkeypatch)
+        async with streaming(running) as answer:
+            got = b""
+            async for chunk in answer.aiter_raw():
+                got += chunk
+                if b"finish_reason" not in got.replace(b'"finish_reason": null', b""):
+                    assert (b"tool_calls" in got) <= (durability == "strict")
+                    await gate.reached()
+                    gate.open.set()
+                else:
+                    gate.order.append("completing")
+        assert gate.order[:2] == ["commit", "completing"]
+        (turn,) = (await running.trajectory("s"))["turns"]
+        assert (turn["durable"], turn["delivered"], turn["finish_reason"]) == ("yes", "yes", "tool_calls")
 
 
 async def test_a_plain_body_comes_after_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,16 +344,18 @@ async def test_an_unreachable_upstream_is_a_502_in_shape(tmp_path: Path) -> None
 async def test_every_choice_must_finish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     two = [delta("a"), {"index": 1, "delta": {"content": "b"}, "finish_reason": None}]
     first, second = [delta(finish="stop")], [{"index": 1, "delta": {}, "finish_reason": "stop"}]
-    async with upstream(chunks(event(two), event(first), event(second), DONE)) as app:
-        async with gateway(tmp_path, app, durability_wait=WAIT_S) as running:
-            gate = Gate(running, monkeypatch)
-            async with streaming(running, n=2) as answer:
-                got = b""
-                async for chunk in answer.aiter_raw():
-                    got += chunk
-                    if got.count(b'"stop"') == 1:
-                        await gate.reached()
-                        gate.open.set()
-                    elif got.count(b'"stop"') == 2:
-                        gate.order.append("completing")
-            assert gate.order[:2] == ["commit", "completing"]
+    async with (
+        upstream(chunks(event(two), event(first), event(second), DONE)) as app,
+        gateway(tmp_path, app, durability_wait=WAIT_S) as running,
+    ):
+        gate = Gate(running, monkeypatch)
+        async with streaming(running, n=2) as answer:
+            got = b""
+            async for chunk in answer.aiter_raw():
+                got += chunk
+                if got.count(b'"stop"') == 1:
+                    await gate.reached()
+                    gate.open.set()
+                elif got.count(b'"stop"') == 2:
+                    gate.order.append("completing")
+        assert gate.order[:2] == ["commit", "completing"]
