@@ -33,7 +33,7 @@ class Batch:
     engine: Tensor
     """[N] float32: the engine's log-probabilities."""
     current: Tensor
-    """[N] bool: sampled by the newest policy version."""
+    """[N] bool: in a turn that the newest policy version alone sampled."""
     rollout: Tensor
     """[N] int64 in [0, R)."""
     advantages: Tensor

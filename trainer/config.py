@@ -22,9 +22,14 @@ class _Model(BaseModel):
 
 
 class OptimiserSettings(_Model):
-    """AdamW (weight decay apart from the gradient) at a constant learning rate, and how a step is divided."""
+    """AdamW (weight decay apart from the gradient), and how a step is divided."""
 
     learning_rate: float = Field(default=1e-6, gt=0)
+    """Constant after the warm-up."""
+    warmup_steps: int = Field(default=0, ge=0)
+    """Training steps over which the learning rate rises in equal parts: Adam's first steps are as large as its
+    later ones, however little their gradients say.
+    """
     beta1: float = Field(default=0.9, ge=0, lt=1)
     beta2: float = Field(default=0.95, ge=0, lt=1)
     epsilon: float = Field(default=1e-8, gt=0)

@@ -102,9 +102,11 @@ class Learner:
         before.drift /= max(before.tokens, 1)
         return before
 
-    def update(self, before: Before) -> Learned:
-        """Take one optimiser step per mini-batch, `data_reuse` times over."""
+    def update(self, before: Before, step: int) -> Learned:
+        """Take one optimiser step per mini-batch, `data_reuse` times over, in training step `step` (from 1)."""
         learned = Learned()
+        for group in self.optimiser.param_groups:
+            group["lr"] = self._learning_rate(step)
         clipped = ratios = 0
         for _ in range(self.config.optimiser.data_reuse):
             for measured, scale in before.mini_batches:
@@ -114,6 +116,10 @@ class Learner:
         learned.clip_share = clipped / max(ratios, 1)
         learned.loss = sum(learned.losses) / max(len(learned.losses), 1)
         return learned
+
+    def _learning_rate(self, step: int) -> float:
+        settings = self.config.optimiser
+        return settings.learning_rate * min(1.0, step / (settings.warmup_steps + 1))
 
     def _optimiser_step(self, measured: Sequence[Measured], scale: Scale, learned: Learned) -> list[Outcome]:
         """Gradients over the micro-batches, added up; then one step of the optimiser."""

@@ -6,8 +6,8 @@ rename, that of its checkpoint. Whatever is killed in between is done over from 
 result, to the bit on one thread of a CPU; what comes after the checkpoint (publication, the row's completion)
 is made up for at the next start.
 
-Left out here: more than one process (a step is computed in one), and any learning-rate schedule (it is
-constant).
+Left out here: more than one process (a step is computed in one), and any learning-rate schedule but a
+warm-up.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def train(run: Run) -> State:
         _compare_with_engine(run, state, before)
 
         # The optimiser's steps.
-        learned = learner.update(before)
+        learned = learner.update(before, number)
         moved = learner.divergence(before) if learned.optimiser_steps else 0.0
 
         # The curriculum, for sessions that open from now on.

@@ -37,6 +37,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "loss": {"clip_low": 0.2, "clip_high": 0.2},
         "optimiser": {
             "learning_rate": 2e-4,
+            "warmup_steps": 3,
             "weight_decay": 0.0,
             "clip_norm": 1.0,
             "mini_batches": 2,

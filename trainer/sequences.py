@@ -83,7 +83,10 @@ def _append_completion(sequence: TokenSequence, turn: Turn, newest_version: str)
     sequence.token_ids.extend(completion.token_ids)
     sequence.sampled.extend(range(start, len(sequence.token_ids)))
     sequence.logprobs.extend(completion.logprobs)
-    # A turn that was being sampled during a swap went on with the old version's keys and values: what the newest
-    # version sampled in it is not what the newest version alone would have said.
-    versions = {span.version for span in completion.versions} or {turn.policy_first, turn.policy_last}
+    # A turn that was being sampled during a swap went on with the old version's keys and values: what the
+    # newest version sampled in it is not what the newest version alone would have said.
+    versions: set[str | None] = {span.version for span in completion.versions} or {
+        turn.policy_first,
+        turn.policy_last,
+    }
     sequence.current.extend([versions == {newest_version}] * len(completion.token_ids))

@@ -213,7 +213,7 @@ def test_one_optimiser_step_is_the_objectives_gradient_clipped_by_norm(first_pol
         learner = Learner(policy, config)
         before = learner.measure(Material([MiniBatch(samples, Scale(6, 12))]))
         assert before.engine_gap == pytest.approx(0.0, abs=1e-5)
-        learned = learner.update(before)
+        learned = learner.update(before, 1)
         assert learned.optimiser_steps == 1
         assert learner.divergence(before) > 0
         moved.append(policy.tensors())

@@ -62,12 +62,12 @@ def test_a_fork_continues_one_branch_only() -> None:
     assert [one.sampled for one in built.sequences] == [[1, 3], [3]]
 
 
-def test_tokens_of_an_older_version_are_told_apart_within_a_turn() -> None:
+def test_a_turn_sampled_across_a_swap_is_not_the_newest_versions_own() -> None:
     spans = (VersionSpan("old", 0, 2), VersionSpan("new", 2, 3))
     made = turn(
         "s", 0, [1], replace(completed(2, 3, 4), versions=spans), policy_first="old", policy_last="new"
     )
-    assert build([made], "new").sequences[0].current == [False, False, True]
+    assert build([made], "new").sequences[0].current == [False, False, False]
     unspanned: Turn = turn("s", 0, [1], completed(2), policy_first="new", policy_last="new")
     assert build([unspanned], "new").sequences[0].current == [True]
     assert build([unspanned], "newer").sequences[0].current == [False]
