@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
 
+from gateway.answering import Answering
 from gateway.auth import Authenticator
 from gateway.config import Settings
 from gateway.errors import ConfigurationError, ServiceError
 from gateway.metrics import Metrics
+from gateway.passing import PassThrough
 from gateway.profiles import Profiles
 from gateway.proxy import Proxy
 from gateway.recorder import NotDurable, Recorder
+from gateway.recording import Recording
 from gateway.redaction import Redactor
 from gateway.safety import KillSwitch, switch_file
 from gateway.sessions import Sessions
@@ -99,15 +102,19 @@ def create_app(settings: Settings) -> Gateway:
     switch = KillSwitch(switch_file(settings), enabled=switched is None or bool(switched.value["enabled"]))
     metrics = Metrics(recorder.state, sessions.live)
     upstream = Upstream(settings.upstream, settings.timeouts, settings.limits)
+    authenticator = Authenticator(settings)
+    recording = Recording(settings.durability, recorder, metrics)
     data = Proxy(
         settings=settings,
         upstream=upstream,
         sessions=sessions,
-        authenticator=Authenticator(settings),
-        recorder=recorder,
+        authenticator=authenticator,
         switch=switch,
         redactor=Redactor(settings.body_secrets, _secrets(settings)),
         metrics=metrics,
+        recording=recording,
+        answering=Answering(settings, recording),
+        passing=PassThrough(settings, upstream, sessions, authenticator, metrics),
     )
     return Gateway(settings, store, recorder, profiles, sessions, curricula, switch, metrics, upstream, data)
 

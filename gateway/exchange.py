@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.noise import Noise
+from gateway.opening import LiveSession, now_us
 from gateway.protocols.chat import PROTOCOL, ChatRequest
 from gateway.protocols.chat_answer import ChatAnswer
 from gateway.redaction import MASK, Redactor
-from gateway.sessions import LiveSession, now_us
 from gateway.trajectory.content import Chain, View
 from gateway.trajectory.record import FIT, Completion, Durable, Turn
 from gateway.turns import Place
@@ -45,6 +45,11 @@ class Exchange:
     def elapsed_us(self) -> int:
         """Since the request came."""
         return (time.monotonic_ns() - self.clock) // 1000
+
+    def first_byte_came(self) -> None:
+        """Note when the answer's first byte was there, if it wasn't before."""
+        if self.first_token_us is None:
+            self.first_token_us = self.elapsed_us() - (self.queue_us or 0)
 
     def failed(self, source: str, kind: str, message: str) -> None:
         """Attribute a failure: ours, upstream, tool, client or injected. The first one counts."""

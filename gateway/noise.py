@@ -10,9 +10,9 @@ import structlog
 
 from gateway.faults import MODEL_LINK
 from gateway.ledger import clean_hash
+from gateway.opening import LiveSession
 from gateway.protocols.document import encode
 from gateway.redaction import Redactor
-from gateway.sessions import LiveSession
 from gateway.trajectory.record import Event, Row, SessionMarked, Shown
 from gateway.turns import Place
 from injectors.conversation import Conversation, Ref

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from gateway.sessions import now_us
+from gateway.opening import now_us
 from gateway.trajectory.record import Setting
 from gateway.trajectory.store import Store
 from injectors.curriculum import Curriculum

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Body
 from gateway.control.curricula import Curricula
 from gateway.control.models import Acknowledged, NoiseSwitch, ProfileText
 from gateway.errors import ServiceError
-from gateway.sessions import now_us
+from gateway.opening import now_us
 from gateway.trajectory.record import Setting
 from injectors import registry
 from injectors.curriculum import Curriculum

@@ -14,7 +14,8 @@ from gateway.auth import key_digest, new_session_key
 from gateway.control.models import Acknowledged, OpenedSession, OpenSession, Reward
 from gateway.control.views import as_json, trajectory_json
 from gateway.errors import ServiceError
-from gateway.sessions import LiveSession, Opening, key_setting, now_us, opened
+from gateway.opening import LiveSession, Opening, now_us, opened
+from gateway.sessions import key_setting
 from gateway.trajectory import record
 from gateway.trajectory.record import SessionClosed, SessionDeleted, SessionStatus
 from injectors.curriculum import Assignment, Curriculum, assign

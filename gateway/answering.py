@@ -1,0 +1,109 @@
+"""The way back: an upstream's answer to the client, its completion held until the turn is on record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import structlog
+
+from gateway.asgi import Http
+from gateway.config import Settings
+from gateway.errors import UpstreamError
+from gateway.exchange import Exchange
+from gateway.recording import Recording, Settled
+from gateway.sse import Inflater
+from gateway.streaming import StreamRelay
+from gateway.trajectory.record import Delivered
+from gateway.upstream import Answer, Headers, end_to_end
+
+_log = structlog.get_logger("crosswind.answering")
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """Relays answers, plain and streamed."""
+
+    settings: Settings
+    recording: Recording
+
+    async def relay(self, http: Http, exchange: Exchange, answer: Answer) -> int:
+        """Relay an answer, record its turn, give its status. UpstreamError where a plain one breaks off."""
+        if answer.status >= 400:
+            exchange.failed("upstream", f"status_{answer.status}", "the upstream answered with an error")
+        if answer.header("content-type").startswith("text/event-stream"):
+            await self._stream(http, exchange, answer)
+        else:
+            await self._plain(http, exchange, answer)
+        return answer.status
+
+    async def _plain(self, http: Http, exchange: Exchange, answer: Answer) -> None:
+        """A plain body is released once its turn is durable: its last byte is what clients act on."""
+        raw = await answer.body()
+        exchange.first_byte_came()
+        read = exchange.answer.read_body(Inflater(answer.header("content-encoding")).feed(raw))
+        body = read if exchange.captured else raw
+        settled = await self.recording.settle(exchange)
+        headers = _without(_headers(answer, edited=exchange.captured), b"content-length")
+        await http.answer(answer.status, body, headers)
+        self.recording.released(exchange, settled, Delivered.YES)
+
+    async def _stream(self, http: Http, exchange: Exchange, answer: Answer) -> None:
+        """Event by event; the completing one is held until its turn is durable, then goes with the rest."""
+        relay = StreamRelay(
+            exchange.answer,
+            captured=exchange.captured,
+            encoding=answer.header("content-encoding"),
+            durability=self.settings.durability,
+            limit=self.settings.limits.event,
+            patience_s=self.settings.timeouts.after_completion,
+        )
+        await http.start(answer.status, _headers(answer, edited=exchange.captured))
+        settled: Settled | None = None
+        cut: UpstreamError | None = None
+        try:
+            async for chunk in answer.chunks(idle_s=relay.patience_s):
+                exchange.first_byte_came()
+                await http.chunk(relay.feed(chunk))
+                if relay.settles(idle=not chunk) and settled is None:
+                    settled = await self._settle(http, exchange, relay)
+        except UpstreamError as error:
+            cut = error
+        await self._finish(http, exchange, relay, settled, cut)
+
+    async def _finish(
+        self,
+        http: Http,
+        exchange: Exchange,
+        relay: StreamRelay,
+        settled: Settled | None,
+        cut: UpstreamError | None,
+    ) -> None:
+        """The upstream's stream is over, at its end or cut."""
+        if cut is not None:
+            self.recording.metrics.upstream_errors.labels(cut.code).inc()
+            exchange.failed("upstream", cut.code, cut.message)
+            _log.warning("the upstream broke off a stream", turn=exchange.place.index, error=cut.message)
+        await http.chunk(relay.finish())
+        settled = settled or await self._settle(http, exchange, relay)
+        if cut is None:
+            await http.end()
+        # Else no end is sent, so the server cuts the connection, as the client would have seen it directly.
+        self.recording.released(exchange, settled, Delivered.YES if cut is None else Delivered.NO)
+
+    async def _settle(self, http: Http, exchange: Exchange, relay: StreamRelay) -> Settled:
+        """Record the turn, wait for it to be durable, and release what was held."""
+        if exchange.answer.error is not None:
+            exchange.failed("upstream", "error_in_stream", str(exchange.answer.error.get("message", "")))
+        settled = await self.recording.settle(exchange)
+        await http.chunk(relay.release())
+        return settled
+
+
+def _headers(answer: Answer, *, edited: bool) -> Headers:
+    """The answer's headers; a body that is edited goes out decoded, and of another length."""
+    headers = end_to_end(answer.headers)
+    return _without(headers, b"content-length", b"content-encoding") if edited else headers
+
+
+def _without(headers: Headers, *names: bytes) -> Headers:
+    return [(name, value) for name, value in headers if name.lower() not in names]

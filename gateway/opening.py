@@ -1,0 +1,121 @@
+"""A live session, and how a new one is opened: its plan is frozen then."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gateway.ledger import Ledger
+from gateway.profiles import Profiles
+from gateway.protocols.chat import ToolReader
+from gateway.protocols.history import Histories
+from gateway.trajectory.record import Arm, Session
+from gateway.turns import TokenLine, TurnLine
+from injectors.plan import Plan, make_plan
+
+
+@dataclass(slots=True, eq=False)
+class LiveSession:
+    """A session in memory."""
+
+    record: Session
+    plan: Plan
+    ledger: Ledger = field(default_factory=Ledger)
+    turns: TurnLine = field(default_factory=TurnLine)
+    tokens: TokenLine = field(default_factory=TokenLine)
+    histories: Histories = field(default_factory=Histories)
+    tools: ToolReader = field(default_factory=ToolReader)
+    unwritten: bool = False
+    """Its row has to go to the store along with its first turn."""
+    busy: int = 0
+    """Turns that are in flight, or whose rows may not be in the store yet."""
+
+    @property
+    def training(self) -> bool:
+        """Whether its turns are meant to be trained on: a rollout of a group."""
+        return self.record.group_id is not None
+
+    def mark(self, **changes: Any) -> None:
+        """Change the record in memory; the row that says so is the caller's to write."""
+        self.record = dataclasses.replace(self.record, **changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """Everything that a new session is opened with. `arm` None: noisy where the profile has rules."""
+
+    session_id: str
+    profile: str
+    seed: int
+    name: str
+    """The name by which the session's draws are keyed where it has neither task nor group: never a random id.
+    """
+    arm: str | None = None
+    level: int | None = None
+    noise_type: str | None = None
+    scope: str = "session"
+    task_id: str | None = None
+    group_id: str | None = None
+    group_size: int | None = None
+    rollout_index: int | None = None
+    curriculum_version: int | None = None
+    labels: Mapping[str, Any] = field(default_factory=dict)
+    policy: str | None = None
+    tenant: str | None = None
+    identity: str = "api"
+    confidence: float = 1.0
+    quarantine: str | None = None
+
+    def scope_key(self) -> str:
+        """What the draws are the same for: the task, the group, or the session by its task, group and rollout
+        index.
+        """
+        if self.scope == "task" and self.task_id is not None:
+            return self.task_id
+        if self.scope == "group" and self.group_id is not None:
+            return self.group_id
+        if self.task_id is None and self.group_id is None:
+            return self.name
+        return "\x1f".join(str(part) for part in (self.task_id, self.group_id, self.rollout_index))
+
+
+def opened(profiles: Profiles, opening: Opening) -> LiveSession:
+    """Make a session and freeze its plan. ProfileError, ValueError where profile, level, type, arm or scope
+    are wrong.
+    """
+    profile = profiles.get(opening.profile)
+    plan = make_plan(
+        profile,
+        seed=opening.seed,
+        scope=opening.scope,
+        scope_key=opening.scope_key(),
+        arm=opening.arm or ("noisy" if profile.rules else "clean"),
+        level=opening.level,
+        noise_type=opening.noise_type,
+        curriculum_version=opening.curriculum_version,
+    )
+    record = Session(
+        id=opening.session_id,
+        created_us=now_us(),
+        plan=plan.to_json(),
+        arm=Arm(plan.arm),
+        task_id=opening.task_id,
+        group_id=opening.group_id,
+        group_size=opening.group_size,
+        rollout_index=opening.rollout_index,
+        labels=opening.labels,
+        policy=opening.policy,
+        tenant=opening.tenant,
+        identity=opening.identity,
+        confidence=opening.confidence,
+        quarantine=opening.quarantine,
+    )
+    return LiveSession(record, plan)
+
+
+def now_us() -> int:
+    """The time, in microseconds since the epoch."""
+    return time.time_ns() // 1000

@@ -1,0 +1,84 @@
+"""What is recorded of an exchange: its turn before it is released to the client, its delivery after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import structlog
+
+from gateway.config import Durability
+from gateway.exchange import Exchange
+from gateway.metrics import Metrics
+from gateway.recorder import Recorder
+from gateway.submission import Ticket
+from gateway.trajectory.record import Delivered, Delivery, Durable, Row, Turn
+
+_log = structlog.get_logger("crosswind.recording")
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A turn that may be released: it is on disk, or was waited for long enough."""
+
+    turn: Turn
+    durable: Durable
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """Puts turns on record. A failing store delays a turn for a bounded time and stops none."""
+
+    durability: Durability
+    recorder: Recorder
+    metrics: Metrics
+
+    async def settle(self, exchange: Exchange) -> Settled:
+        """Record the turn and wait until it is durable, as long as the configuration says."""
+        turn, ticket = self._submit(exchange)
+        if self.durability is Durability.RELAXED:
+            return Settled(turn, Durable.YES)
+        return Settled(turn, await self.recorder.durable(ticket))
+
+    def _submit(self, exchange: Exchange) -> tuple[Turn, Ticket]:
+        """Submit the turn with its events and ledger rows, and the session's row with its first turn."""
+        relaxed = self.durability is Durability.RELAXED
+        turn = exchange.turn(Durable.LATE if relaxed else Durable.YES)
+        rows: list[Row] = [*exchange.noise.rows, turn, *exchange.noise.events]
+        if exchange.session.unwritten:
+            exchange.session.unwritten = False
+            rows.insert(0, exchange.session.record)
+        exchange.recorded = True
+        self.metrics.recorded(turn, exchange.noise.events)
+        _log.debug("turn", turn=turn.index, status=turn.upstream_status, fitness=turn.fitness)
+        return turn, self.recorder.submit(rows)
+
+    def released(self, exchange: Exchange, settled: Settled, delivered: Delivered) -> None:
+        """The second row of a turn: what became of it after it was released."""
+        turn, durable = settled.turn, settled.durable
+        self.metrics.released(durable, exchange.elapsed_us() / 1e6)
+        if durable is not Durable.YES:
+            # Its rows may not be in the store yet, so the session must not be read back from there.
+            exchange.session.busy += 1
+            exchange.session.unwritten |= durable is Durable.LOST
+            _log.warning("released before it was durable", turn=turn.index, durable=durable.value)
+        self.recorder.offer(
+            [
+                Delivery(
+                    session_id=turn.session_id,
+                    turn_index=turn.index,
+                    attempt=turn.attempt,
+                    delivered=delivered,
+                    durable=None if durable is Durable.YES else durable,
+                    total_us=exchange.elapsed_us(),
+                )
+            ]
+        )
+
+    def abandoned(self, exchange: Exchange, *, gone: bool) -> None:
+        """The client went away (`gone`), or we are shutting down, before the answer was complete."""
+        if not exchange.recorded:
+            source, kind = ("client", "disconnected") if gone else ("ours", "shutdown")
+            exchange.failed(source, kind, "the client closed the connection" if gone else "shutting down")
+            self._submit(exchange)
+        place, session_id = exchange.place, exchange.session.record.id
+        self.recorder.offer([Delivery(session_id, place.index, place.attempt, Delivered.NO)])
