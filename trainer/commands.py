@@ -42,7 +42,9 @@ def train() -> None:
 
 @train.command()
 @click.option("--store", "store_url", default="sqlite:///crosswind.db", show_default=True)
-@click.option("--policy", type=FOLDER, required=True, help="Directory of the first policy version.")
+@click.option(
+    "--policy", type=FOLDER, required=True, help="The first version's directory, or a shipped name."
+)
 @click.option("--out", type=FOLDER, required=True, help="Folder for checkpoints.")
 @click.option("--versions", type=FOLDER, help="Folder for policy versions.  [default: OUT/versions]")
 @click.option("--engine", "engine_url", help="The engine's root URL; absent: versions are only exported.")
@@ -85,7 +87,7 @@ def run(
         alone(stack, out)
         opened = store(stack, store_url), engine(stack, engine_url), control(stack, control_url)
         try:
-            from policies.version import Registry
+            from policies.version import Registry, find_policy
             from trainer.progress import Progress
             from trainer.run import Run
         except ModuleNotFoundError as error:
@@ -94,7 +96,7 @@ def run(
             Run(
                 config,
                 name or out.resolve().name,
-                policy,
+                find_policy(policy),
                 out,
                 Registry(versions or out / "versions"),
                 opened[0],

@@ -27,8 +27,8 @@ class OptimiserSettings(_Model):
     learning_rate: float = Field(default=1e-6, gt=0)
     """Constant after the warm-up."""
     warmup_steps: int = Field(default=0, ge=0)
-    """Training steps over which the learning rate rises in equal parts: Adam's first steps are as large as its
-    later ones, however little their gradients say.
+    """Training steps over which the learning rate rises in equal parts: Adam's first steps are as large as
+    its later ones, however little their gradients say.
     """
     beta1: float = Field(default=0.9, ge=0, lt=1)
     beta2: float = Field(default=0.95, ge=0, lt=1)

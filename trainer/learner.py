@@ -103,7 +103,9 @@ class Learner:
         return before
 
     def update(self, before: Before, step: int) -> Learned:
-        """Take one optimiser step per mini-batch, `data_reuse` times over, in training step `step` (from 1)."""
+        """Take one optimiser step per mini-batch, `data_reuse` times over. `step` counts training steps from
+        1.
+        """
         learned = Learned()
         for group in self.optimiser.param_groups:
             group["lr"] = self._learning_rate(step)

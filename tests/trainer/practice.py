@@ -176,6 +176,7 @@ def settings(**changes: Any) -> TrainConfig:
         "wait_seconds": 0.5,
         "probe_rollouts": 3,
         "staleness": 10,
+        "optimiser.warmup_steps": 0,
     }
     return configure("demo", small | {name.replace("__", "."): value for name, value in changes.items()})
 

@@ -221,11 +221,21 @@ def test_one_optimiser_step_is_the_objectives_gradient_clipped_by_norm(first_pol
         assert torch.allclose(weight, moved[1][name], atol=1e-4), name
 
 
+def test_the_learning_rate_rises_over_the_warm_up_and_stays(policy: Policy) -> None:
+    learner = Learner(policy, settings(optimiser__warmup_steps=3, optimiser__learning_rate=0.04))
+    material = Material([MiniBatch((as_sample(policy, [20, 21, 22], [2], 1.0),), Scale(1, 1))])
+    rates = []
+    for step in range(1, 6):
+        learner.update(learner.measure(material), step)
+        rates.append(learner.optimiser.param_groups[0]["lr"])
+    assert rates == pytest.approx([0.01, 0.02, 0.03, 0.04, 0.04])
+
+
 def test_data_reuse_is_two_optimiser_steps_per_group_at_most(policy: Policy) -> None:
     config = configure("noisyagent/ours", {})
     learner = Learner(policy, config)
     samples = tuple(as_sample(policy, [20, 21, 22, 23], [2, 3], sign) for sign in (1.0, -1.0))
-    learned = learner.update(learner.measure(Material([MiniBatch(samples, Scale(2, 4))])))
+    learned = learner.update(learner.measure(Material([MiniBatch(samples, Scale(2, 4))])), 1)
     assert learned.optimiser_steps == 2
 
 
@@ -241,7 +251,7 @@ def test_the_kl_term_holds_the_policy_to_its_reference(first_policy: Path) -> No
             weight.mul_(1.2)
     measured = [learner.measure(material)]
     for _ in range(20):
-        learner.update(measured[-1])
+        learner.update(measured[-1], 1)
         measured.append(learner.measure(material))
     apart = [
         float((one.mini_batches[0][0][0].old - one.mini_batches[0][0][0].reference).abs().mean())

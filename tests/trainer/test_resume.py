@@ -93,25 +93,38 @@ def path(played: Path, tmp_path: Path) -> Path:
     return Path(shutil.copy(played, tmp_path / "store.db"))
 
 
-@pytest.mark.parametrize("point", POINTS)
-def test_killed_and_started_again_it_takes_the_steps_that_it_would_have_taken(
-    point: str, path: Path, undisturbed: dict[str, Any], first_policy: Path, engine_url: str
-) -> None:
-    out = path.parent / "out"
-    killed = subprocess.run(
-        [sys.executable, "-m", "tests.trainer.killed_run", point, path, first_policy, out, engine_url],
+@pytest.fixture(scope="module")
+def killed(
+    played: Path, tmp_path_factory: pytest.TempPathFactory, first_policy: Path, engine_url: str
+) -> dict[str, Path]:
+    """By point: the folder of a run that was killed there."""
+    root = tmp_path_factory.mktemp("killed")
+    folders = {point: root / point for point in POINTS}
+    for folder in folders.values():
+        folder.mkdir()
+        shutil.copy(played, folder / "store.db")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.trainer.killed_run", first_policy, engine_url, root],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert done.returncode == 0, done.stderr
+    assert orjson.loads(done.stdout) == dict.fromkeys(POINTS, -signal.SIGKILL), done.stderr
+    return folders
 
-    store = SqliteStore(path)
+
+@pytest.mark.parametrize("point", POINTS)
+def test_killed_and_started_again_it_takes_the_steps_that_it_would_have_taken(
+    point: str, killed: dict[str, Path], undisturbed: dict[str, Any], first_policy: Path, engine_url: str
+) -> None:
+    folder = killed[point]
+    store = SqliteStore(folder / "store.db")
     with EmbeddedEngine(engine_url) as engine:
-        train(make_run(out, first_policy, store, settings(steps=3), engine=engine))
+        train(make_run(folder / "out", first_policy, store, settings(steps=3), engine=engine))
         assert engine.health().version == "run-00003"
-    assert outcome(out, store) == undisturbed
+    assert outcome(folder / "out", store) == undisturbed
     assert len(store.steps("run")) == 3, "no step was planned twice"
     assert all(row.completed_us for row in store.steps("run"))
     store.close()
