@@ -43,7 +43,7 @@ def train() -> None:
 @train.command()
 @click.option("--store", "store_url", default="sqlite:///crosswind.db", show_default=True)
 @click.option(
-    "--policy", type=FOLDER, required=True, help="The first version's directory, or a shipped name."
+    "--policy", type=FOLDER, required=True, help="Of the first version: a directory, or a shipped name."
 )
 @click.option("--out", type=FOLDER, required=True, help="Folder for checkpoints.")
 @click.option("--versions", type=FOLDER, help="Folder for policy versions.  [default: OUT/versions]")
