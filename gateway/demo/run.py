@@ -119,58 +119,47 @@ async def _train(
     settings: DemoSettings, processes: Processes, addresses: Addresses, console: Console, seconds: float
 ) -> list[Mapping[str, Any]]:
     """Rollouts go on while the trainer learns from completed groups and swaps each new version in."""
-    rollouts = await processes.start(
-        "rollout",
-        *("rollout", "run", "--control", addresses.control, "--environment", "retail", "--split", "train"),
-        *("--group-size", str(settings.group_size), "--concurrency", str(settings.concurrency)),
-        *(
-            "--profile",
-            settings.profile,
-            "--temperature",
-            "1.0",
-            "--seed",
-            str(settings.seed),
-            "--json-progress",
-        ),
-        listen=True,
-    )
     trainer = await processes.start(
         "train",
-        *(
-            "train",
-            "run",
-            "--preset",
-            "demo",
-            "--store",
-            f"sqlite:///{settings.store}",
-            "--policy",
-            settings.policy,
-        ),
-        *("--engine", addresses.engine, "--control", addresses.control, "--objective", "gspo"),
-        *("--steps", str(settings.steps), "--groups-per-step", str(settings.groups_per_step)),
-        *("--group-size", str(settings.group_size), "--seed", str(settings.seed)),
-        *("--out", str(settings.out / "train"), "--fresh", "--json-progress"),
+        *("train", "run", "--preset", "demo", "--store", f"sqlite:///{settings.store}"),
+        *("--policy", settings.policy, "--engine", addresses.engine, "--control", addresses.control),
+        *("--objective", "gspo", "--steps", str(settings.steps)),
+        *("--groups-per-step", str(settings.groups_per_step), "--group-size", str(settings.group_size)),
+        *("--seed", str(settings.seed), "--out", str(settings.out / "train"), "--fresh", "--json-progress"),
         listen=True,
     )
     with TrainingProgress(console, settings.steps) as progress:
-        watch = asyncio.create_task(_watch_rollouts(rollouts, progress))
-        clock = asyncio.create_task(_end_after(trainer, seconds))
-        try:
-            async for line in trainer.lines():
+        async with asyncio.TaskGroup() as tasks:
+            clock = tasks.create_task(_end_after(trainer, seconds))
+            lines = trainer.lines()
+            # The trainer speaks first when it has declared its curriculum: groups opened before would not follow it.
+            _show(progress, console, json.loads(await anext(lines, "{}")))
+            rollouts = await _start_rollouts(settings, processes, addresses)
+            tasks.create_task(_watch_rollouts(rollouts, progress))
+            async for line in lines:
                 _show(progress, console, json.loads(line))
-            await trainer.succeed()
-        finally:
             clock.cancel()
             await rollouts.stop()
-            await asyncio.gather(watch, clock, return_exceptions=True)
+    await trainer.succeed()
     await rollouts.succeed()
     return progress.rows
 
 
+async def _start_rollouts(settings: DemoSettings, processes: Processes, addresses: Addresses) -> Child:
+    return await processes.start(
+        "rollout",
+        *("rollout", "run", "--control", addresses.control, "--environment", "retail", "--split", "train"),
+        *("--group-size", str(settings.group_size), "--concurrency", str(settings.concurrency)),
+        *("--profile", settings.profile, "--temperature", "1.0", "--seed", str(settings.seed)),
+        "--json-progress",
+        listen=True,
+    )
+
+
 def _show(progress: TrainingProgress, console: Console, line: Mapping[str, Any]) -> None:
-    if line["event"] == "step":
+    if line.get("event") == "step":
         progress.step(line)
-    else:
+    elif line.get("event") == "note":
         console.print(f"   {line['message']}", style="dim")
 
 

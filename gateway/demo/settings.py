@@ -13,7 +13,7 @@ class DemoSettings:
     seed: int = 0
     out: Path = Path("runs/demo")
     steps: int = 15
-    groups_per_step: int = 6
+    groups_per_step: int = 8
     group_size: int = 16
     held_out_tasks: int = 256
     concurrency: int = 64

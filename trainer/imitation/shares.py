@@ -21,9 +21,9 @@ class Shares:
     """A result is destroyed; the call is repeated and the truth comes."""
     give_up: float = 0.06
     """A result is destroyed; the policy gives up."""
-    user: float = 0.05
+    user: float = 0.04
     """The user's messages are noisy; the policy does what it would have done."""
-    ignore: float = 0.03
+    ignore: float = 0.05
     """A misleading remark stands in a result; the policy takes no notice."""
     follow: float = 0.03
     """A misleading remark stands in a result; the policy gives up on the task and repeats the remark."""
