@@ -34,6 +34,8 @@ class State:
     """Where a run stands after `step` training steps: JSON data but for tensors."""
 
     run: str
+    first_checksum: str
+    """Of the policy directory that the run began from."""
     step: int = 0
     version: str = ""
     """The policy version that the weights are."""

@@ -100,6 +100,7 @@ def train(run: Run) -> State:
         }
         state = State(
             run=run.name,
+            first_checksum=state.first_checksum,
             step=number,
             version=version,
             versions=state.versions if version == state.version else [*state.versions, version],

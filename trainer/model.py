@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,10 +32,14 @@ class ModelError(Exception):
 
 @dataclass(slots=True)
 class Policy:
-    """A model with the directory that its tokenizer and configuration are copied from."""
+    """A model with the small files of the directory that it came from, as they were when it was loaded."""
 
     module: Any
     source: Path
+    files: Mapping[str, bytes]
+    """Tokenizer, template and configuration, by name: what every later version has in common with the
+    first.
+    """
     device: str = "cpu"
 
     def score(self, batch: Batch, temperature: float) -> tuple[Tensor, Tensor]:
@@ -83,9 +87,8 @@ class Policy:
 
     def write(self, directory: Path) -> None:
         """Fill a directory so that transformers and engines load it as they loaded the first policy."""
-        for name in COPIED:
-            if (self.source / name).is_file():
-                shutil.copyfile(self.source / name, directory / name)
+        for name, body in self.files.items():
+            (directory / name).write_bytes(body)
         save_file(self.tensors(), str(directory / WEIGHTS), metadata={"format": "pt"})
 
 
@@ -106,7 +109,8 @@ def load(
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ModelError(f"policy: {directory} isn't a causal language model's directory: {first}") from None
     module.to(device).eval()
-    policy = Policy(module, directory, device)
+    files = {name: (directory / name).read_bytes() for name in COPIED if (directory / name).is_file()}
+    policy = Policy(module, directory, files, device)
     if weights is not None:
         policy.restore(weights)
     return policy

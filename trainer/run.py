@@ -12,7 +12,7 @@ from typing import Any
 from gateway.trajectory.record import TrainStep
 from gateway.trajectory.store import Store
 from policies.engine import Engine
-from policies.version import Registry
+from policies.version import Registry, read_version
 from trainer import checkpoint, model
 from trainer.batches import Sample
 from trainer.checkpoint import State
@@ -103,12 +103,17 @@ def begin_or_resume(run: Run) -> tuple[Learner, State]:
         reference = model.load(run.policy, device=config.device, dtype=config.dtype)
     learner = Learner(policy, config, reference)
     if path is None:
-        return learner, State(run=run.name, version=first.version, versions=[first.version])
+        return learner, State(run.name, first.checksum, version=first.version, versions=[first.version])
     state = checkpoint.read_state(path)
     if (state.run, state.versions[0]) != (run.name, first.version):
         raise SettingsError(
             f"--out: {path} is of run {state.run!r}, begun from {state.versions[0]!r}, and not of run "
             f"{run.name!r} from {first.version!r}; name those, or another --out"
+        )
+    if state.first_checksum != first.checksum:
+        raise SettingsError(
+            f"--policy: {run.policy} isn't what run {run.name!r} began from: its files were changed; "
+            "name an unchanged copy, or another --run and --out"
         )
     checkpoint.restore(path, policy, learner.optimiser)
     run.progress.note(f"resumed after step {state.step} with version {state.version}", step=state.step)
@@ -135,12 +140,10 @@ def put_in_service(run: Run, learner: Learner, state: State, samples: Sequence[S
     """Export the state's version where it isn't the first one; serve and confirm it where there is an
     engine.
     """
-    first = first_version(run.policy)
-    version, previous = first, None
-    if state.version != first.version:
+    version, previous = read_version(run.policy), None
+    if state.version != state.versions[0]:
+        previous = version if len(state.versions) == 2 else run.registry.get(state.versions[-2])
         version = export(learner.policy, state, run.registry)
-        before = state.versions[-2]
-        previous = first if before == first.version else run.registry.get(before)
     if run.engine is None:
         return None
     probe = learner.probe(samples[: run.config.probe_rollouts])

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,13 @@ import pytest
 
 from gateway.trajectory.sqlite import SqliteStore
 from policies.embedded.client import EmbeddedEngine
-from policies.version import Registry, read_version
+from policies.version import PolicyVersion, Registry, read_version, write_metadata
 from tests.trainer.killed_run import POINTS
 from tests.trainer.practice import FIRST, make_run, play, settings
 from trainer import checkpoint, model
 from trainer.config import SettingsError
 from trainer.loop import train
+from trainer.run import begin_or_resume
 
 ROOT = Path(__file__).parents[2]
 TIMED = ("waited_seconds", "train_seconds", "seconds", "swap_ms")
@@ -139,6 +141,29 @@ def test_a_checkpoint_is_another_runs_business(path: Path, first_policy: Path, t
     with pytest.raises(SettingsError, match="--run: the store holds steps of run 'run'"):
         train(make_run(tmp_path / "elsewhere", first_policy, store, settings(steps=2)))
     assert read_version(first_policy).version == FIRST
+    store.close()
+
+
+def test_a_first_policy_that_changes_is_no_matter_until_the_next_start(
+    path: Path, first_policy: Path, tmp_path: Path
+) -> None:
+    """Each version carries the tokenizer that the first had when the run began."""
+    store, copied = SqliteStore(path), Path(shutil.copytree(first_policy, tmp_path / "policy"))
+    run = make_run(tmp_path / "out", copied, store, settings(steps=1))
+    learner, state = begin_or_resume(run)
+    tokenizer = (copied / "tokenizer.json").read_bytes()
+    (copied / "tokenizer.json").write_text("{}")
+    learner.policy.write(copied)
+    assert (copied / "tokenizer.json").read_bytes() == tokenizer
+    assert state.first_checksum == read_version(first_policy).checksum
+
+    train(run)
+    write_metadata(PolicyVersion(FIRST, copied, kind="changed"))
+    train(replace(run, config=settings(steps=2)))
+    (copied / "chat_template.jinja").write_text("changed")
+    write_metadata(PolicyVersion(FIRST, copied))
+    with pytest.raises(SettingsError, match=r"--policy: .* isn't what run 'run' began from"):
+        train(replace(run, config=settings(steps=3)))
     store.close()
 
 
