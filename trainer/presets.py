@@ -40,14 +40,13 @@ PRESETS: dict[str, dict[str, Any]] = {
             "warmup_steps": 3,
             "weight_decay": 0.0,
             "clip_norm": 1.0,
-            "mini_batches": 4,
-            "data_reuse": 1,
+            "mini_batches": 2,
+            "data_reuse": 2,
         },
         "curriculum": {
             "kind": "gap",
             "profile": "noisyagent",
             "gap": {
-                "start_level": 2,
                 "rho_step": 0.25,
                 "share_step": 0.05,
                 "minimum_rollouts": 16,
