@@ -44,7 +44,8 @@ class TrainingProgress:
             self._console.print(
                 f"  step {line['step']}: version {line['version']}, clean {_share(line['clean_success'])}, "
                 f"noisy {_share(line['noisy_success'])}, noisy share {_share(line['rho'])}, "
-                f"levels: {levels(line['levels'])}"
+                f"levels: {levels(line['levels'])}",
+                soft_wrap=True,
             )
 
     def _render(self) -> RenderableType:

@@ -43,7 +43,9 @@ async def run(settings: DemoSettings, console: Console) -> DemoResult:
     async with Processes(settings.out / "logs") as processes:
         console.print("[bold]1[/]  A small policy is served; the gateway stands in front of it.")
         addresses = await _serve(settings, processes)
-        console.print(f"   agents use {addresses.data}/v1, the control plane is {addresses.control}")
+        console.print(
+            f"   agents use {addresses.data}/v1, the control plane is {addresses.control}", soft_wrap=True
+        )
 
         console.print(
             f"[bold]2[/]  Before training: {settings.held_out_tasks} held-out tasks, clean and noisy."
@@ -132,7 +134,7 @@ async def _train(
         async with asyncio.TaskGroup() as tasks:
             clock = tasks.create_task(_end_after(trainer, seconds))
             lines = trainer.lines()
-            # The trainer speaks first when it has declared its curriculum: groups opened before would not follow it.
+            # The trainer's first line comes after it declared its curriculum, which groups are to follow.
             _show(progress, console, json.loads(await anext(lines, "{}")))
             rollouts = await _start_rollouts(settings, processes, addresses)
             tasks.create_task(_watch_rollouts(rollouts, progress))
@@ -160,7 +162,7 @@ def _show(progress: TrainingProgress, console: Console, line: Mapping[str, Any])
     if line.get("event") == "step":
         progress.step(line)
     elif line.get("event") == "note":
-        console.print(f"   {line['message']}", style="dim")
+        console.print(f"   {line['message']}", style="dim", soft_wrap=True)
 
 
 async def _watch_rollouts(rollouts: Child, progress: TrainingProgress) -> None:

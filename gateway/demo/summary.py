@@ -21,11 +21,12 @@ def show(settings: DemoSettings, result: DemoResult, console: Console) -> None:
     console.print(
         f"{counts['sessions']:,} sessions, {counts['turns']:,} turns, {counts['events']:,} noise events, "
         f"{len(result.steps)} optimiser steps, {len(versions)} policy versions served, "
-        f"in {result.seconds:.0f} s"
+        f"in {result.seconds:.0f} s",
+        soft_wrap=True,
     )
     found = verdict(result.comparison)
     if found is not None:
-        console.print(found.text, style="bold green" if found.rose else "bold red")
+        console.print(found.text, style="bold green" if found.rose else "bold red", soft_wrap=True)
     console.print(f"store   {settings.store}")
     console.print(f"report  {settings.report}")
     console.print(
@@ -38,24 +39,21 @@ def show(settings: DemoSettings, result: DemoResult, console: Console) -> None:
 
 def _table(settings: DemoSettings, result: DemoResult) -> Table:
     table = Table(
-        title=f"Success on {settings.held_out_tasks} held-out tasks at temperature 1, "
-        f"noise of level {settings.evaluation_level}",
+        title=f"Success in % [95 % interval] on {settings.held_out_tasks} held-out tasks, "
+        f"noise level {settings.evaluation_level}",
         title_justify="left",
         box=None,
-        padding=(0, 2, 0, 0),
+        padding=(0, 1, 0, 0),
         header_style="dim",
     )
-    for name in ("", "episodes", "before", "95 %", "after", "95 %", "difference", "95 %, paired"):
-        table.add_column(name, justify="left" if not name else "right")
+    for name in ("arm", "n", "before", "after", "difference, paired"):
+        table.add_column(name, justify="left" if name == "arm" else "right", no_wrap=True)
     for row in arm_rows(Evaluation(result.before, result.after, result.comparison)):
         table.add_row(
             row.name,
             str(row.n),
-            row.before,
-            row.before_interval,
-            row.after,
-            row.after_interval,
-            row.difference,
-            row.difference_interval,
+            f"{row.before} {row.before_interval}",
+            f"{row.after} {row.after_interval}",
+            f"{row.difference} {row.difference_interval}",
         )
     return table

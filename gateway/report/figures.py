@@ -23,8 +23,12 @@ class Series:
     colour: str | None = None
 
 
-def lines(steps: Sequence[int], series: Sequence[Series], label: str, *, share: bool = False) -> str:
-    """Lines over optimiser steps. With `share` the axis is 0 to 100 %."""
+def lines(
+    steps: Sequence[int], series: Sequence[Series], label: str, *, share: bool = False, whole: bool = False
+) -> str:
+    """Lines over optimiser steps. With `share` the axis is 0 to 100 %, with `whole` its marks are integers."""
+    from matplotlib.ticker import MaxNLocator
+
     figure, axes = _canvas(6.4, 3.0)
     for each in series:
         points = [(step, value) for step, value in zip(steps, each.values, strict=True) if value is not None]
@@ -34,8 +38,11 @@ def lines(steps: Sequence[int], series: Sequence[Series], label: str, *, share: 
             )
     axes.set_xlabel("optimiser step")
     axes.set_ylabel(label)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if share:
         _percent(axes)
+    if whole:
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     if len(series) > 1:
         axes.legend(frameon=False, fontsize=8)
     return _svg(figure)

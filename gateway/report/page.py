@@ -9,7 +9,7 @@ from typing import Any
 from gateway.report import figures
 from gateway.report.example import Example, example
 from gateway.report.figures import CLEAN, NOISY, Series
-from gateway.trajectory.record import TrainStep
+from gateway.trajectory.record import Arm, TrainStep
 from gateway.trajectory.store import Store
 
 _COUNTS = ("sessions", "turns", "events", "rewards")
@@ -36,7 +36,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class ArmRow:
-    """One arm's line of the table, formatted."""
+    """One arm's line of the table, in percent."""
 
     name: str
     n: int
@@ -78,8 +78,9 @@ def verdict(comparison: Mapping[str, Any]) -> Verdict | None:
     if noisy is None:
         return None
     figures_ = (
-        f"from {noisy['before']:.1%} to {noisy['after']:.1%}: paired difference {noisy['difference']:+.1%}, "
-        f"95 % interval [{noisy['low']:+.1%}, {noisy['high']:+.1%}], {noisy['n']} held-out tasks"
+        f"from {noisy['before']:.1%} to {noisy['after']:.1%}: paired difference "
+        f"{_points(noisy['difference'], '+')} points, 95 % interval {_interval(noisy, '+')}, "
+        f"{noisy['n']} held-out tasks"
     )
     if noisy["low"] > 0:
         return Verdict(True, f"Noisy success rose {figures_}.")
@@ -98,19 +99,23 @@ def arm_rows(evaluation: Evaluation) -> list[ArmRow]:
             ArmRow(
                 name,
                 int(after[name]["n"]),
-                f"{before[name]['success']:.1%}",
+                _points(before[name]["success"]),
                 _interval(before[name]),
-                f"{after[name]['success']:.1%}",
+                _points(after[name]["success"]),
                 _interval(after[name]),
-                f"{paired['difference']:+.1%}" if paired else "n/a",
+                _points(paired["difference"], "+") if paired else "n/a",
                 _interval(paired, sign="+") if paired else "n/a",
             )
         )
     return rows
 
 
+def _points(share: float, sign: str = "") -> str:
+    return f"{100 * share:{sign}.1f}"
+
+
 def _interval(measured: Mapping[str, Any], sign: str = "") -> str:
-    return f"[{measured['low']:{sign}.1%}, {measured['high']:{sign}.1%}]"
+    return f"[{_points(measured['low'], sign)}, {_points(measured['high'], sign)}]"
 
 
 def _protocol(evaluation: Evaluation) -> str:
@@ -168,21 +173,20 @@ def _training_plots(steps: Sequence[TrainStep]) -> dict[str, str]:
         "curriculum": figures.lines(
             numbers, [Series("noisy share", column("rho"), NOISY)], "noisy share ρ", share=True
         ),
-        "levels": figures.lines(numbers, level_series, "severity level"),
+        "levels": figures.lines(numbers, level_series, "severity level", whole=True),
         "health": figures.lines(numbers, [Series("entropy", column("entropy"), CLEAN)], "entropy"),
     }
 
 
 def _example(store: Store) -> Example | None:
-    """The newest solved session in which noise was injected; failing that, any noisy one."""
+    """The newest solved session that recovered from a fault; failing that, one in which noise was injected."""
     fallback = None
     for session in store.sessions(limit=_EXAMPLES_READ):
-        if session.arm != "noisy" or not session.reward:
+        if session.arm is not Arm.NOISY or not session.reward:
             continue
-        found = store.trajectory(session.id)
-        if found is None:
-            continue
-        fallback = fallback or found
-        if any(event.after is not None for event in found.events):
-            return example(found)
+        injected = [event for event in store.events(session.id) if event.after is not None]
+        if injected and (found := store.trajectory(session.id)):
+            fallback = fallback or found
+            if any(event.recovery == "retry" for event in injected):
+                return example(found)
     return example(fallback) if fallback else None
