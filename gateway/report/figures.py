@@ -26,7 +26,7 @@ class Series:
 def lines(
     steps: Sequence[int], series: Sequence[Series], label: str, *, share: bool = False, whole: bool = False
 ) -> str:
-    """Lines over optimiser steps. With `share` the axis is 0 to 100 %, with `whole` its marks are integers."""
+    """Lines over optimiser steps. With `share` the axis is 0 to 100 %, with `whole` in integers."""
     from matplotlib.ticker import MaxNLocator
 
     figure, axes = _canvas(6.4, 3.0)

@@ -179,7 +179,7 @@ def _training_plots(steps: Sequence[TrainStep]) -> dict[str, str]:
 
 
 def _example(store: Store) -> Example | None:
-    """The newest solved session that recovered from a fault; failing that, one in which noise was injected."""
+    """The newest solved session that recovered from a fault; failing that, one with any injection."""
     fallback = None
     for session in store.sessions(limit=_EXAMPLES_READ):
         if session.arm is not Arm.NOISY or not session.reward:
