@@ -9,6 +9,9 @@ from pathlib import Path
 from injectors import profile as built_in
 from injectors.profile import Profile, ProfileError
 
+PROFILE = "profile"
+"""The kind of setting under which a stored profile is kept."""
+
 
 class Profiles:
     """All profiles that sessions can be opened under. A stored one hides a built-in one of its name."""

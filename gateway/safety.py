@@ -11,6 +11,9 @@ import structlog
 from gateway.config import Settings
 
 _log = structlog.get_logger("crosswind.safety")
+NOISE = "noise"
+SWITCH = "switch"
+"""Kind and name of the setting that keeps the kill switch over a restart."""
 _LOOK_EVERY_S = 1.0
 
 

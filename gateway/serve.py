@@ -17,8 +17,8 @@ from gateway.errors import ConfigurationError
 if TYPE_CHECKING:
     import uvicorn
 
-    from gateway.app import Gateway
     from gateway.config import Settings
+    from gateway.gateway import Gateway
 
 Command = Callable[..., None]
 
@@ -107,7 +107,9 @@ async def run(
     gateway: Gateway, data: socket.socket, control: socket.socket, *, announce: bool = False
 ) -> int:
     """Serve until SIGTERM or SIGINT, then drain. Gives the exit code."""
-    servers = [_server(gateway, gateway.data), _server(gateway, gateway.control())]
+    from gateway.control.application import create_control
+
+    servers = [_server(gateway, gateway.data), _server(gateway, create_control(gateway))]
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop, servers)

@@ -18,7 +18,7 @@ from gateway.trajectory.store import StoreError
 from injectors.profile import ProfileError
 
 if TYPE_CHECKING:
-    from gateway.app import Gateway
+    from gateway.gateway import Gateway
 
 
 def create_control(gateway: Gateway) -> ASGIApp:

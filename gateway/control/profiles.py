@@ -10,6 +10,8 @@ from gateway.control.curricula import Curricula
 from gateway.control.models import Acknowledged, NoiseSwitch, ProfileText
 from gateway.errors import ServiceError
 from gateway.opening import now_us
+from gateway.profiles import PROFILE
+from gateway.safety import NOISE, SWITCH
 from gateway.trajectory.record import Setting
 from injectors import registry
 from injectors.curriculum import Curriculum
@@ -17,11 +19,7 @@ from injectors.operator import Registered
 from injectors.profile import parse
 
 if TYPE_CHECKING:
-    from gateway.app import Gateway
-
-PROFILE = "profile"
-NOISE = "noise"
-SWITCH = "switch"
+    from gateway.gateway import Gateway
 
 
 def router(gateway: Gateway) -> APIRouter:

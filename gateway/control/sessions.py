@@ -21,7 +21,7 @@ from gateway.trajectory.record import SessionClosed, SessionDeleted, SessionStat
 from injectors.curriculum import Assignment, Curriculum, assign
 
 if TYPE_CHECKING:
-    from gateway.app import Gateway
+    from gateway.gateway import Gateway
 
 
 def router(gateway: Gateway) -> APIRouter:

@@ -16,8 +16,10 @@ from typing import Any
 import httpx
 import uvicorn
 
-from gateway.app import Gateway, create_app
+from gateway.app import create_app
 from gateway.config import Settings, load
+from gateway.control.application import create_control
+from gateway.gateway import Gateway
 from gateway.serve import _server
 from gateway.trajectory.record import Durable, Setting
 
@@ -238,7 +240,7 @@ async def gateway(tmp: Path, to: Upstream | str, **given: Any) -> AsyncIterator[
     try:
         async with (
             serving(_server(built, built.data), data) as data_url,
-            serving(_server(built, built.control()), control) as control_url,
+            serving(_server(built, create_control(built)), control) as control_url,
             httpx.AsyncClient(trust_env=False, timeout=20) as http,
         ):
             yield Running(built, data_url, control_url, http)
