@@ -22,7 +22,7 @@ from gateway.upstream import Upstream
 
 @dataclass(slots=True)
 class Gateway:
-    """A gateway's parts; `data` is the data plane's ASGI application, the control plane is made around all."""
+    """A gateway's parts: `data` is the data plane, the control plane is made around them all."""
 
     settings: Settings
     store: Store
