@@ -46,18 +46,24 @@ class Material:
 def assemble(
     groups: Sequence[Group], config: TrainConfig, newest_version: str, shuffle_seed: str
 ) -> Material:
-    """Filter, weigh and divide a training step's groups. Which group goes where is drawn from the seed."""
+    """Filter, weigh and divide a training step's groups. Which group goes where is drawn from the seed.
+
+    A filtered group stays in the mean that the loss is, as the zero that it is: so a step with few groups to
+    learn from is a small step, and not one of full size in a direction that a single group decides.
+    """
     kept = [group for group in groups if not group.uniform]
     material = Material(
         filtered_groups=len(groups) - len(kept), flat_arms=sum(group.flat_arms for group in kept)
     )
-    weights = {group.id: _advantages(group, config) for group in kept}
+    weights = {group.id: _advantages(group, config) for group in groups}
     if config.whitening == "buffer":
-        weights = advantages.whitened(weights)
-    for part in divide(Stream(shuffle_seed).shuffled(kept), config.optimiser.mini_batches):
+        weights |= advantages.whitened({group.id: weights[group.id] for group in kept})
+    for part in divide(Stream(shuffle_seed).shuffled(groups), config.optimiser.mini_batches):
         part_weights: dict[str, list[float]] = {group.id: weights[group.id] for group in part}
         if config.whitening == "batch":
-            part_weights = advantages.whitened(part_weights)
+            part_weights |= advantages.whitened(
+                {group.id: weights[group.id] for group in part if not group.uniform}
+            )
         mini_batch = _mini_batch(part, part_weights, config, newest_version, material)
         if mini_batch.samples:
             material.mini_batches.append(mini_batch)
@@ -110,6 +116,7 @@ def _mini_batch(
                 continue
             tokens += sequences.sampled
             material.splits += sequences.splits
-            if weights[group.id][index] != 0.0 or config.loss.kl > 0:
-                samples.append(Sample(sequences, weights[group.id][index]))
+            weight = weights[group.id][index]
+            if weight != 0.0 or (config.loss.kl > 0 and not group.uniform):
+                samples.append(Sample(sequences, weight))
     return MiniBatch(tuple(samples), Scale(sum(len(group.rollouts) for group in groups), max(tokens, 1)))

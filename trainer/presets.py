@@ -32,11 +32,13 @@ _TABLE_5: dict[str, Any] = {
 _CLEAN_ONLY: dict[str, Any] = {"curriculum": {"kind": "off"}, "advantages": "group"}
 
 PRESETS: dict[str, dict[str, Any]] = {
+    # Ours, for a million parameters and a few minutes. GSPO's ratio is a mean over a rollout's tokens: at 0.2
+    # it never clips, and with two optimiser steps per group at 2e-4 clean success was seen to collapse.
     "demo": {
         "objective": "gspo",
-        "loss": {"clip_low": 0.2, "clip_high": 0.2},
+        "loss": {"clip_low": 0.02, "clip_high": 0.02},
         "optimiser": {
-            "learning_rate": 2e-4,
+            "learning_rate": 1e-4,
             "warmup_steps": 3,
             "weight_decay": 0.0,
             "clip_norm": 1.0,

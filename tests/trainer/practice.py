@@ -177,6 +177,7 @@ def settings(**changes: Any) -> TrainConfig:
         "probe_rollouts": 3,
         "staleness": 10,
         "optimiser.warmup_steps": 0,
+        "optimiser.data_reuse": 1,
     }
     return configure("demo", small | {name.replace("__", "."): value for name, value in changes.items()})
 

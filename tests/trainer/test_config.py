@@ -21,7 +21,7 @@ def test_every_preset_is_valid_and_says_its_name(name: str) -> None:
         ("noisyagent/ours", ("gspo", 0.2, 0.28, 3.0, "rollout", "none", "per_arm", "gap")),
         ("gspo", ("gspo", 3e-4, 4e-4, None, "rollout", "none", "group", "off")),
         ("grpo", ("grpo", 0.2, 0.2, None, "rollout", "none", "group", "off")),
-        ("demo", ("gspo", 0.2, 0.2, None, "rollout", "none", "per_arm", "gap")),
+        ("demo", ("gspo", 0.02, 0.02, None, "rollout", "none", "per_arm", "gap")),
     ],
 )
 def test_the_presets_hold_what_the_papers_print(name: str, expected: tuple[Any, ...]) -> None:

@@ -121,8 +121,8 @@ def test_a_group_is_filtered_only_when_all_its_rewards_are_equal(store: SqliteSt
     assert sorted(sample.advantage for sample in mini_batch.samples) == [-1.0, 1.0], (
         "only the clean arm of `half`"
     )
-    assert mini_batch.scale.rollouts == 8, "1/G keeps G = N"
-    assert mini_batch.scale.tokens == 16
+    assert mini_batch.scale.rollouts == 12, "1/G keeps G = N, and a filtered group is a zero in the mean"
+    assert mini_batch.scale.tokens == 24
 
 
 def test_a_single_rollout_in_an_arm_gets_no_advantage_and_is_counted(store: SqliteStore) -> None:

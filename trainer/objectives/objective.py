@@ -48,7 +48,8 @@ class Tokens:
 @dataclass(frozen=True, slots=True)
 class Scale:
     """What the whole optimiser step averages over: every rollout of its groups and all their sampled tokens,
-    those of rollouts that contribute nothing included (NoisyAgent, eq. 7: 1/G keeps G = N)."""
+    those of rollouts and groups that contribute nothing included (NoisyAgent, eq. 7: 1/G keeps G = N).
+    """
 
     rollouts: int
     tokens: int
