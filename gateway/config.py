@@ -220,7 +220,9 @@ def _check(settings: Settings) -> None:
 
 
 def _first_line(error: ValidationError, file: Path | None) -> str:
-    problem = error.errors(include_url=False)[0]
+    problems = error.errors(include_url=False)
+    # A misspelt key first: what seems to be missing may be what was misspelt.
+    problem = next((one for one in problems if one["type"] == "extra_forbidden"), problems[0])
     location = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "missing" and location == "upstream":
         return (

@@ -55,6 +55,7 @@ def test_one_line_and_exit_code_2(tmp_path: Path, case: str) -> None:
 
 FILES = {
     "upstream: http://a/v1\nprofile: [off\nseed: 1\n": "line 3, column 5: malformed YAML",
+    "upstreem: http://a/v1\n": "unknown key 'upstreem': did you mean 'upstream'?",
     "upstream: http://a/v1\nprofil: off\n": "unknown key 'profil': did you mean 'profile'?",
     "upstream: http://a/v1\ntimeouts: {conect: 1}\n": "key 'timeouts.conect': did you mean 'connect'?",
     "upstream: http://a/v1\nport: many\n": "'port', value 'many'",
