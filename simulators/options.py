@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import click
@@ -16,6 +17,15 @@ def usage(message: str) -> click.exceptions.Exit:
     """Says what is wrong (the field, its value, the mend) on stderr; raise what it returns."""
     click.echo(message, err=True)
     return click.exceptions.Exit(2)
+
+
+@contextmanager
+def extra_installed() -> Iterator[None]:
+    """Around what imports the extra: a package of it that is missing is told in one line, exit code 2."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise usage(f"{error.name} isn't installed: install crosswind[simulators]") from None
 
 
 def chosen(name: str, kinds: str) -> Environment:

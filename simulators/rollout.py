@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from simulators.options import agent_options, chosen, control_options, task_options, usage
+from simulators.options import agent_options, chosen, control_options, extra_installed, task_options, usage
 
 
 @click.group()
@@ -34,8 +34,9 @@ def rollout() -> None:
 )
 def run(**given: Any) -> None:
     """Play groups of rollouts through the gateway and post their rewards."""
-    from simulators.campaign import run_groups
-    from simulators.groups import GroupPlan
+    with extra_installed():
+        from simulators.campaign import run_groups
+        from simulators.groups import GroupPlan
 
     environment = chosen(given["environment"], given["kinds"])
     plan = GroupPlan(

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from simulators.benchmark.suites import NoiseArm, Suite, jobs, parse_noise
-from simulators.options import agent_options, chosen, control_options, task_options, usage
+from simulators.options import agent_options, chosen, control_options, extra_installed, task_options, usage
 
 
 @click.command()
@@ -46,7 +46,8 @@ def bench(**given: Any) -> None:
         _compare(before, after, given["json_out"])
         return
     environment = chosen(given["environment"], given["kinds"])
-    from simulators.benchmark.play import play
+    with extra_installed():
+        from simulators.benchmark.play import play
 
     suite = Suite(
         given["split"],
@@ -101,7 +102,8 @@ def _compare(before: Path, after: Path, out: Path | None) -> None:
     from simulators.benchmark.table import differences_table
 
     try:
-        found = differences(read(before), read(after))
+        with extra_installed():
+            found = differences(read(before), read(after))
     except NotABenchmarkError as error:
         raise usage(f"--compare: {error}") from None
     if not found:
