@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import sys
+from collections.abc import Coroutine
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gateway.demo.settings import DemoSettings
+
+if TYPE_CHECKING:
+    from gateway.demo.run import DemoResult
 
 _DEFAULTS = DemoSettings()
 _NEEDED = {"torch": "train", "transformers": "train", "openai": "simulators", "matplotlib": "simulators"}
@@ -56,6 +62,21 @@ _NEEDED = {"torch": "train", "transformers": "train", "openai": "simulators", "m
     show_default=True,
     help="The run's budget; training ends in time for it.",
 )
+@click.option(
+    "--policy",
+    default=_DEFAULTS.policy,
+    show_default=True,
+    help="A policy that comes with the package, or a policy directory.",
+)
+@click.option(
+    "--ports",
+    nargs=3,
+    type=click.IntRange(0, 65535),
+    default=_DEFAULTS.ports,
+    show_default=True,
+    metavar="ENGINE DATA CONTROL",
+    help="Where the servers listen; 0 takes a free port.",
+)
 def demo(
     seed: int,
     out: Path,
@@ -65,6 +86,8 @@ def demo(
     tasks: int,
     level: int,
     seconds: float,
+    policy: str,
+    ports: tuple[int, int, int],
 ) -> None:
     """The whole loop: a small policy, noisy live traffic, training, hot swaps, and what came of it."""
     for module, extra in _NEEDED.items():
@@ -89,17 +112,29 @@ def demo(
         held_out_tasks=tasks,
         evaluation_level=level,
         seconds=seconds,
+        policy=policy,
+        ports=ports,
     )
     _replace(out)
     console = Console()
     try:
-        result = asyncio.run(run(settings, console))
+        result = asyncio.run(_stoppable(run(settings, console)))
     except ChildFailed as error:
         raise click.ClickException(str(error)) from error
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, asyncio.CancelledError):
         console.print("stopped; what was recorded is in", str(settings.store))
         sys.exit(1)
     show(settings, result, console)
+
+
+async def _stoppable(run: Coroutine[Any, Any, DemoResult]) -> DemoResult:
+    """Run it so that SIGTERM ends it as Ctrl-C does: every child is stopped first."""
+    import asyncio
+
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await run
 
 
 def _replace(out: Path) -> None:
