@@ -1,0 +1,146 @@
+"""The project's wheel with its light core alone: the gateway works where torch was never installed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.gateway.servers import DONE, upstream
+from tests.loop.children import ROOT, Children
+from tests.loop.clients import unique_answers
+
+PACKAGES = ("gateway", "injectors", "simulators", "trainer", "policies")
+FILES = ("pyproject.toml", "README.md", "LICENSE")
+PIP_S = 400
+HEAVY = ("torch", "transformers", "openai", "numpy", "matplotlib", "jinja2")
+ASKED = """
+import importlib.resources, importlib.util, json, sys
+import gateway, injectors, policies, simulators, trainer
+files = importlib.resources.files
+print(json.dumps({
+    "where": gateway.__file__,
+    "heavy": [name for name in sys.argv[1:] if importlib.util.find_spec(name)],
+    "migrations": [one.name for one in files("gateway.trajectory").joinpath("migrations").iterdir()],
+    "page": files("gateway.report").joinpath("page.html.jinja").is_file(),
+    "profiles": [one.name for one in files("injectors").joinpath("profiles").iterdir()],
+    "policy": [one.name for one in files("policies").joinpath("pretrained", "retail").iterdir()],
+    "typed": [
+        files(one).joinpath("py.typed").is_file()
+        for one in (gateway, injectors, policies, simulators, trainer)
+    ],
+}))
+"""
+
+
+def _pip(*arguments: str | Path, cwd: Path) -> None:
+    """pip as it is configured here. The folder is not the checkout: what is tested is what is installed."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", *arguments, "--disable-pip-version-check", "--quiet"],
+        capture_output=True,
+        text=True,
+        timeout=PIP_S,
+        check=False,
+        cwd=cwd,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _source(folder: Path) -> Path:
+    """What the wheel is built from, apart from the checkout, since building writes beside it."""
+    source = folder / "source"
+    for package in PACKAGES:
+        shutil.copytree(
+            ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info")
+        )
+    for file in FILES:
+        shutil.copy(ROOT / file, source / file)
+    return source
+
+
+@pytest.fixture(scope="module")
+def light(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The `bin` of a fresh environment that holds the wheel and what its core needs."""
+    folder = tmp_path_factory.mktemp("light")
+    _pip("wheel", "--no-deps", "--wheel-dir", folder / "wheels", _source(folder), cwd=folder)
+    (wheel,) = (folder / "wheels").glob("crosswind-*.whl")
+    fresh = folder / "environment"
+    venv.create(fresh, with_pip=False)
+    _pip(
+        *("--python", fresh / "bin" / "python", "install", "--no-compile"),
+        *("--constraint", ROOT / "constraints.txt", wheel),
+        cwd=folder,
+    )
+    return fresh / "bin"
+
+
+async def test_the_light_core_serves_and_answers_without_torch(
+    light: Path, children: Children, tmp_path: Path
+) -> None:
+    command = (str(light / "crosswind"),)
+    packed = json.loads(
+        children.run("-c", ASKED, *HEAVY, command=(str(light / "python"), "-I"), cwd=tmp_path)
+    )
+    assert packed["heavy"] == [] and Path(packed["where"]).is_relative_to(light.parent)
+    assert "0001_trajectories.sql" in packed["migrations"] and packed["page"] and all(packed["typed"])
+    assert {"noisyagent.yaml", "everything.yaml", "chaos"} <= set(packed["profiles"])
+    assert {"model.safetensors", "crosswind.json", "tokenizer.json"} <= set(packed["policy"])
+
+    def said(*arguments: str) -> str:
+        return children.run(*arguments, command=command, cwd=tmp_path)
+
+    assert all(name in said("--help") for name in ("serve", "demo", "noise", "train"))
+    assert all(name in said("noise", "list") for name in ("user.typos", "tool.timeout", "noisyagent"))
+    assert "upstream: http://127.0.0.1:1/v1" in said("doctor", "--upstream", "http://127.0.0.1:1/v1")
+
+    async with upstream(unique_answers()) as app:
+        gateway = children.gateway(
+            app.url, tmp_path / "store.db", "--profile", "noisyagent", command=command, cwd=tmp_path
+        )
+        async with httpx.AsyncClient(trust_env=False, timeout=30) as http:
+            assert (await http.get(f"{gateway.data}/healthz")).status_code == 200
+            url = f"{gateway.data}/v1/chat/completions"
+            body = {"model": "tiny", "messages": [{"role": "user", "content": "Where is order #W2?"}]}
+            plain = await http.post(url, json=body)
+            assert plain.json()["choices"][0]["message"]["content"] == "hello"
+            streamed = await http.post(url, json={**body, "stream": True})
+            assert streamed.content.endswith(DONE)
+    assert gateway.child.stop() == 0 and "Traceback" not in gateway.child.said
+
+
+def test_what_needs_an_extra_names_it_in_one_line(light: Path, children: Children, tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path / 'store.db'}"
+    measured = str(tmp_path / "measured.json")
+    Path(measured).write_text(json.dumps({"arms": {"clean": {"by_task": {"a": 1.0, "b": 0.0}}}}))
+    for arguments, extra in (
+        (("demo", "--out", str(tmp_path / "demo")), "crosswind[train]"),
+        (("policy", "serve", "retail", "--embedded"), "crosswind[train]"),
+        (
+            ("train", "run", "--policy", "retail", "--out", str(tmp_path / "out"), "--store", store),
+            "crosswind[train]",
+        ),
+        (("rollout", "run"), "crosswind[simulators]"),
+        (("bench", "--tasks", "2"), "crosswind[simulators]"),
+        (("bench", "--compare", measured, measured), "crosswind[simulators]"),
+    ):
+        child = children.start(*arguments, command=(str(light / "crosswind"),), cwd=tmp_path)
+        assert child.process.wait(60) in (1, 2), child.said
+        assert extra in child.said and len(child.said.splitlines()) == 1, (arguments, child.said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("extra", ["train", "simulators", "all"])
+def test_every_extra_resolves(extra: str, tmp_path: Path) -> None:
+    fresh = tmp_path / "environment"
+    venv.create(fresh, with_pip=False)
+    _pip(
+        *("--python", fresh / "bin" / "python", "install", "--dry-run"),
+        *("--constraint", ROOT / "constraints.txt", f"{_source(tmp_path)}[{extra}]"),
+        cwd=tmp_path,
+    )
