@@ -9,11 +9,18 @@ from typing import Any
 NOT_JSON: Any = object()
 """What `parsed` gives for text that isn't JSON (None is a JSON value)."""
 
-FAULT_KEYS = frozenset({"error", "errors", "incomplete", "partial", "truncated"})
+FAULT_KEYS = frozenset({"error", "errors", "incomplete", "partial", "stale", "truncated", "uncertain"})
 """Top-level fields by which a destroyed JSON result says that it is one."""
 
-FAULT_PHRASES = ("timed out", "[truncated]", "http 4", "http 5", "error", "failed", "unavailable")
+FAULT_PHRASES = (
+    *("timed out", "[truncated]", "http 4", "http 5", "error", "failed", "unavailable"),
+    *("malformed response", "[uncertain reading]"),
+)
 """Words (lower case) by which a destroyed result that is plain text says that it is one."""
+
+RESTATED = ("_on_file", "_confirmed", "_per_record")
+"""Endings of a field that gives the value of its neighbour again: `total` and `total_on_file` should
+agree."""
 
 
 def parsed(text: str) -> Any:
@@ -71,6 +78,37 @@ def looks_destroyed(noisy: str, clean: str) -> bool:
         return bool(_fault_keys(after) - _fault_keys(before))
     lowered, original = noisy.lower(), clean.lower()
     return any(phrase in lowered and phrase not in original for phrase in FAULT_PHRASES)
+
+
+def contradicts_itself(noisy: str, clean: str) -> bool:
+    """Whether an agent can tell the false values of `noisy` by what stands beside them.
+
+    Each value of `clean` is there unchanged, or it is changed and a new field next to it, named for it with
+    one of the endings RESTATED, gives another value. At least one is changed.
+    """
+    before, after = parsed(clean), parsed(noisy)
+    try:
+        return is_container(before) and not _contains(after, before) and _disputed(after, before)
+    except RecursionError:
+        return False
+
+
+def _disputed(noisy: Any, clean: Any) -> bool:
+    if isinstance(clean, dict) and isinstance(noisy, dict):
+        return all(
+            key in noisy and (_disputed(noisy[key], clean[key]) or _restated_otherwise(noisy, clean, key))
+            for key in clean
+        )
+    if isinstance(clean, list) and isinstance(noisy, list) and len(noisy) == len(clean):
+        return all(_disputed(mine, theirs) for mine, theirs in zip(noisy, clean, strict=True))
+    return _contains(noisy, clean)
+
+
+def _restated_otherwise(noisy: dict[str, Any], clean: dict[str, Any], key: str) -> bool:
+    return any(
+        key + end in noisy and key + end not in clean and not _contains(noisy[key], noisy[key + end])
+        for end in RESTATED
+    )
 
 
 def _fault_keys(value: Any) -> set[str]:

@@ -14,7 +14,14 @@ from injectors import entities
 from injectors.bounds import Bounds
 from injectors.conversation import Site
 from injectors.operator import Recovery, Registered, ToolResultTarget, UserTarget
-from injectors.payload import NOT_JSON, contains, is_container, looks_destroyed, parsed
+from injectors.payload import (
+    NOT_JSON,
+    contains,
+    contradicts_itself,
+    is_container,
+    looks_destroyed,
+    parsed,
+)
 from injectors.tool_classes import may_fault
 
 _WORD = re.compile(r"\w+")
@@ -59,7 +66,7 @@ def after_user(entry: Registered, target: UserTarget, after: str) -> str | None:
 def after_tool(entry: Registered, target: ToolResultTarget, after: str, clean: str) -> str | None:
     """Why a tool's result may not be shown so, or None. `clean` is the result before any noise."""
     if entry.fault:
-        if not looks_destroyed(after, clean):
+        if not (looks_destroyed(after, clean) or contradicts_itself(after, clean)):
             return "the damaged result could be taken for a valid one"
         return None
     if entry.recovery is Recovery.OTHER_TOOL and len(target.tools) < 2:

@@ -16,7 +16,7 @@ from injectors import entities, examples, registry, solvability
 from injectors.conversation import Site
 from injectors.entities import protected_spans
 from injectors.operator import Draw, Recovery, Registered, Result, Target, ToolResultTarget, UserTarget
-from injectors.payload import contains, is_container, looks_destroyed, parsed
+from injectors.payload import contains, contradicts_itself, is_container, looks_destroyed, parsed
 from injectors.streams import Stream
 from tests.injectors.dialogues import SCRIPTS, payloads, texts
 
@@ -145,7 +145,8 @@ def test_the_guard_has_nothing_to_withdraw_on_an_ordinary_payload(entry: Registe
             assert solvability.after_user(entry, target, after) is None
         elif isinstance(target, ToolResultTarget):
             assert solvability.after_tool(entry, target, after, clean=target.text) is None
-            assert looks_destroyed(after, target.text) or not entry.fault
+            detectable = looks_destroyed(after, target.text) or contradicts_itself(after, target.text)
+            assert detectable or not entry.fault
 
 
 @every_operator

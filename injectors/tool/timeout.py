@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from injectors.conversation import Site
-from injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
-from injectors.streams import Stream
-
-TIMED_OUT = (
-    "Tool execution timed out after the configured request timeout. "
-    "The remote endpoint did not respond within the allotted time."
-)
-"""RobustBench-TC, appendix G, verbatim (its table 1 words it otherwise)."""
+from injectors.operator import Recovery, operator
+from injectors.tool.fixed_error import FixedError
 
 
 @operator(
@@ -21,18 +15,16 @@ TIMED_OUT = (
     source="RobustBench-TC, table 1 and appendix G (Transition)",
     fault=True,
 )
-class Timeout:
+class Timeout(FixedError):
     """A message that the call timed out stands in place of the result.
 
-    Severity: the probability that an eligible call fails so. How often one call may fail, and in which order
-    calls are hit, is the profile's matter (`bounds`, `when`); the benchmark's own setting is severity 1 with
-    `first_call: true`.
+    The words are those of the benchmark's appendix G (its table 1 has others). Severity: the probability that
+    an eligible call fails so. How often one call may fail, and in which order calls are hit, is the profile's
+    matter (`bounds`, `when`); the benchmark's own setting is severity 1 with `first_call: true`.
     """
 
-    def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
-        return {"text": TIMED_OUT} if rng.chance(severity) else None
-
-    def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
-        return Result(
-            draw["text"], f"The result of {target.tool} was replaced by a message that the call timed out."
-        )
+    text = (
+        "Tool execution timed out after the configured request timeout. "
+        "The remote endpoint did not respond within the allotted time."
+    )
+    what = "the call timed out"

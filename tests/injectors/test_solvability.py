@@ -11,9 +11,11 @@ from injectors import registry, solvability
 from injectors.conversation import Site
 from injectors.examples import TOOL_RESULT, sample
 from injectors.operator import ToolResultTarget
-from injectors.payload import contains, looks_destroyed, parsed
+from injectors.payload import contains, contradicts_itself, looks_destroyed, parsed
 from tests.injectors.dialogues import json_values
 
+TARGET = sample(Site.TOOL_RESULT)
+assert isinstance(TARGET, ToolResultTarget)
 CLEAN = '{"id": 1, "items": [{"a": 1}, {"a": 2}], "note": "ok"}'
 
 
@@ -27,6 +29,9 @@ CLEAN = '{"id": 1, "items": [{"a": 1}, {"a": 2}], "note": "ok"}'
         ('[{"truncated": true}]', True),
         ("Tool execution timed out.", True),
         ("HTTP 503", True),
+        ("Malformed response from tool execution.", True),
+        ('{"id": 2, "stale": true}', True),
+        ('{"id": 2, "uncertain": true}', True),
         ("", True),
     ],
 )
@@ -37,6 +42,31 @@ def test_a_destroyed_result_can_be_told_from_a_valid_one(after: str, fault: bool
 def test_a_marker_that_the_clean_result_has_too_tells_nothing() -> None:
     assert not looks_destroyed('{"error": "x"}', '{"error": "x", "id": 3}')
     assert not looks_destroyed("the upload failed", "the upload failed twice")
+
+
+@pytest.mark.parametrize(
+    "after,detectable",
+    [
+        ('{"id": 2, "id_on_file": 1, "items": [{"a": 1}, {"a": 2}], "note": "ok"}', True),
+        ('{"id": 1, "items": [{"a": 5, "a_confirmed": 1}, {"a": 2}], "note": "ok"}', True),
+        ('{"id": 2, "items": [{"a": 1}, {"a": 2}], "note": "ok"}', False),
+        ('{"id": 2, "id_on_file": 2, "items": [{"a": 1}, {"a": 2}], "note": "ok"}', False),
+        ('{"id": 2, "id_on_file": 1, "items": [{"a": 3}, {"a": 2}], "note": "ok"}', False),
+        ('{"id": 2, "id_on_file": 1, "items": [{"a": 1}, {"a": 2}]}', False),
+        ('{"id": 2, "id_on_file": 1, "items": [{"a": 1}], "note": "ok"}', False),
+        ('{"id": 1, "id_on_file": 3, "items": [{"a": 1}, {"a": 2}], "note": "ok"}', False),
+        (CLEAN, False),
+        ("id: 2", False),
+    ],
+)
+def test_a_false_value_is_detectable_where_a_field_beside_it_disagrees(after: str, detectable: bool) -> None:
+    assert contradicts_itself(after, CLEAN) is detectable
+    refused = solvability.after_tool(registry.resolve("tool.timeout"), TARGET, after, clean=CLEAN)
+    assert (refused is None) is detectable or not after.startswith("{")
+
+
+def test_a_restating_field_that_the_clean_result_has_too_disputes_nothing() -> None:
+    assert not contradicts_itself('{"id": 2, "id_on_file": 1}', '{"id": 1, "id_on_file": 1}')
 
 
 @pytest.mark.parametrize(
@@ -73,7 +103,5 @@ def test_every_payload_contains_itself(value: object) -> None:
     ],
 )
 def test_what_breaks_an_operators_promise_is_refused(name: str, after: str, reason: str) -> None:
-    target = sample(Site.TOOL_RESULT)
-    assert isinstance(target, ToolResultTarget)
-    refused = solvability.after_tool(registry.resolve(name), target, after, clean=target.text)
+    refused = solvability.after_tool(registry.resolve(name), TARGET, after, clean=TARGET.text)
     assert refused is not None and reason in refused
