@@ -1,0 +1,45 @@
+"""A user's message as sentences, and how others are joined to it without touching its own bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from injectors.payload import is_container, parsed
+
+_WORD = re.compile(r"\w")
+_BREAK = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+_ENDS = ".!?…。！？:"
+
+
+def is_prose(text: str) -> bool:
+    """Whether the message has words and is no JSON document: only there can a sentence be added."""
+    return _WORD.search(text) is not None and not is_container(parsed(text))
+
+
+def appended(text: str, sentences: Iterable[str]) -> str:
+    """The text with the sentences behind it, on a line of their own where its last sentence isn't ended."""
+    added = " ".join(sentences)
+    if not added:
+        return text
+    return f"{text}{joint(text)}{added}"
+
+
+def joint(text: str) -> str:
+    """What stands between the text and a sentence behind it."""
+    if text[-1:].isspace():
+        return ""
+    return " " if text[-1:] in _ENDS and "\n" not in text else "\n"
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """The spans [start, end) of the sentences, in order, without the white space between them."""
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for match in _BREAK.finditer(text):
+        if match.start() > start:
+            spans.append((start, match.start()))
+        start = match.end()
+    if start < len(text):
+        spans.append((start, len(text)))
+    return spans
