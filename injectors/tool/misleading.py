@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 from injectors.conversation import Site
 from injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
 from injectors.payload import is_container, parsed
 from injectors.streams import Stream
+from injectors.tool.insertion import is_prose, object_span, taken_keys, with_fields
 
 KEYS = ("note", "hint", "tip", "advice")
 
@@ -48,26 +46,19 @@ class Misleading:
         if count == 0 or not target.text.strip():
             return None
         if not is_container(value):
-            return {"texts": texts[:count]} if _is_prose(value, target.text) else None
-        at = _insertion_point(target.text, value)
-        taken = value if isinstance(value, dict) else (value or [None])[0]
-        free = [key for key in keys if isinstance(taken, dict) and key not in taken][:count]
-        if at is None or not free:
+            return {"texts": texts[:count]} if is_prose(value, target.text) else None
+        span = object_span(target.text, value)
+        free = [key for key in keys if key not in taken_keys(value)][:count]
+        if span is None or not free:
             return None
-        return {"at": at, "fields": [[key, text] for key, text in zip(free, texts, strict=False)]}
+        return {"at": span[1], "fields": [[key, text] for key, text in zip(free, texts, strict=False)]}
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         if "texts" in draw:
             lines = "".join(f"\nNote: {text}" for text in draw["texts"])
             return Result(target.text + lines, _note(len(draw["texts"]), target.tool))
-        before, after = target.text[: draw["at"]], target.text[draw["at"] :]
-        spaced = '": ' in target.text or '"' not in target.text
-        colon, comma = (": ", ", ") if spaced else (":", ",")
-        fields = comma.join(f"{json.dumps(key)}{colon}{json.dumps(text)}" for key, text in draw["fields"])
-        first = before.rstrip().endswith("{")
-        return Result(
-            before + ("" if first else comma) + fields + after, _note(len(draw["fields"]), target.tool)
-        )
+        after = with_fields(target.text, draw["at"], draw["fields"])
+        return Result(after, _note(len(draw["fields"]), target.tool))
 
 
 def _note(count: int, tool: str) -> str:
@@ -75,23 +66,3 @@ def _note(count: int, tool: str) -> str:
         "A remark that leads away from the goal was" if count == 1 else f"{count} remarks that lead away were"
     )
     return f"{what} added to the result of {tool}; no true value was changed."
-
-
-def _is_prose(value: Any, text: str) -> bool:
-    """Plain text of several words: not a JSON scalar, and not a bare value such as `shipped`."""
-    return not isinstance(value, str | int | float | bool | None) and len(text.split()) > 1
-
-
-def _insertion_point(text: str, value: Any) -> int | None:
-    """Where in the text a field of the top-level object, or of the array's first object, can be added at
-    its end."""
-    if isinstance(value, dict):
-        closing = text.rstrip()
-        return len(closing[:-1].rstrip())
-    if not (value and isinstance(value[0], dict)):
-        return None
-    start = text.index("[") + 1
-    while text[start].isspace():
-        start += 1
-    _, end = json.JSONDecoder().raw_decode(text, start)
-    return len(text[: end - 1].rstrip())

@@ -1,0 +1,48 @@
+"""Adding to a result without touching a byte of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+
+def is_prose(value: Any, text: str) -> bool:
+    """Plain text of several words: not a JSON scalar, and not a bare value such as `shipped`. `value` is the
+    text parsed."""
+    return not isinstance(value, str | int | float | bool | dict | list | None) and len(text.split()) > 1
+
+
+def taken_keys(value: Any) -> set[str]:
+    """The fields of the object that `object_span` is about."""
+    if isinstance(value, list):
+        value = value[0] if value else None
+    return set(value) if isinstance(value, dict) else set()
+
+
+def object_span(text: str, value: Any) -> tuple[int, int] | None:
+    """Where fields can be added to the top-level object, or to the array's first object: at its beginning,
+    and at its end. None where there is no such object."""
+    if isinstance(value, dict):
+        start, end = text.index("{"), len(text.rstrip())
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        start = text.index("{")
+        _, end = json.JSONDecoder().raw_decode(text, start)
+    else:
+        return None
+    return start + 1, len(text[: end - 1].rstrip())
+
+
+def with_fields(text: str, at: int, fields: Iterable[tuple[str, Any]]) -> str:
+    """The text with these fields put in at one of the places of `object_span`, spaced as the text is."""
+    before, after = text[:at], text[at:]
+    spaced = '": ' in text or '"' not in text
+    colon, comma = (": ", ", ") if spaced else (":", ",")
+    added = comma.join(f"{json.dumps(key)}{colon}{json.dumps(content)}" for key, content in fields)
+    if not added:
+        return text
+    if not before.endswith("{"):
+        added = comma + added
+    elif not after.lstrip().startswith("}"):
+        added += comma
+    return before + added + after
