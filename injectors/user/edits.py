@@ -1,0 +1,63 @@
+"""Changes of a text as stored data: what stood where, and what stands there now."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from injectors.entities import Span
+
+
+def edit(at: int, was: str, now: str) -> dict[str, Any]:
+    """One change: `was` at position `at` gives way to `now`. An empty `was` is an insertion."""
+    return {"at": at, "was": was, "now": now}
+
+
+def edited(text: str, edits: Iterable[Mapping[str, Any]]) -> str:
+    """The text with the changes, which are in order and don't overlap."""
+    pieces: list[str] = []
+    end = 0
+    for one in edits:
+        pieces += (text[end : one["at"]], one["now"])
+        end = one["at"] + len(one["was"])
+    return "".join((*pieces, text[end:]))
+
+
+def disjoint(edits: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The changes in the text's order; of two that overlap, the one that begins first."""
+    kept: list[dict[str, Any]] = []
+    end = 0
+    for one in sorted(edits, key=lambda found: (found["at"], len(found["was"]))):
+        if one["at"] >= end:
+            kept.append(one)
+            end = one["at"] + len(one["was"])
+    return kept
+
+
+def touches(protected: Sequence[Span], start: int, end: int) -> bool:
+    """Whether [start, end) meets one of the spans, which are in order and disjoint."""
+    last = bisect_left(protected, (end, -1)) - 1
+    return last >= 0 and protected[last][1] > start
+
+
+def unprotected(
+    pattern: re.Pattern[str], text: str, protected: Sequence[Span], *, whole: bool = False
+) -> Iterator[re.Match[str]]:
+    """The pattern's matches that meet no protected span. With `whole`, those that are one exactly, too."""
+    spans = iter(protected)
+    span = next(spans, None)
+    for match in pattern.finditer(text):
+        start, end = match.span()
+        while span is not None and span[1] <= start:
+            span = next(spans, None)
+        if span is None or span[0] >= end or (whole and span == (start, end)):
+            yield match
+
+
+def phrases(*words: str) -> re.Pattern[str]:
+    """A pattern for whole words or phrases in either case, the longest first."""
+    longest_first = sorted(words, key=lambda word: (-len(word), word))
+    alternatives = "|".join(re.escape(word) for word in longest_first)
+    return re.compile(rf"(?<![\w'’@#/.-])(?:{alternatives})(?![\w'’@/-])", re.IGNORECASE)
