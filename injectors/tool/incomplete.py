@@ -10,6 +10,7 @@ from injectors.conversation import Site
 from injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
 from injectors.payload import FAULT_KEYS, is_container, parsed
 from injectors.streams import Stream
+from injectors.tool.leaves import written
 
 LEAST, SPREAD = 0.2, 0.6
 """A result that is hit loses a share of uniform(0.2, 0.2 + 0.6 x severity)."""
@@ -59,7 +60,7 @@ class Incomplete:
         else:
             kept = [*value[: draw["first"]], {"truncated": True}]
             note = f"The result of {target.tool} kept {draw['first']} of its {len(value)} elements."
-        return Result(_written(kept, like=text), note)
+        return Result(written(kept, like=text), note)
 
 
 def _can_say_so(value: Any) -> bool:
@@ -91,12 +92,3 @@ def _before_broken_word(text: str, keep: int) -> int:
         if text[at - 1] in " \t\n,:[{" or text[at] in " \t\n,:]}":
             return at
     return keep
-
-
-def _written(value: Any, like: str) -> str:
-    """JSON in the style of the text that it replaces: spacing, line breaks and escapes."""
-    escaped = like.isascii()
-    if "\n" in like:
-        return json.dumps(value, indent=2, ensure_ascii=escaped)
-    separators = (", ", ": ") if '": ' in like or ", " in like else (",", ":")
-    return json.dumps(value, separators=separators, ensure_ascii=escaped)

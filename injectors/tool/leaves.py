@@ -1,0 +1,93 @@
+"""The single values of a JSON result: where they stand, which of them name a thing, how to change some."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from injectors.operator import ToolResultTarget
+
+DEEPEST, MOST = 40, 400
+"""Results nested deeper are left alone; of longer ones the first 400 values can be changed, so that a stored
+draw stays small."""
+
+Place = list[str | int]
+"""The keys and indices that lead to a value."""
+
+_NAMING = re.compile(r"(?:^|[_\W])(?:ids?|uuid|number|code|key|token|e-?mail|phone|zip|url|uri|count)$")
+_CAMEL_ID = re.compile(r"[a-z](?:Ids?|Number|Code|Key|Token|Email|Url|Count)$")
+_NAME_LIKE = re.compile(r"@|://|\d")
+
+
+def leaves(value: Any) -> list[tuple[Place, Any]]:
+    """The scalars of a parsed result with their places, in order; none where it is nested too deeply."""
+    found: list[tuple[Place, Any]] = []
+    pending: list[tuple[Place, Any]] = [([], value)]
+    while pending:
+        place, part = pending.pop()
+        if len(place) > DEEPEST:
+            return []
+        if isinstance(part, dict):
+            pending.extend(([*place, key], part[key]) for key in reversed(part))
+        elif isinstance(part, list):
+            pending.extend(([*place, at], part[at]) for at in range(min(len(part), MOST) - 1, -1, -1))
+        elif len(found) < MOST:
+            found.append((place, part))
+    return found
+
+
+def facts(value: Any, target: ToolResultTarget) -> list[tuple[Place, Any]]:
+    """The leaves that state something about the thing asked for, rather than name it: no ids, codes,
+    addresses or counts, nothing that the call's own arguments hold."""
+    return [
+        (place, leaf)
+        for place, leaf in leaves(value)
+        if leaf is not None and not _names_a_thing(place, leaf) and not asked_for(leaf, target)
+    ]
+
+
+def asked_for(leaf: Any, target: ToolResultTarget) -> bool:
+    """Whether the call's arguments hold this value."""
+    text = leaf if isinstance(leaf, str) else json.dumps(leaf)
+    return bool(text) and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", target.arguments) is not None
+
+
+def _names_a_thing(place: Place, leaf: Any) -> bool:
+    field = next((key for key in reversed(place) if isinstance(key, str)), "")
+    named = bool(_NAMING.search(field.lower()) or _CAMEL_ID.search(field))
+    return named or (isinstance(leaf, str) and bool(_NAME_LIKE.search(leaf)))
+
+
+def changed(value: Any, edits: Iterable[tuple[Place, Any]]) -> Any:
+    """A copy of the value with these leaves in place of those that stand there."""
+    out = copy.copy(value)
+    for place, leaf in edits:
+        holder = out
+        for key in place[:-1]:
+            holder[key] = copy.copy(holder[key])
+            holder = holder[key]
+        holder[place[-1]] = leaf
+    return out
+
+
+def can_be_marked(value: Any, mark: str) -> bool:
+    """Whether the mark, a field of the object or of an object put at the array's end, would be new."""
+    last = value[-1] if isinstance(value, list) and value else value
+    return isinstance(value, dict | list) and not (isinstance(last, dict) and mark in last)
+
+
+def marked(value: Any, mark: str, content: Any = True) -> Any:
+    """The JSON object with the mark as its last field, or the array with an object holding it at its end."""
+    return {**value, mark: content} if isinstance(value, dict) else [*value, {mark: content}]
+
+
+def written(value: Any, like: str) -> str:
+    """JSON in the style of the text that it replaces: spacing, line breaks and escapes."""
+    escaped = like.isascii()
+    if "\n" in like:
+        return json.dumps(value, indent=2, ensure_ascii=escaped)
+    separators = (", ", ": ") if '": ' in like or ", " in like else (",", ":")
+    return json.dumps(value, separators=separators, ensure_ascii=escaped)
