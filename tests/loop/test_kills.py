@@ -21,7 +21,7 @@ from tests.loop.clients import TALKERS, Noted, Talker, unique_answers
 
 # No turn is to be released before it is durable, however slow the disk: that would be no acknowledgement.
 PATIENT = {"CROSSWIND_DURABILITY_WAIT": "600", "CROSSWIND_ACKNOWLEDGE_WAIT": "600"}
-MOST_ACKNOWLEDGED = 40
+MOST_ACKNOWLEDGED = 24
 LONGEST_AFTER_S = 0.02
 SYNCS = ("fdatasync", "fsync")
 

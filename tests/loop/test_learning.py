@@ -21,8 +21,14 @@ from tests.loop.children import ROOT, Children, owner
 from tests.loop.replaying import compared
 
 STEPS, GROUPS, SIZE = 2, 2, 8
+MOST_STEPS = 10
+"""Two steps do, as a rule; a swap seldom finds nothing in flight, and seldom do no two rewards of an arm
+differ. Then the run goes on."""
+ENOUGH = """
+SELECT (SELECT count(DISTINCT policy_version) FROM train_step WHERE completed_us IS NOT NULL) >= ?
+   AND EXISTS (SELECT 1 FROM turn WHERE policy_first != policy_last)
+"""
 RUN = "small"
-RUN_S = 150.0
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +41,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not done.exists():
+            assert not store.exists(), "the run failed where another test needed it"
             with owner(folder / "logs") as children:
                 _learn(children, folder, store)
             done.touch()
@@ -49,7 +56,7 @@ def _learn(children: Children, folder: Path, store: Path) -> None:
     trainer = children.start(
         *("train", "run", "--preset", "demo", "--policy", "retail", "--run", RUN, "--json-progress"),
         *("--store", f"sqlite:///{store}", "--out", str(folder / "train"), "--engine", engine),
-        *("--control", gateway.control, "--steps", str(STEPS), "--wait", "100"),
+        *("--control", gateway.control, "--steps", str(MOST_STEPS), "--wait", "100"),
         *("--groups-per-step", str(GROUPS), "--group-size", str(SIZE), "--seed", "1"),
         *("--set", "curriculum.gap.warmup_steps=0", "--set", "curriculum.gap.start_level=4"),
         *("--set", "curriculum.gap.rho_step=0.5"),
@@ -59,9 +66,15 @@ def _learn(children: Children, folder: Path, store: Path) -> None:
         *("rollout", "run", "--control", gateway.control, "--group-size", str(SIZE), "--seed", "1"),
         *("--concurrency", "48", "--json-progress", "--grace", "20"),
     )
-    trainer.succeed(RUN_S)
+    trainer.until(lambda: trainer.process.poll() is not None or _enough(store))
+    assert trainer.stop() == 0, trainer.said
     assert rollouts.stop() == 0, rollouts.said
     assert gateway.child.stop() == 0, gateway.child.said
+
+
+def _enough(store: Path) -> bool:
+    with _rows(store) as rows:
+        return bool(rows.execute(ENOUGH, (STEPS,)).fetchone()[0])
 
 
 @pytest.fixture
@@ -132,7 +145,7 @@ def test_a_turn_that_a_swap_fell_into_says_which_version_sampled_what(store: Sto
 
 def test_versions_follow_each_other_in_the_order_they_were_trained(store: Store) -> None:
     """A turn is never sampled by an older version after a newer one."""
-    order = {version: at for at, version in enumerate(["retail", *_trained(store)])}
+    order = {version: at for at, version in enumerate(dict.fromkeys(["retail", *_trained(store)]))}
     assert set(store.versions()) <= set(order)
     for turn in _turns(store):
         for completion in turn.completions:
@@ -205,19 +218,21 @@ def test_every_session_that_was_trained_on_was_rewarded(store: Store) -> None:
 
 def test_the_steps_are_on_record_whole(store: Store) -> None:
     steps = store.steps(RUN)
-    assert [step.step for step in steps] == list(range(1, STEPS + 1))
+    assert [step.step for step in steps] == list(range(1, len(steps) + 1)) and len(steps) >= STEPS
     taken = [group for step in steps for group in step.group_ids]
-    assert len(taken) == len(set(taken)) == STEPS * GROUPS
-    assert len(set(_trained(store))) == STEPS, "each step made a version"
-    for step in steps:
-        _check_step(step)
+    assert len(taken) == len(set(taken)) == len(steps) * GROUPS
+    assert len(set(_trained(store))) >= STEPS
+    for before, step in zip(["retail", *_trained(store)], steps, strict=False):
+        _check_step(step, before)
 
 
-def _check_step(step: TrainStep) -> None:
+def _check_step(step: TrainStep, before: str) -> None:
     metrics: dict[str, Any] = dict(step.metrics or {})
     assert step.completed_us is not None and step.completed_us > step.created_us
     assert step.seeds and metrics["version"] == step.policy_version and metrics["step"] == step.step
-    assert metrics["optimiser_steps"] > 0 and metrics["trained_rollouts"] > 0 and metrics["tokens"] > 0
-    assert metrics["confirmed_tokens"] > 0 and metrics["confirmed_difference"] < 1e-3
+    assert (metrics["optimiser_steps"] > 0) == (step.policy_version != before)
+    if step.policy_version != before:
+        assert metrics["trained_rollouts"] > 0 and metrics["tokens"] > 0
+        assert metrics["confirmed_tokens"] > 0 and metrics["confirmed_difference"] < 1e-3
     assert metrics["engine_gap"] is None or metrics["engine_gap"] < 1e-3
     assert metrics["not_finite"] == 0 and metrics["refused"] is not None
