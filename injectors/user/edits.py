@@ -42,6 +42,11 @@ def touches(protected: Sequence[Span], start: int, end: int) -> bool:
     return last >= 0 and protected[last][1] > start
 
 
+def splits(protected: Sequence[Span], at: int) -> bool:
+    """Whether an insertion there would come inside a span."""
+    return touches(protected, at - 1, at) and touches(protected, at, at + 1)
+
+
 def unprotected(
     pattern: re.Pattern[str], text: str, protected: Sequence[Span], *, whole: bool = False
 ) -> Iterator[re.Match[str]]:

@@ -38,7 +38,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "i want": ("I would like",),
     "i would like to": ("I want to", "I'd like to"),
     "i'd like to": ("I would like to", "I wish to"),
-    "i'm allowed to": ("I may", "I am permitted to"),
+    "i'm allowed to": ("I am permitted to",),
     "immediately": ("right away", "straight away"),
     "inform me": ("let me know",),
     "let me know": ("tell me", "inform me"),

@@ -1,0 +1,71 @@
+"""A user who contradicts themselves, and settles it before the message ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from injectors.conversation import Site
+from injectors.entities import Span
+from injectors.operator import Draw, Recovery, Result, UserTarget, operator
+from injectors.streams import Stream
+from injectors.user.choices import QUOTES, around, choices, values
+from injectors.user.edits import disjoint, edit, edited, splits
+from injectors.user.opposites import OTHERS
+from injectors.user.sentences import is_prose, joint, sentence_spans
+
+TRIALS = 3
+LONGEST = 160
+"""Longer sentences are not said twice."""
+
+
+@operator(
+    "user.inconsistent",
+    site=Site.USER_TEXT,
+    recovery=Recovery.IGNORE,
+    aliases=("conflict",),
+    source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Inconsistent Instructions)",
+)
+class Inconsistent:
+    """Contradictions that are settled in the same message: the true value comes last and is called final.
+
+    Severity: the number of contradictions is binomial with mean 3 x severity (3 trials), as far as the
+    message has choices (a colour, a size, a day) or values to contradict; with probability severity one
+    comes early, as a whole wrong sentence, else right before the word. A choice is first said wrongly,
+    a value is doubted. Every word of the user's own is kept, no number or name is made up.
+    """
+
+    def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
+        count = sum(rng.uniform() < severity for _ in range(TRIALS))
+        far = [rng.uniform() < severity for _ in range(TRIALS)]
+        if count == 0 or not is_prose(target.text):
+            return None
+        sentences = sentence_spans(target.text)
+        chosen = sorted(rng.shuffled([*choices(target, sentences), *values(target)])[:count])
+        edits = [_said(target, span, sentences, early, rng) for span, early in zip(chosen, far, strict=False)]
+        final = list(dict.fromkeys(target.text[start:end] for start, end in chosen))
+        if not final:
+            return None
+        end = len(target.text)
+        settled = f"{joint(target.text)}To settle it, and this is final: {', '.join(final)}."
+        return {"edits": [*disjoint(edits), edit(end, "", settled)], "final": final}
+
+    def apply(self, target: UserTarget, draw: Draw) -> Result:
+        note = f"The user's message contradicts itself and settles it: {', '.join(draw['final'])}."
+        return Result(edited(target.text, draw["edits"]), note)
+
+
+def _said(target: UserTarget, span: Span, sentences: list[Span], early: bool, rng: Stream) -> dict[str, Any]:
+    """What is said wrongly before the true word, or doubted behind the true value's sentence."""
+    text, (start, end) = target.text, span
+    word, (begin, stop) = text[start:end], around(start, sentences)
+    others = [other for other in OTHERS.get(word, ()) if other not in text]
+    if not others:
+        doubt = f"I was not sure whether it is {word} or another one, so I have checked."
+        if text[stop - 1] in ".!?" and not splits(target.protected, stop):
+            return edit(stop, "", f" {doubt}")
+        return edit(len(text), "", f"{joint(text)}{doubt}")
+    wrong = rng.choice(others)
+    twice = stop - begin <= LONGEST and not QUOTES.search(text, begin, stop)
+    if early and twice and not splits(target.protected, begin):
+        return edit(begin, "", f"{text[begin:start]}{wrong}{text[end:stop]} No, that is wrong. ")
+    return edit(start, "", f"{wrong}, no, I mean ")

@@ -1,0 +1,73 @@
+"""user.inconsistent: said wrongly or doubted first, settled last, in one message."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from injectors import registry
+from injectors.examples import USER_TEXT
+from injectors.user.opposites import OTHERS
+from tests.injectors.user.acting import BAGGAGE, shown, user_target
+
+SETTLED = re.compile(r"To settle it, and this is final: (.+)\.$")
+
+
+def in_order(before: str, after: str) -> bool:
+    remaining = iter(re.findall(r"\w+", after))
+    return all(word in remaining for word in re.findall(r"\w+", before))
+
+
+def test_the_papers_code_is_its_alias() -> None:
+    assert registry.resolve("conflict").name == "user.inconsistent"
+
+
+def test_the_worked_example_in_kind() -> None:
+    """Two values stand against one another, the doubt is voiced, and the request is whole. The example leaves
+    it to the agent which is right; here the user says so, lest a wrong one be taken for a fact."""
+    text = "Hi, I need to know how many suitcases I can bring in economy on flight HAT999 on Monday."
+    for after in shown("user.inconsistent", user_target(text), 1.0):
+        assert in_order(text, after)
+        settled = SETTLED.search(after)
+        assert settled is not None and set(settled[1].split(", ")) == {"economy", "HAT999", "Monday"}
+        assert "business" in after
+        assert "I was not sure whether it is HAT999 or another one" in after
+
+
+def test_the_true_value_comes_last() -> None:
+    contradicted = 0
+    for after in shown("user.inconsistent", user_target(USER_TEXT), 0.9):
+        settled = SETTLED.search(after)
+        if settled is None:
+            assert after == USER_TEXT
+            continue
+        for true in settled[1].split(", "):
+            wrong = [other for other in OTHERS.get(true, ()) if other in after]
+            contradicted += len(wrong)
+            assert all(after.rindex(other) < after.rindex(true) for other in wrong)
+    assert contradicted > 20
+
+
+def test_severity_brings_more_contradictions_and_earlier_ones() -> None:
+    def said(severity: float, words: str) -> int:
+        return sum(after.count(words) for after in shown("user.inconsistent", target, severity, seeds=200))
+
+    target = user_target("I would like the blue kettle for Monday morning, please.")
+    early, near = said(1.0, "No, that is wrong."), said(1.0, "no, I mean")
+    assert (early, near) == (600, 0)
+    assert said(0.3, "no, I mean") > said(0.3, "No, that is wrong.") > 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BAGGAGE,  # Nothing in it is one of several.
+        "I do not want the blue one.",
+        "Is it red or blue?",
+        "I have a red cup and would exchange it for another red cup.",
+        'It says "the blue kettle" on the box.',
+    ],
+)
+def test_what_could_be_misread_is_not_contradicted(text: str) -> None:
+    assert set(shown("user.inconsistent", user_target(text), 1.0)) == {text}
