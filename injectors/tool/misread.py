@@ -12,7 +12,7 @@ from injectors.payload import is_container, parsed
 from injectors.streams import Stream
 from injectors.tool.cells import cells
 from injectors.tool.figures import rewritten
-from injectors.tool.leaves import can_be_marked, changed, facts, marked, written
+from injectors.tool.leaves import Place, can_be_marked, changed, facts, marked, written
 from injectors.tool.uncertain import FIELD, MARK
 from injectors.tool.wrong_values import neighbours
 
@@ -37,9 +37,9 @@ class Misread:
     Severity s: each value is misread with a probability of uniform(0, 0.4 x s), drawn for the whole result.
     Discrete values are the cells of a map (lines of single symbols, as plain text or in JSON strings) and
     JSON's words and truth values; neighbouring is the cell beside, the next word of the same vocabulary, or
-    another word of the result. Half of the misread values show as `?`, and all that have no neighbour. The
-    agent can always tell: the result says that it is uncertain (in the paper it doesn't). Ids and what the
-    call's arguments hold are read right.
+    another word under the same field. Half of the misread values show as `?`, and all that have no
+    neighbour. The agent can always tell: the result says that it is uncertain (in the paper it doesn't). Ids
+    and what the call's arguments hold are read right.
     """
 
     def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
@@ -49,8 +49,10 @@ class Misread:
             spans = [list(one) for one in _misread_cells(target.text, 2, rng, rate)]
             return {"spans": spans} if spans and MARK not in target.text else None
         found = [one for one in facts(value, target) if isinstance(one[1], bool | str)]
-        words = [leaf for _, leaf in found if isinstance(leaf, str) and _WORD.fullmatch(leaf)]
-        seen = [[place, _misread(leaf, words, rng, rate)] for place, leaf in found]
+        words: dict[str, list[str]] = {}
+        for place, leaf in found:
+            words.setdefault(_field(place), []).append(str(leaf))
+        seen = [[place, _misread(leaf, words[_field(place)], rng, rate)] for place, leaf in found]
         shown = [one for one in seen if one[1] is not None]
         return {"leaves": shown} if shown and can_be_marked(value, FIELD) else None
 
@@ -62,12 +64,18 @@ class Misread:
         return Result(written(marked(value, FIELD), like=target.text), note)
 
 
+def _field(place: Place) -> str:
+    return next((key for key in reversed(place) if isinstance(key, str)), "")
+
+
 def _misread(leaf: bool | str, words: list[str], rng: Stream, rate: float) -> bool | str | None:
     """What is read in place of a JSON value, or None where it is read right."""
     if isinstance(leaf, bool):
         return _seen([not leaf], rng, rate)
     if _WORD.fullmatch(leaf):
-        return _seen(neighbours(leaf) or [word for word in words if word != leaf], rng, rate)
+        return _seen(
+            neighbours(leaf) or [word for word in words if word != leaf and _WORD.fullmatch(word)], rng, rate
+        )
     spans = _misread_cells(leaf, 1, rng, rate)
     return rewritten(leaf, spans) if spans else None
 

@@ -31,7 +31,7 @@ class Redundant:
         keys = rng.shuffled(list(FIELDS))
         value = parsed(target.text)
         free = [key for key in keys if key not in taken_keys(value)][:count]
-        fields = [[key, FIELDS[key].format(rng.integer(10_000, 99_999))] for key in free]
+        fields = [[key, FIELDS[key].format(rng.integer(100, 999))] for key in free]
         first = sum(rng.chance(0.5) for _ in fields)
         span = object_span(target.text, value)
         if not fields or not (span or is_prose(value, target.text)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 
@@ -90,3 +91,10 @@ def test_an_injected_instruction_carries_a_canary_of_its_own_and_asks_for_nothin
 
 def test_severity_of_an_injected_instruction_is_its_probability() -> None:
     assert 30 < len(outcomes("tool.prompt_injection", target().text, 0.4, seeds=120)) < 66
+
+
+def test_a_stored_draw_of_context_pressure_means_the_same_log_in_every_version() -> None:
+    entry = registry.resolve("tool.context_pressure")
+    stored = {"at": None, "key": "log", "before": False, "first": 1000, "count": 9}
+    text = str(entry.implementation.apply(target(PASSAGE), stored).payload)
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "35973b75536e7702"

@@ -51,6 +51,13 @@ def test_json_words_and_truth_values_are_misread_as_words_and_truth_values() -> 
     assert cabins == {"economy", "premium_economy", "basic_economy", "?"}
 
 
+def test_a_word_without_a_vocabulary_is_misread_as_another_under_the_same_field() -> None:
+    text = json.dumps([{"tile": "lamp", "by": "robot"}, {"tile": "door"}, {"tile": "lamp"}])
+    found = [json.loads(one) for one in outcomes("tool.misread", text, seeds=120)]
+    assert {noisy[0]["tile"] for noisy in found} == {"lamp", "door", "?"}
+    assert {noisy[0]["by"] for noisy in found} == {"robot", "?"}
+
+
 def test_rows_of_a_map_in_json_are_read_cell_by_cell() -> None:
     text = json.dumps({"view": VIEW.split("\n"), "tile": "K"})
     for noisy in outcomes("tool.misread", text):
