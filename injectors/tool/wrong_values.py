@@ -26,14 +26,31 @@ VOCABULARIES = (
     ("black", "white", "red", "green", "blue", "yellow", "grey", "silver"),
     ("north", "east", "south", "west"),
     ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
-    ("credit_card", "gift_card", "paypal", "bank_transfer"),
+    ("credit_card", "debit_card", "gift_card", "bank_transfer", "paypal", "visa", "mastercard", "voucher"),
+    ("UPS", "DHL", "FedEx", "DPD"),
+    (
+        *(
+            "Austin",
+            "Berlin",
+            "Boston",
+            "Chicago",
+            "Dallas",
+            "Denver",
+            "Houston",
+            "Lisbon",
+            "London",
+            "Madrid",
+        ),
+        *("Memphis", "Miami", "New York", "Omaha", "Osaka", "Paris", "Phoenix", "Rome", "Seattle", "Tampa"),
+    ),
+    ("Brazil", "Canada", "France", "Germany", "India", "Italy", "Japan", "Kenya", "Norway", "Spain"),
     ("one_way", "round_trip"),
     ("available", "unavailable"),
     ("yes", "no"),
     ("sunny", "cloudy", "rainy", "snowy", "windy"),
     ("standard", "express", "overnight"),
 )
-"""Words of one kind each, in lower case; a list that has an order has neighbours side by side."""
+"""Words of one kind each; a list that has an order has neighbours side by side."""
 
 
 def other(value: Any, peers: Sequence[Any], rng: Stream) -> Any | None:
@@ -50,30 +67,29 @@ def other(value: Any, peers: Sequence[Any], rng: Stream) -> Any | None:
         return None
     vocabulary = _vocabulary(value, VOCABULARIES)
     if vocabulary:
-        return cased(rng.choice([word for word in vocabulary if word != value.lower()]), value)
+        return cased(rng.choice([word for word in vocabulary if word.lower() != value.lower()]), value)
     alike = [peer for peer in peers if isinstance(peer, str) and peer != value and same_shape(peer, value)]
     return rng.choice(alike) if alike else None
 
 
 def earlier(value: Any) -> Any | None:
     """The word before this one in its lifecycle, or None."""
-    vocabulary = _vocabulary(value, LIFECYCLES) if isinstance(value, str) else None
+    vocabulary = _vocabulary(value, LIFECYCLES) if isinstance(value, str) else ()
     at = vocabulary.index(value.lower()) if vocabulary else 0
-    return cased(vocabulary[at - 1], value) if vocabulary and at else None
+    return cased(vocabulary[at - 1], value) if at else None
 
 
 def neighbours(value: str) -> list[str]:
     """The words beside this one in its vocabulary."""
-    vocabulary = _vocabulary(value, VOCABULARIES) or ()
-    return [
-        cased(word, value)
-        for at, word in enumerate(vocabulary)
-        if value.lower() in vocabulary[max(0, at - 1) : at + 2] and word != value.lower()
-    ]
+    vocabulary = _vocabulary(value, VOCABULARIES)
+    at = [word.lower() for word in vocabulary].index(value.lower()) if vocabulary else 0
+    return [cased(word, value) for word in (*vocabulary[max(0, at - 1) : at], *vocabulary[at + 1 : at + 2])]
 
 
 def cased(word: str, like: str) -> str:
-    """The word in the case of another."""
+    """The word in the case of another; a name keeps its own."""
+    if word != word.lower():
+        return word
     if like.isupper():
         return word.upper()
     return word.capitalize() if like[:1].isupper() else word
@@ -85,8 +101,9 @@ def same_shape(one: str, two: str) -> bool:
     return len(one) == len(two) and one.isalpha() and two.isalpha() and one.isupper() and two.isupper()
 
 
-def _vocabulary(value: str, among: Sequence[tuple[str, ...]]) -> tuple[str, ...] | None:
-    return next((words for words in among if value.lower() in words), None)
+def _vocabulary(value: str, among: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    found = (words for words in among if value.lower() in map(str.lower, words))
+    return next(found, ())
 
 
 def _other_float(value: float, rng: Stream) -> float | None:
