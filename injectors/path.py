@@ -6,6 +6,7 @@ fork or a resent history counts its own path.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -51,8 +52,10 @@ class Path:
         self.events = 0
 
     def in_scope(self, rule: CompiledRule, item: Item) -> bool:
-        """Whether the item is an occasion of the rule: of its site, and from one of its tools."""
+        """Whether the item is an occasion of the rule: of its site, from one of its tools, with its text."""
         site = self._counters[rule.name].site
+        if rule.text and not re.search(rule.text, item.text):
+            return False
         if not isinstance(item, ToolResult):
             return site is Site.USER_TEXT
         if site is not Site.TOOL_RESULT:

@@ -34,6 +34,8 @@ class CompiledRule:
     tools: tuple[str, ...] = ()
     """Names or globs of the tools it may touch; empty: all."""
     window: Window = WHOLE
+    text: str = ""
+    """A regular expression that the clean text must hold; empty: any text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +88,8 @@ def make_plan(
 
     `level` settles the severities that the profile leaves to its levels; level 0 is clean. `noise_type` (a
     name or an alias) keeps that operator's rules only; without it a `one_of` profile draws one, by weight,
-    from the seed and the scope. ProfileError where the profile has no such level or type; ValueError for an
-    unknown arm or scope.
+    from the seed and the scope. Beyond the profile's `coverage` the plan has no rules. ProfileError where the
+    profile has no such level or type; ValueError for an unknown arm or scope.
     """
     if arm not in (CLEAN, NOISY):
         raise ValueError(f"arm {arm!r}: use 'clean' or 'noisy'")
@@ -97,8 +99,10 @@ def make_plan(
     rules: tuple[CompiledRule, ...] = ()
     kept: str | None = None
     if arm == NOISY and profile.rules:
-        kept = _settled_type(profile, noise_type, Stream(f"type|{seed}|{scope}|{scope_key}|{profile.name}"))
-        rules = _compiled(profile, level, kept)
+        key = f"{seed}|{scope}|{scope_key}|{profile.name}"
+        kept = _settled_type(profile, noise_type, Stream(f"type|{key}"))
+        if Stream(f"coverage|{key}").chance(profile.coverage):
+            rules = _compiled(profile, level, kept)
     return Plan(
         profile=profile.name,
         profile_version=profile.version,
@@ -160,7 +164,11 @@ def _compiled(profile: Profile, level: int | None, kept: str | None) -> tuple[Co
         if severity > 0 and kept in (None, rule.operator):
             name = rule.operator if number == 1 else f"{rule.operator}#{number}"
             window = _window(profile, rule, at)
-            out.append(CompiledRule(name, rule.operator, severity, rule.when, rule.where.tools, window))
+            out.append(
+                CompiledRule(
+                    name, rule.operator, severity, rule.when, rule.where.tools, window, rule.where.text
+                )
+            )
     return tuple(out)
 
 

@@ -5,6 +5,7 @@ Validated once, here at the edge. A session gets a `Plan` that is compiled from 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -14,7 +15,7 @@ from importlib.resources.abc import Traversable
 from itertools import pairwise
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from injectors import registry
 from injectors.bounds import DEFAULT, Bounds
@@ -45,9 +46,21 @@ class _Model(BaseModel):
 
 
 class Where(_Model):
-    """Which tools a rule may touch: names or globs; none given means all. User rules ignore it."""
+    """What a rule may touch. All of its conditions must hold; what is absent holds always."""
 
     tools: tuple[str, ...] = ()
+    """Names or globs of tools; none given means all. User rules ignore it."""
+    text: str = ""
+    """A regular expression that is searched for in the clean text: only where it is found the rule acts."""
+
+    @field_validator("text")
+    @classmethod
+    def _compiles(cls, pattern: str) -> str:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"no regular expression ({error}): mend it") from error
+        return pattern
 
 
 class Rule(_Model):
@@ -75,6 +88,8 @@ class Profile(_Model):
     """Severity by level; level 0 is 0.0: clean."""
     level: int | None = Field(None, ge=0)
     """The level where a session asks for none. Absent: the highest."""
+    coverage: float = Field(1.0, ge=0, le=1)
+    """Share of the noisy sessions that get noise at all: drawn once a session, from its seed and scope."""
     assume_tools: Literal["declared", "replayable"] = "declared"
     """`replayable`: every tool call may be repeated safely, so that writes' results may be destroyed too."""
     tool_classes: dict[str, ToolClass] = Field(default_factory=dict)

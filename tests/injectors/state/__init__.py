@@ -1,0 +1,1 @@
+"""Operators on the state that an observation shows."""
