@@ -55,7 +55,6 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "receive": ("get",),
     "show me": ("let me see",),
     "speak": ("talk",),
-    "sure": ("certain",),
     "tell me": ("let me know",),
     "thank you for": ("many thanks for", "I am grateful to you for"),
     "thank you": ("thanks", "many thanks"),
