@@ -12,6 +12,12 @@ from simulators.environment import Message
 ATTEMPTS = 4
 """Calls of one kind and arguments before it is given up."""
 
+DOUBTS = ("error", "errors", "incomplete", "partial", "stale", "truncated", "uncertain")
+"""Fields by which a result says that it isn't to be relied on."""
+
+DISPUTES = ("_on_file", "_confirmed", "_per_record")
+"""Endings of fields that give another value of the field that they are named after."""
+
 
 class NextCall(Exception):
     """Raised where a plan can't go on without this call."""
@@ -101,9 +107,24 @@ def sound_result(text: str, arguments: Mapping[str, Any], fields: Sequence[str])
         complete = all(name in found for name in fields)
         lists = [value for value in found.values() if isinstance(value, list)]
         whole = "count" not in fields or any(len(value) == found["count"] for value in lists if complete)
-        if answers and complete and whole:
+        if answers and complete and whole and not _in_doubt(found):
             return found
     return None
+
+
+def _in_doubt(value: Any) -> bool:
+    """Whether a result says of itself that it isn't to be relied on, or disputes one of its own values."""
+    if isinstance(value, list):
+        return any(map(_in_doubt, value))
+    if not isinstance(value, dict):
+        return False
+    disputed = any(
+        name.removesuffix(ending) in value and value[name.removesuffix(ending)] != told
+        for name, told in value.items()
+        for ending in DISPUTES
+        if name.endswith(ending)
+    )
+    return disputed or any(value.get(mark) for mark in DOUBTS) or any(map(_in_doubt, value.values()))
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:

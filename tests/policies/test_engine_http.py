@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -20,8 +21,10 @@ ASK: list[Any] = [
 ]
 
 
-def _sdk(served: Served) -> OpenAI:
-    return OpenAI(base_url=f"{served.url}/v1", api_key="none", max_retries=0)
+@pytest.fixture
+def sdk(served: Served) -> Iterator[OpenAI]:
+    with OpenAI(base_url=f"{served.url}/v1", api_key="none", max_retries=0) as client:
+        yield client
 
 
 def _raw(served: Served, **fields: Any) -> dict[str, Any]:
@@ -32,8 +35,8 @@ def _raw(served: Served, **fields: Any) -> dict[str, Any]:
     return answer
 
 
-def test_plain_answer_counts_every_sampled_token(served: Served) -> None:
-    answer = _sdk(served).chat.completions.create(
+def test_plain_answer_counts_every_sampled_token(served: Served, sdk: OpenAI) -> None:
+    answer = sdk.chat.completions.create(
         model="policy",
         messages=ASK,
         tools=TOOLS,  # type: ignore[arg-type]
@@ -111,9 +114,11 @@ async def test_the_same_seed_gives_the_same_tokens_whatever_else_is_in_the_batch
 
 def test_without_a_seed_answers_differ_and_a_fresh_engine_repeats_them(served: Served) -> None:
     def sampled(url: str) -> list[str]:
-        client = OpenAI(base_url=f"{url}/v1", api_key="none")
-        answers = (client.chat.completions.create(model="p", messages=ASK, max_tokens=12) for _ in range(3))
-        return [str(answer.choices[0].message.content) for answer in answers]
+        with OpenAI(base_url=f"{url}/v1", api_key="none") as client:
+            answers = (
+                client.chat.completions.create(model="p", messages=ASK, max_tokens=12) for _ in range(3)
+            )
+            return [str(answer.choices[0].message.content) for answer in answers]
 
     first = sampled(served.url)
     with serving(served.first.path, seed=0) as url:
@@ -187,11 +192,9 @@ def test_a_bad_request_names_its_field(served: Served, fields: dict[str, Any], p
     assert response.json()["error"]["param"] == param
 
 
-def test_errors_reach_the_sdk_as_its_own(served: Served) -> None:
+def test_errors_reach_the_sdk_as_its_own(served: Served, sdk: OpenAI) -> None:
     with pytest.raises(openai.BadRequestError, match="context is 1024") as caught:
-        _sdk(served).chat.completions.create(
-            model="p", messages=[{"role": "user", "content": "word " * 2000}]
-        )
+        sdk.chat.completions.create(model="p", messages=[{"role": "user", "content": "word " * 2000}])
     assert caught.value.code == "context_length_exceeded"
     broken = httpx.post(f"{served.url}/v1/chat/completions", content=b"{")
     assert broken.status_code == 400 and "JSON" in broken.json()["error"]["message"]
