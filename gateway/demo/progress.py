@@ -1,4 +1,4 @@
-"""What a person watches during the demo: one line of rollouts, and a row per optimiser step."""
+"""What a person watches during the demo: one line of rollouts, and a row per training step."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TrainingProgress:
 
     @property
     def rows(self) -> list[Mapping[str, Any]]:
-        """The optimiser steps so far."""
+        """The training steps so far."""
         return self._rows
 
     def rollouts(self, line: Mapping[str, Any]) -> None:
@@ -38,7 +38,7 @@ class TrainingProgress:
         self._rollouts = line
 
     def step(self, line: Mapping[str, Any]) -> None:
-        """An optimiser step was taken and its version published."""
+        """A training step was taken and its version published."""
         self._rows.append(line)
         if not self._console.is_terminal:
             self._console.print(

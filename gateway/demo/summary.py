@@ -18,9 +18,10 @@ def show(settings: DemoSettings, result: DemoResult, console: Console) -> None:
     console.print(_table(settings, result))
     with closing(open_store(f"sqlite:///{settings.store}")) as store:
         counts, versions = store.counts(), store.versions()
+    updates = sum(int(step["optimiser_steps"]) for step in result.steps)
     console.print(
         f"{counts['sessions']:,} sessions, {counts['turns']:,} turns, {counts['events']:,} noise events, "
-        f"{len(result.steps)} optimiser steps, {len(versions)} policy versions served, "
+        f"{len(result.steps)} training steps, {updates} updates, {len(versions)} policy versions served, "
         f"in {result.seconds:.0f} s",
         soft_wrap=True,
     )

@@ -26,7 +26,7 @@ class Series:
 def lines(
     steps: Sequence[int], series: Sequence[Series], label: str, *, share: bool = False, whole: bool = False
 ) -> str:
-    """Lines over optimiser steps. With `share` the axis is 0 to 100 %, with `whole` in integers."""
+    """Lines over training steps. With `share` the axis is 0 to 100 %, with `whole` in integers."""
     from matplotlib.ticker import MaxNLocator
 
     figure, axes = _canvas(6.4, 3.0)
@@ -36,7 +36,7 @@ def lines(
             axes.plot(
                 *zip(*points, strict=True), marker="o", markersize=3, label=each.name, color=each.colour
             )
-    axes.set_xlabel("optimiser step")
+    axes.set_xlabel("training step")
     axes.set_ylabel(label)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if share:

@@ -132,7 +132,8 @@ def _counts(store: Store, steps: Sequence[TrainStep]) -> list[tuple[str, int]]:
     counts = store.counts()
     return [
         *((name, int(counts[name])) for name in _COUNTS),
-        ("optimiser steps", len(steps)),
+        ("training steps", len(steps)),
+        ("updates", sum(int((step.metrics or {})["optimiser_steps"]) for step in steps)),
         ("policy versions served", len(store.versions())),
     ]
 

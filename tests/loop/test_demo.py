@@ -66,7 +66,7 @@ def test_the_demo_ends_well_and_every_number_is_its_own(
     )
     assert _printed(said) == counted
     assert len(operators) >= 3 and unpaid == 0
-    assert counted["optimiser steps"] == 2 and counted["noise events"] > 10
+    assert counted["training steps"] == 2 and counted["noise events"] > 10
     assert before["policy_version"] == "retail"
     _check_page(
         Page((out / "report.html").read_text()), (out / "report.html").read_text(), counted, before, after
@@ -83,7 +83,8 @@ def _counted(store: sqlite3.Connection) -> dict[str, int]:
         "sessions": count("SELECT count(*) FROM session"),
         "turns": count("SELECT count(*) FROM turn"),
         "noise events": count("SELECT count(*) FROM event"),
-        "optimiser steps": count("SELECT count(*) FROM train_step WHERE completed_us IS NOT NULL"),
+        "training steps": count("SELECT count(*) FROM train_step WHERE completed_us IS NOT NULL"),
+        "updates": count("SELECT sum(json_extract(metrics_json, '$.optimiser_steps')) FROM train_step"),
         "policy versions served": count(
             "SELECT count(*) FROM (SELECT policy_first FROM turn WHERE policy_first IS NOT NULL"
             " UNION SELECT policy_last FROM turn WHERE policy_last IS NOT NULL)"
@@ -92,7 +93,14 @@ def _counted(store: sqlite3.Connection) -> dict[str, int]:
 
 
 def _printed(said: str) -> dict[str, int]:
-    names = ("sessions", "turns", "noise events", "optimiser steps", "policy versions served")
+    names = (
+        "sessions",
+        "turns",
+        "noise events",
+        "training steps",
+        "updates",
+        "policy versions served",
+    )
     (line,) = (line for line in said.splitlines() if "policy versions served" in line)
     found = {name: re.search(rf"([\d,]+) {name}", line) for name in names}
     return {name: int(match[1].replace(",", "")) for name, match in found.items() if match}
