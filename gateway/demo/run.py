@@ -137,13 +137,13 @@ async def _train(
             # The trainer's first line comes after it declared its curriculum, which groups are to follow.
             _show(progress, console, json.loads(await anext(lines, "{}")))
             rollouts = await _start_rollouts(settings, processes, addresses)
-            tasks.create_task(_watch_rollouts(rollouts, progress))
+            tasks.create_task(_watch_rollouts(rollouts, trainer, progress))
             async for line in lines:
                 _show(progress, console, json.loads(line))
             clock.cancel()
             await rollouts.stop()
-    await trainer.succeed()
     await rollouts.succeed()
+    await trainer.succeed()
     return progress.rows
 
 
@@ -165,9 +165,11 @@ def _show(progress: TrainingProgress, console: Console, line: Mapping[str, Any])
         console.print(f"   {line['message']}", style="dim", soft_wrap=True)
 
 
-async def _watch_rollouts(rollouts: Child, progress: TrainingProgress) -> None:
+async def _watch_rollouts(rollouts: Child, trainer: Child, progress: TrainingProgress) -> None:
     async for line in rollouts.lines():
         progress.rollouts(json.loads(line))
+    # Without rollouts no group completes any more: the trainer would wait for one until the time is over.
+    trainer.terminate()
 
 
 async def _end_after(child: Child, seconds: float) -> None:

@@ -174,13 +174,14 @@ def owner(folder: Path) -> Iterator[Children]:
         yield children
 
 
-def marked(mark: str) -> list[str]:
-    """The command lines of all processes that run with this text in their environment: children inherit it,
-    and keep it when their parent is gone."""
-    found = []
+def marked(mark: str) -> dict[int, str]:
+    """The command lines of all processes that run with this text in their environment, by process id:
+    children inherit it, and keep it when their parent is gone."""
+    found = {}
     for process in Path("/proc").iterdir():
         if process.name.isdigit():
             with suppress(OSError):
                 if mark.encode() in (process / "environ").read_bytes():
-                    found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+                    command = (process / "cmdline").read_bytes().replace(b"\0", b" ")
+                    found[int(process.name)] = command.decode()
     return found

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import signal
 import socket
 import sqlite3
 from contextlib import closing
@@ -166,6 +168,20 @@ def test_a_broken_policy_ends_the_demo_with_one_line(children: Children, tmp_pat
     weights.write_bytes(weights.read_bytes()[:5000])
     said = _failing(children, mark, "--policy", str(policy), "--out", str(tmp_path / "demo"))
     assert str(policy) in said
+
+
+def test_rollouts_that_die_end_the_demo_at_once(children: Children, tmp_path: Path, mark: str) -> None:
+    out = tmp_path / "demo"
+    demo = children.start("demo", *SIZES, "--steps", "15", "--out", str(out), environment={"DEMO_MARK": mark})
+
+    def rollouts() -> list[int]:
+        return [pid for pid, command in marked(mark).items() if "rollout run" in command]
+
+    demo.until(lambda: bool(rollouts()))
+    os.kill(rollouts()[0], signal.SIGKILL)
+    assert demo.process.wait(DEMO_S) == 1, demo.said
+    assert "`crosswind rollout` ended with exit code -9" in demo.said and "Traceback" not in demo.said
+    assert not marked(mark)
 
 
 def _failing(children: Children, mark: str, *arguments: str) -> str:
