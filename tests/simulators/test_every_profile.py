@@ -1,0 +1,29 @@
+"""Every built-in profile leaves every task solvable: an oracle that sees what an agent sees solves them."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import pytest
+
+from injectors.plan import make_plan
+from injectors.profile import load, names
+from simulators.demonstrations import play
+from tests.simulators.noisy_view import NoisyView
+from tests.simulators.test_retail_oracle import RETAIL, Blurred
+
+TASKS = 130
+"""Ten of each kind."""
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_oracle_solves_every_task(name: str) -> None:
+    profile = load(name)
+    injected = 0
+    for task in islice(RETAIL.tasks("test", kinds="all", seed=7), TASKS):
+        plan = make_plan(profile, seed=7, scope="task", scope_key=task.id, arm="noisy")
+        view = NoisyView(plan, RETAIL.tools)
+        messages, verdict = play(RETAIL.reset(task, 7), Blurred(RETAIL.oracle(), view), RETAIL.instructions)
+        assert verdict.reward == 1.0, (task, view.of(messages))
+        injected += view.injected
+    assert (injected > 0) == (name != "off"), "and the noise really took place"
