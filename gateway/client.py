@@ -11,13 +11,12 @@ with Client("http://127.0.0.1:8081") as client:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx
 from pydantic import BaseModel
-
-Model = TypeVar("Model", bound=BaseModel)
 
 DEFAULT_TIMEOUT_S = 30.0
 
@@ -56,7 +55,8 @@ class SessionInfo(BaseModel, extra="allow"):
     plan: dict[str, Any]
 
 
-class _Request(BaseModel):
+@dataclass(frozen=True, slots=True)
+class _Request:
     method: str
     path: str
     body: dict[str, Any] | None = None

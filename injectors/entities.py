@@ -107,11 +107,6 @@ def numbers(text: str) -> set[str]:
     return {token for token in bare if _has_digit(token)}
 
 
-def overlaps(spans: Iterable[Span], start: int, end: int) -> bool:
-    """Whether [start, end) meets one of the spans."""
-    return any(start < span_end and span_start < end for span_start, span_end in spans)
-
-
 def _is_entity(token: str, starts_sentence: bool, vocabulary: frozenset[str]) -> bool:
     lowered = token.lower()
     if lowered in MEANING_WORDS or lowered.replace("’", "'") in MEANING_WORDS or lowered in vocabulary:

@@ -64,11 +64,3 @@ class Stream:
     def exponential(self, mean: float) -> float:
         """An exponential draw with the given mean."""
         return -mean * math.log1p(-self._random.random())
-
-    def poisson(self, mean: float) -> int:
-        """A Poisson count with the given mean (Knuth's method; meant for means below about 50)."""
-        limit, product, count = math.exp(-mean), self._random.random(), 0
-        while product > limit:
-            product *= self._random.random()
-            count += 1
-        return count

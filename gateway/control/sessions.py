@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 def router(gateway: Gateway) -> APIRouter:
     """The routes under /api/sessions."""
     routes = APIRouter(prefix="/api/sessions", tags=["sessions"])
+    _changes(routes, gateway)
+    _looks(routes, gateway)
+    return routes
 
+
+def _changes(routes: APIRouter, gateway: Gateway) -> None:
     @routes.post("", status_code=201)
     async def open_session(body: OpenSession) -> OpenedSession:
         """Open a session; its plan is frozen now."""
@@ -62,6 +67,17 @@ def router(gateway: Gateway) -> APIRouter:
         session.mark(status=SessionStatus.CLOSED, closed_us=session.record.closed_us or closed_us)
         return Acknowledged()
 
+    @routes.delete("/{session_id}")
+    async def delete(session_id: str) -> Acknowledged:
+        """Delete a session with all that hangs on it; what it said is gone from the store, too."""
+        await _found(gateway, session_id)
+        await gateway.acknowledge([SessionDeleted(session_id)])
+        gateway.sessions.forget(session_id)
+        await asyncio.to_thread(gateway.store.sweep)
+        return Acknowledged()
+
+
+def _looks(routes: APIRouter, gateway: Gateway) -> None:
     @routes.get("")
     async def sessions(
         group_id: str | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
@@ -94,16 +110,6 @@ def router(gateway: Gateway) -> APIRouter:
         return {
             "events": [as_json(event) for event in await asyncio.to_thread(gateway.store.events, session_id)]
         }
-
-    @routes.delete("/{session_id}")
-    async def delete(session_id: str) -> Acknowledged:
-        """Delete a session with all that hangs on it."""
-        await _found(gateway, session_id)
-        await gateway.acknowledge([SessionDeleted(session_id)])
-        gateway.sessions.forget(session_id)
-        return Acknowledged()
-
-    return routes
 
 
 async def _opening(gateway: Gateway, body: OpenSession, session_id: str) -> Opening:
