@@ -51,7 +51,7 @@ class Answering:
         """Event by event; the completing one is held until its turn is durable, then goes with the rest."""
         relay = StreamRelay(
             exchange.answer,
-            captured=exchange.captured,
+            edited=exchange.captured,
             encoding=answer.header("content-encoding"),
             durability=self.settings.durability,
             limit=self.settings.limits.event,

@@ -1,6 +1,4 @@
-"""One chat exchange as it is recorded: what came, what was sent, what the policy produced, and what became of
-it.
-"""
+"""One exchange with the model as it is recorded: what came, was sent, was produced, and what became of it."""
 
 from __future__ import annotations
 
@@ -10,8 +8,8 @@ from typing import Any
 
 from gateway.noise import Noise
 from gateway.opening import LiveSession, now_us
-from gateway.protocols.chat import PROTOCOL, ChatRequest
-from gateway.protocols.chat_answer import ChatAnswer
+from gateway.protocols.codec import AnswerReader, Codec
+from gateway.protocols.request import Request
 from gateway.redaction import MASK, Redactor
 from gateway.trajectory.content import Chain, View
 from gateway.trajectory.record import FIT, Completion, Durable, Turn
@@ -25,13 +23,14 @@ CONTAINS_SECRET = "contains_secret"
 class Exchange:
     """Everything about one exchange that its turn's row needs. Durations are in microseconds."""
 
+    codec: Codec
     session: LiveSession
-    request: ChatRequest
+    request: Request
     place: Place
     noise: Noise
     received: View
     sent: View
-    answer: ChatAnswer
+    answer: AnswerReader
     captured: bool
     redactor: Redactor
     started_us: int = field(default_factory=now_us)
@@ -73,7 +72,7 @@ class Exchange:
             branch=self.place.branch,
             fitness=fitness,
             durable=durable,
-            protocol=PROTOCOL,
+            protocol=self.codec.name,
             stream=self.request.stream,
             model=self.answer.text("model") or self.request.model,
             response_id=self.answer.text("id"),

@@ -10,8 +10,7 @@ from typing import Any
 
 from gateway.ledger import Ledger
 from gateway.profiles import Profiles
-from gateway.protocols.chat import ToolReader
-from gateway.protocols.history import Histories
+from gateway.protocols.codec import Codec, Reader
 from gateway.trajectory.record import Arm, Session
 from gateway.turns import TokenLine, TurnLine
 from injectors.plan import Plan, make_plan
@@ -26,12 +25,18 @@ class LiveSession:
     ledger: Ledger = field(default_factory=Ledger)
     turns: TurnLine = field(default_factory=TurnLine)
     tokens: TokenLine = field(default_factory=TokenLine)
-    histories: Histories = field(default_factory=Histories)
-    tools: ToolReader = field(default_factory=ToolReader)
+    readers: dict[str, Reader] = field(default_factory=dict)
     unwritten: bool = False
     """Its row has to go to the store along with its first turn."""
     busy: int = 0
     """Turns that are in flight, or whose rows may not be in the store yet."""
+
+    def reader(self, codec: Codec) -> Reader:
+        """What the session has read in this protocol."""
+        reader = self.readers.get(codec.name)
+        if reader is None:
+            reader = self.readers[codec.name] = Reader(codec)
+        return reader
 
     @property
     def training(self) -> bool:

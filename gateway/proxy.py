@@ -20,11 +20,11 @@ from gateway.metrics import Metrics
 from gateway.noise import Circumstances, Noise, noise_in
 from gateway.opening import LiveSession, now_us
 from gateway.passing import PassThrough
-from gateway.protocols.chat import ChatBody, ChatRequest, capture_edits, read_request, split_body
-from gateway.protocols.chat_answer import ChatAnswer
+from gateway.protocols.codec import Codec
+from gateway.protocols.request import Request, SplitBody
 from gateway.recording import Recording
 from gateway.redaction import Redactor
-from gateway.routes import CHAT, HEALTH, Route, claim_of, route_of, upstream_path
+from gateway.routes import HEALTH, Route, claim_of, route_of, upstream_path
 from gateway.safety import KillSwitch
 from gateway.sessions import Sessions
 from gateway.sse import READABLE_ENCODINGS
@@ -66,13 +66,14 @@ class Proxy:
             status = str(await self._serve(http, route))
         except ServiceError as error:
             status = str(error.status)
-            await self._answer_error(http, error)
+            await self._answer_error(http, route.codec, error)
         except ClientGone:
             _log.debug("the client went away", path=route.path)
         except Exception:
             status = "500"
             _log.exception("a defect of the gateway's", path=route.path)
-            await self._answer_error(http, ServiceError(500, _DEFECT, kind="server_error", code="internal"))
+            defect = ServiceError(500, _DEFECT, kind="server_error", code="internal")
+            await self._answer_error(http, route.codec, defect)
         finally:
             http.stop_watching()
             self.metrics.in_flight.dec()
@@ -91,35 +92,37 @@ class Proxy:
                 431, "the request's headers are too large; raise limits.header", code="headers_too_large"
             )
         caller = self.authenticator.identify(http.headers)
-        if route.kind == CHAT:
-            return await self._chat(http, route, caller)
+        if route.codec is not None:
+            return await self._turn(http, route, route.codec, caller)
         return await self.passing.forward(http, route, caller)
 
-    async def _chat(self, http: Http, route: Route, caller: Caller) -> int:
+    async def _turn(self, http: Http, route: Route, codec: Codec, caller: Caller) -> int:
         """Protocol and session: read the body, and find whose it is."""
         body = await http.body(self.settings.limits.body)
         claim = claim_of(http, route, caller, self.settings)
-        chat = split_body(body)
-        if chat is None:
-            _log.warning("a chat request can't be read: it is forwarded as it came", bytes=len(body))
+        split = codec.split(body)
+        if split is None:
+            _log.warning(
+                "a request can't be read: it is forwarded as it came", protocol=codec.name, bytes=len(body)
+            )
             return await self.passing.forward(http, route, caller, body)
-        first_user_turn = "" if claim.session_id else chat.first_user_turn()
+        first_user_turn = "" if claim.session_id else split.first_user_turn(codec.messages)
         session = await self.sessions.find(claim, first_user_turn=first_user_turn)
         bind_contextvars(session=session.record.id)
         session.busy += 1
         try:
-            return await self._converse(http, route, caller, session, chat)
+            return await self._converse(http, route, codec, caller, session, split)
         finally:
             session.busy -= 1
 
     async def _converse(
-        self, http: Http, route: Route, caller: Caller, session: LiveSession, chat: ChatBody
+        self, http: Http, route: Route, codec: Codec, caller: Caller, session: LiveSession, split: SplitBody
     ) -> int:
         """One turn: noise in, upstream, and the way back, on which it is recorded."""
         http.cancel_when_gone()
         redactor = self.redactor.of_caller(caller.credential)
-        request = read_request(chat, session.histories, session.tools, redactor.mask)
-        exchange, body = self._perturbed(http, session, request, redactor)
+        request = codec.read(split, session.reader(codec), redactor.mask)
+        exchange, body = self._perturbed(http, codec, session, request, redactor)
         try:
             await faults.wait(exchange.noise.transport, "request")
             answer = await self._send(http, route, caller, exchange, body)
@@ -137,25 +140,27 @@ class Proxy:
             raise ClientGone from None
 
     def _perturbed(
-        self, http: Http, session: LiveSession, request: ChatRequest, redactor: Redactor
+        self, http: Http, codec: Codec, session: LiveSession, request: Request, redactor: Redactor
     ) -> tuple[Exchange, bytes]:
         """Place the turn, decide its noise and capture, and write both into the body to send."""
         raw = request.document.body
         place = session.turns.place(request.chain, content_key(raw), retry=_is_retry(http))
         noise = self._noise(http, session, request, place, redactor)
-        captured = self._captures(session)
-        edits, neutralised = capture_edits(request, training=session.training) if captured else ({}, ())
+        captured = codec.tokens and self._captures(session)
+        edits, neutralised = codec.capture_edits(request, training=session.training) if captured else ({}, ())
         if neutralised:
             _log.info("sampling knobs neutralised", turn=place.index, knobs=neutralised)
         received = request.received(redactor.mask)
         body, sent = raw, received
         if noise.replacements or edits:
             body, sent = request.rewritten(noise.replacements, edits, redactor.mask)
-        answer = ChatAnswer(choices=request.choices, captured=captured, asked=request.asked)
-        return Exchange(session, request, place, noise, received, sent, answer, captured, redactor), body
+        answer = codec.answer(request, captured=captured)
+        return Exchange(
+            codec, session, request, place, noise, received, sent, answer, captured, redactor
+        ), body
 
     def _noise(
-        self, http: Http, session: LiveSession, request: ChatRequest, place: Place, redactor: Redactor
+        self, http: Http, session: LiveSession, request: Request, place: Place, redactor: Redactor
     ) -> Noise:
         spared = self.settings.steering and http.header(b"x-crosswind-noise") == "off"
         now = Circumstances(self.switch.enabled, not spared, request.stream, now_us())
@@ -181,14 +186,14 @@ class Proxy:
         self.metrics.upstream_errors.labels(error.code).inc()
         exchange.failed("upstream", error.code, error.message)
         settled = await self.recording.settle(exchange)
-        await self._answer_error(http, error)
+        await self._answer_error(http, exchange.codec, error)
         self.recording.released(exchange, settled, Delivered.YES)
         return error.status
 
-    async def _answer_error(self, http: Http, error: ServiceError) -> None:
+    async def _answer_error(self, http: Http, codec: Codec | None, error: ServiceError) -> None:
         if not http.started:
             _log.info("answered with an error", status=error.status, code=error.code, error=error.message)
-            await http.answer(error.status, error.body())
+            await http.answer(error.status, codec.error(error) if codec else error.body())
 
 
 def _is_retry(http: Http) -> bool:

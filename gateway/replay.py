@@ -18,7 +18,7 @@ from gateway.noise import (
     noise_in,
 )
 from gateway.opening import LiveSession
-from gateway.protocols.chat import capture_edits, read_request, split_body
+from gateway.protocols.codec import codec_named
 from gateway.redaction import Redactor
 from gateway.trajectory.record import Event, Session, Turn
 from gateway.turns import Place
@@ -58,18 +58,19 @@ def replay(session: Session, turns: Sequence[Turn], *, captured: bool) -> list[R
 
 
 def _replayed(live: LiveSession, turn: Turn, captured: bool) -> Replayed | None:
-    """One turn, as `gateway.proxy` put it together; None where no chat body is stored."""
-    chat = split_body(turn.received.bytes()) if turn.received is not None else None
-    if chat is None:
+    """One turn, as `gateway.proxy` put it together; None where no body is stored that can be read."""
+    codec = codec_named(turn.protocol)
+    split = codec.split(turn.received.bytes()) if codec and turn.received else None
+    if codec is None or split is None:
         return None
     mask = _nothing_hidden.mask
-    request = read_request(chat, live.histories, live.tools, mask)
+    request = codec.read(split, live.reader(codec), mask)
     noise = Noise()
     if turn.fitness not in _WITHOUT_NOISE:
         place = Place(turn.index, turn.attempt, turn.parent, turn.branch)
         now = Circumstances(True, True, request.stream, turn.created_us)
         noise = noise_in(live, request.conversation, place, now, _nothing_hidden)
-    edits = capture_edits(request, training=live.training)[0] if captured else {}
+    edits = codec.capture_edits(request, training=live.training)[0] if captured and codec.tokens else {}
     sent = request.document.body
     if noise.replacements or edits:
         sent, _ = request.rewritten(noise.replacements, edits, mask)

@@ -10,10 +10,10 @@ from gateway.asgi import Http
 from gateway.auth import Caller
 from gateway.config import Settings
 from gateway.errors import ServiceError
+from gateway.protocols.codec import Codec, codecs
 from gateway.safety import may_ask_for
 from gateway.sessions import Claim
 
-CHAT = "chat"
 PASS = "pass_through"
 HEALTH = "health"
 NONE = "none"
@@ -29,6 +29,7 @@ class Route:
     kind: str
     path: str | None = None
     session_id: str | None = None
+    codec: Codec | None = None
 
 
 def route_of(http: Http) -> Route:
@@ -40,8 +41,10 @@ def route_of(http: Http) -> Route:
         return Route(NONE)
     session = found["session"]
     path = (found["path"] or b"").decode("latin-1")
-    kind = CHAT if path == "/chat/completions" and http.method == "POST" else PASS
-    return Route(kind, path, unquote_to_bytes(session).decode("utf-8", "replace") if session else None)
+    codec = codecs().get(path) if http.method == "POST" else None
+    kind = codec.name if codec else PASS
+    name = unquote_to_bytes(session).decode("utf-8", "replace") if session else None
+    return Route(kind, path, name, codec)
 
 
 def upstream_path(http: Http, route: Route) -> str:

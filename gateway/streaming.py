@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 from gateway.config import Durability
-from gateway.protocols.chat_answer import ChatAnswer
-from gateway.sse import DONE, Event, EventSplitter, Inflater, with_data
+from gateway.protocols.codec import AnswerReader
+from gateway.sse import Event, EventSplitter, Inflater
 
 
 class StreamRelay:
     """What of a stream goes out at once, and what is `held`.
 
-    Events keep their bytes, unless the answer is captured: then they lose what the client did not ask for.
-    From the
-    completing event on (with `strict_tools` from the first tool-call delta on) everything is held, in order.
+    Events keep their bytes, unless the answer is edited: what token capture added is taken out again.
+    From the completing event on (with `strict_tools` from the first tool-call delta on) everything is held,
+    in order.
     """
 
     def __init__(
         self,
-        answer: ChatAnswer,
+        answer: AnswerReader,
         *,
-        captured: bool,
+        edited: bool,
         encoding: str,
         durability: Durability,
         limit: int,
         patience_s: float,
     ) -> None:
         self._answer = answer
-        self._captured = captured
         self._durability = durability
         self._inflater = Inflater(encoding)
-        # A captured answer has to be edited, so it goes out decoded.
-        self._encoded = encoding not in ("", "identity") and not captured
+        # An answer that is edited goes out decoded.
+        self._encoded = encoding not in ("", "identity") and not edited
         self._splitter = EventSplitter(limit)
         self._holding = False
         self._released = False
@@ -66,16 +65,12 @@ class StreamRelay:
         return held
 
     def _read(self, event: Event) -> bytes:
-        if event.data == DONE:
-            self._ended = True
-        chunk = self._answer.read_chunk(event.data) if event.data and event.data != DONE else None
-        if chunk and self._holds(completing=chunk.completing, calls_tools=chunk.calls_tools):
+        chunk = self._answer.read_event(event)
+        if self._holds(completing=chunk.completing, calls_tools=chunk.calls_tools):
             self._holding = True
-        self._completed |= chunk is not None and chunk.completing
-        raw = event.raw
-        if chunk and self._captured and chunk.data is not event.data:
-            raw = b"" if chunk.data is None else with_data(event, chunk.data)
-        return self._passed(raw) if not self._encoded else b""
+        self._completed |= chunk.completing
+        self._ended |= chunk.ended
+        return self._passed(chunk.raw) if not self._encoded else b""
 
     def _holds(self, *, completing: bool, calls_tools: bool) -> bool:
         if self._durability is Durability.RELAXED:

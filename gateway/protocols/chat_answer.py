@@ -11,7 +11,9 @@ from typing import Any
 
 import msgspec
 
+from gateway.protocols.codec import Chunk
 from gateway.protocols.document import encode
+from gateway.sse import DONE, Event, with_data
 from gateway.trajectory.record import FIT, Completion, VersionSpan
 
 _FINISHED = frozenset({"stop", "length", "tool_calls", "function_call", "content_filter"})
@@ -27,17 +29,6 @@ class Choice:
     logprobs: list[float] = field(default_factory=list)
     versions: list[VersionSpan] = field(default_factory=list)
     finish_reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """A stream's chunk as far as relaying it goes. `data` is what the client gets of it: None drops the
-    event.
-    """
-
-    data: bytes | None
-    calls_tools: bool = False
-    completing: bool = False
 
 
 class ChatAnswer:
@@ -65,17 +56,20 @@ class ChatAnswer:
         self._plain = delivered
         return delivered
 
-    def read_chunk(self, data: bytes) -> Chunk:
-        """Read one event's data of a streamed answer."""
-        chunk = _object(data)
+    def read_event(self, event: Event) -> Chunk:
+        """Read one event of a streamed answer."""
+        if event.data == DONE:
+            return Chunk(event.raw, ended=True)
+        chunk = _object(event.data) if event.data else None
         if chunk is None:
-            return Chunk(data)
+            return Chunk(event.raw)
         finished = self._take(chunk)
         calls = any(_mapping(choice.get("delta")).get("tool_calls") for choice in _choices(chunk))
         if not self._captured:
-            return Chunk(data, calls, finished)
+            return Chunk(event.raw, calls, finished)
         only_usage = not _choices(chunk) and "usage" in chunk and "usage" not in self._asked
-        return Chunk(None if only_usage else encode(self._stripped(chunk)), calls, finished)
+        raw = b"" if only_usage else with_data(event, encode(self._stripped(chunk)))
+        return Chunk(raw, calls, finished)
 
     def _take(self, answer: Mapping[str, Any]) -> bool:
         """Take in a body or a chunk; True where it brings the last finish_reason."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from gateway.protocols.document import decode
+from gateway.protocols.format import UNREAD, Answered, MessageFormat, Read, Replacements, Text
 from gateway.trajectory.content import Chain
 from injectors.conversation import Ref, Site, ToolCall, ToolResult, UserText
 from injectors.identity import call_anchor, logical_call, text_anchor
@@ -21,8 +21,6 @@ Mask = Callable[[bytes], bytes]
 """Takes a segment, gives what may be stored of it: the same object where nothing had to be hidden."""
 
 Item = UserText | ToolResult
-Replacements = tuple[tuple[int | None, str], ...]
-"""(content part, text) pairs of one message."""
 
 KEPT_HISTORIES = 8
 
@@ -35,13 +33,10 @@ class Step:
 
     raw: bytes
     lead: int
-    role: str
+    read: Read
     items: tuple[Item, ...]
-    calls: tuple[ToolCall, ...]
     received: Chain
     masked: bool
-    unnamed: bool = False
-    """A tool's result without a call id: it answers the next call that has none either."""
     rewritten: dict[Replacements, bytes] = field(default_factory=dict)
     sent: Chain | None = None
     sent_raw: bytes = b""
@@ -52,8 +47,9 @@ class History:
     occurrences.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, messages: MessageFormat) -> None:
         self.steps: list[Step] = []
+        self._format = messages
         self._seen: Counter[str] = Counter()
         self._calls: dict[str, list[ToolCall]] = {}
         self._unnamed: deque[ToolCall] = deque()
@@ -63,24 +59,19 @@ class History:
     def extend(self, raw: bytes, lead: int, mask: Mask) -> Step:
         """Read one more message. One that can't be read has no items and is left alone."""
         try:
-            message = decode(raw[lead:])
+            read = self._format.read(decode(raw[lead:]))
         except (ValueError, RecursionError):
-            message = None
-        message = message if isinstance(message, dict) else {}
-        index = len(self.steps)
-        role = message.get("role")
-        items = self._items(index, message)
-        calls = tuple(_calls(message)) if role == "assistant" else ()
+            read = UNREAD
+        items = self._items(len(self.steps), read)
         stored = mask(raw)
         parent = self.steps[-1].received if self.steps else None
-        step = Step(raw, lead, str(role), items, calls, Chain(parent, stored), stored is not raw)
-        step.unnamed = not message.get("tool_call_id")
+        step = Step(raw, lead, read, items, Chain(parent, stored), stored is not raw)
         self._append(step)
         return step
 
     def fork(self, length: int) -> History:
         """A new history with the first `length` steps of this one."""
-        other = History()
+        other = History(self._format)
         for step in self.steps[:length]:
             other._count(step)
             other._append(step)
@@ -88,47 +79,49 @@ class History:
 
     def _append(self, step: Step) -> None:
         self.steps.append(step)
-        for call in step.calls:
+        for call in step.read.calls:
             if call.call_id:
                 self._calls.setdefault(call.call_id, []).append(call)
             else:
                 self._unnamed.append(call)
 
-    def _items(self, index: int, message: dict[str, Any]) -> tuple[Item, ...]:
-        role = message.get("role")
-        texts = list(_texts(message.get("content")))
+    def _items(self, index: int, read: Read) -> tuple[Item, ...]:
         items: list[Item] = []
-        if role == "user":
-            for part, text in texts:
-                base = text_anchor(Site.USER_TEXT, text, 0)
-                anchor = text_anchor(Site.USER_TEXT, text, self._seen[base])
-                self._seen[base] += 1
-                items.append(UserText(Ref(index, part), text, anchor, self._users))
-            self._users += 1
-        elif role == "tool":
-            items.extend(self._result(index, message, texts))
+        for part in read.parts:
+            if isinstance(part, Text):
+                items.append(self._user_text(index, part))
+            else:
+                items.extend(self._result(index, part))
+        self._users += read.user
         return tuple(items)
 
-    def _result(self, index: int, message: dict[str, Any], texts: list[tuple[int | None, str]]) -> list[Item]:
-        call, occurrence = self._answered(message)
+    def _user_text(self, index: int, part: Text) -> UserText:
+        base = text_anchor(Site.USER_TEXT, part.text, 0)
+        anchor = text_anchor(Site.USER_TEXT, part.text, self._seen[base])
+        self._seen[base] += 1
+        return UserText(Ref(index, part.place), part.text, anchor, self._users)
+
+    def _result(self, index: int, result: Answered) -> list[Item]:
+        call, occurrence = self._answered(result)
         key = logical_call(call.name, call.arguments, "")
         items: list[Item] = []
-        for order, (part, text) in enumerate(texts):
+        for order, part in enumerate(result.texts):
             if call.call_id:
                 anchor = call_anchor(call.call_id, occurrence) + (f".{order}" if order else "")
                 self._seen[anchor] += 1
             else:
-                base = text_anchor(Site.TOOL_RESULT, text, 0)
-                anchor = text_anchor(Site.TOOL_RESULT, text, self._seen[base])
+                base = text_anchor(Site.TOOL_RESULT, part.text, 0)
+                anchor = text_anchor(Site.TOOL_RESULT, part.text, self._seen[base])
                 self._seen[base] += 1
-            items.append(ToolResult(Ref(index, part), text, anchor, self._results, call, key))
+            items.append(ToolResult(Ref(index, part.place), part.text, anchor, self._results, call, key))
         self._results += 1
         return items
 
-    def _answered(self, message: dict[str, Any]) -> tuple[ToolCall, int]:
-        """The call that a tool message answers, and the message's occurrence among those of that id."""
-        call_id = message.get("tool_call_id")
-        if not isinstance(call_id, str) or not call_id:
+    def _answered(self, result: Answered) -> tuple[ToolCall, int]:
+        """The call that a result answers, and the result's occurrence among those of that id."""
+        call_id = result.call_id
+        if not call_id:
+            # It answers the next call that has no id either.
             call = self._unnamed.popleft() if self._unnamed else ToolCall("", "", "{}")
             return call, 0
         occurrence = 0
@@ -136,16 +129,17 @@ class History:
             occurrence += 1
         calls = self._calls.get(call_id, [])
         if not calls:
-            name = message.get("name")
-            return ToolCall(call_id, name if isinstance(name, str) else "", "{}"), occurrence
+            return ToolCall(call_id, result.name, "{}"), occurrence
         return calls[min(occurrence, len(calls) - 1)], occurrence
 
     def _count(self, step: Step) -> None:
         """Take a step into the counters, as reading it did."""
-        self._users += step.role == "user"
-        self._results += step.role == "tool"
-        if step.role == "tool" and step.unnamed and self._unnamed:
-            self._unnamed.popleft()
+        self._users += step.read.user
+        for part in step.read.parts:
+            if isinstance(part, Answered):
+                self._results += 1
+                if not part.call_id and self._unnamed:
+                    self._unnamed.popleft()
         for item in step.items:
             named = item.anchor.startswith("call:")
             self._seen[item.anchor if named else item.anchor.rpartition("#")[0] + "#0"] += 1
@@ -154,7 +148,8 @@ class History:
 class Histories:
     """The histories of a session that were met lately."""
 
-    def __init__(self) -> None:
+    def __init__(self, messages: MessageFormat) -> None:
+        self._format = messages
         self._kept: list[History] = []
 
     def read(self, body: bytes, start: int, spans: Sequence[tuple[int, int]], mask: Mask) -> tuple[Step, ...]:
@@ -177,7 +172,7 @@ class Histories:
         return tuple(history.steps[: len(segments)])
 
     def _nearest(self, body: bytes, start: int, length: int) -> tuple[History, int]:
-        best, most = History(), 0
+        best, most = History(self._format), 0
         for history in reversed(self._kept):
             shared = _shared(history, body, start, length)
             if shared > most:
@@ -194,32 +189,3 @@ def _shared(history: History, body: bytes, position: int, length: int) -> int:
             return index
         position += len(step.raw)
     return min(length, len(history.steps))
-
-
-def _texts(content: Any) -> list[tuple[int | None, str]]:
-    if isinstance(content, str):
-        return [(None, content)]
-    if not isinstance(content, list):
-        return []
-    return [
-        (index, part["text"])
-        for index, part in enumerate(content)
-        if isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
-    ]
-
-
-def _calls(message: dict[str, Any]) -> list[ToolCall]:
-    calls = message.get("tool_calls")
-    out = []
-    for call in calls if isinstance(calls, list) else []:
-        function = call.get("function") if isinstance(call, dict) else None
-        if isinstance(function, dict):
-            name, arguments, call_id = function.get("name"), function.get("arguments"), call.get("id")
-            out.append(
-                ToolCall(
-                    call_id if isinstance(call_id, str) else "",
-                    name if isinstance(name, str) else "",
-                    arguments if isinstance(arguments, str) else "{}",
-                )
-            )
-    return out

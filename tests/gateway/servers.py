@@ -241,7 +241,9 @@ async def gateway(tmp: Path, to: Upstream | str, **given: Any) -> AsyncIterator[
         async with (
             serving(_server(built, built.data), data) as data_url,
             serving(_server(built, create_control(built)), control) as control_url,
-            httpx.AsyncClient(trust_env=False, timeout=20) as http,
+            httpx.AsyncClient(
+                trust_env=False, timeout=20, headers={"accept-encoding": "gzip, deflate"}
+            ) as http,
         ):
             yield Running(built, data_url, control_url, http)
     finally:

@@ -1,4 +1,4 @@
-"""Bodies are split without losing a byte, histories are read once, and events are cut where they end."""
+"""Bodies are split without losing a byte, reader are read once, and events are cut where they end."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.protocols.chat import ChatRequest, ToolReader, capture_edits, read_request, split_body
+from gateway.protocols.chat import CODEC
+from gateway.protocols.codec import Reader
 from gateway.protocols.document import Document
-from gateway.protocols.history import Histories
+from gateway.protocols.request import Request
 from gateway.sse import EventSplitter, event_data, with_data
 from injectors.conversation import Ref, ToolResult, UserText
 
@@ -113,28 +114,28 @@ def same(segment: bytes) -> bytes:
     return segment
 
 
-def read(messages: Any, histories: Histories, **more: Any) -> ChatRequest:
-    chat = split_body(json.dumps({"messages": messages, "model": "m", **more}).encode())
-    assert chat is not None
-    return read_request(chat, histories, ToolReader(), same)
+def read(messages: Any, reader: Reader, **more: Any) -> Request:
+    split = CODEC.split(json.dumps({"messages": messages, "model": "m", **more}).encode())
+    assert split is not None
+    return CODEC.read(split, reader, same)
 
 
 @given(MESSAGES, st.data())
 def test_a_history_read_turn_by_turn_is_the_one_read_at_once(messages: list[Any], data: Any) -> None:
-    histories = Histories()
+    reader = Reader(CODEC)
     for _ in range(4):
         # Turns that go on, go back, fork and repeat.
         length = data.draw(st.integers(0, len(messages)))
         tail = data.draw(st.sampled_from([[], [{"role": "user", "content": "fork"}]]))
-        turn = read([*messages[:length], *tail], histories)
-        assert turn.conversation.items == read([*messages[:length], *tail], Histories()).conversation.items
+        turn = read([*messages[:length], *tail], reader)
+        assert turn.conversation.items == read([*messages[:length], *tail], Reader(CODEC)).conversation.items
         assert turn.received(same).bytes() == turn.document.body
         assert turn.rewritten({}, {}, same)[0] == turn.document.body
 
 
 @given(MESSAGES, st.data())
 def test_replacements_are_written_where_they_belong(messages: list[Any], data: Any) -> None:
-    request = read(messages, Histories())
+    request = read(messages, Reader(CODEC))
     items = request.conversation.items
     chosen = (
         data.draw(st.lists(st.sampled_from(items), unique_by=lambda item: item.ref, max_size=3))
@@ -173,7 +174,7 @@ def test_anchors_are_unique_and_results_know_their_calls() -> None:
         {"role": "tool", "tool_call_id": "unknown", "content": "5"},
         {"role": "user", "content": "again"},
     ]
-    items = read(messages, Histories()).conversation.items
+    items = read(messages, Reader(CODEC)).conversation.items
     assert len({item.anchor for item in items}) == len(items) == 7
     results = [item for item in items if isinstance(item, ToolResult)]
     assert [item.call.name for item in results] == ["f", "f", "g", "h", ""]
@@ -184,20 +185,20 @@ def test_anchors_are_unique_and_results_know_their_calls() -> None:
 def test_a_turn_reads_only_what_is_new(monkeypatch: Any) -> None:
     from gateway.protocols import history
 
-    histories = Histories()
+    reader = Reader(CODEC)
     messages = [{"role": "user", "content": f"message {number}"} for number in range(50)]
-    first = read(messages, histories)
+    first = read(messages, reader)
     decoded: list[bytes] = []
     decode = history.decode
     monkeypatch.setattr(history, "decode", lambda text: decoded.append(text) or decode(text))
-    second = read([*messages, {"role": "user", "content": "new"}], histories)
+    second = read([*messages, {"role": "user", "content": "new"}], reader)
     assert len(decoded) == 1
     assert second.chain is not None and second.chain.parent is first.chain
 
 
 def test_capture_keeps_a_clients_own_stream_options() -> None:
-    request = read([], Histories(), stream=True, stream_options={"continuous_usage_stats": True})
-    edits, _ = capture_edits(request, training=False)
+    request = read([], Reader(CODEC), stream=True, stream_options={"continuous_usage_stats": True})
+    edits, _ = CODEC.capture_edits(request, training=False)
     assert json.loads(edits["stream_options"] or b"") == {
         "continuous_usage_stats": True,
         "include_usage": True,

@@ -1,0 +1,55 @@
+"""Token capture: what is added to a request so that the engine tells which tokens it sampled.
+
+Sampling knobs under which the recorded log-probabilities would answer another question are neutralised for
+training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gateway.protocols.document import encode
+from gateway.protocols.request import Request
+
+FALSIFYING = (
+    "top_p",
+    "top_k",
+    "min_p",
+    "frequency_penalty",
+    "presence_penalty",
+    "repetition_penalty",
+    "logit_bias",
+)
+"""Sampling knobs under which the log-probabilities that come back are not those of the distribution sampled
+from.
+"""
+
+_NEUTRAL: Mapping[str, tuple[Any, ...]] = {
+    "top_p": (1, None),
+    "top_k": (-1, 0, None),
+    "min_p": (0, None),
+    "frequency_penalty": (0, None),
+    "presence_penalty": (0, None),
+    "repetition_penalty": (1, None),
+    "logit_bias": ({}, None),
+}
+
+
+def capture_edits(
+    request: Request, asking: Mapping[str, bytes], *, training: bool
+) -> tuple[dict[str, bytes | None], tuple[str, ...]]:
+    """The members that capture adds or changes (`asking`, and a stream's usage), and the sampling knobs that
+    it neutralised (training only).
+    """
+    edits: dict[str, bytes | None] = dict(asking)
+    if request.stream and "usage" not in request.asked:
+        options = request.document.value("stream_options")
+        edits["stream_options"] = encode(
+            {**(options if isinstance(options, dict) else {}), "include_usage": True}
+        )
+    if not training:
+        return edits, ()
+    present = [name for name in FALSIFYING if name in request.document.members]
+    neutralised = tuple(name for name in present if request.document.value(name) not in _NEUTRAL[name])
+    return edits | dict.fromkeys(neutralised), neutralised

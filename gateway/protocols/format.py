@@ -1,0 +1,59 @@
+"""How one message of a protocol reads, and how a text is written back into it: what codecs tell `history`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from injectors.conversation import ToolCall
+
+Replacements = tuple[tuple[int | None, str], ...]
+"""(place, text) pairs of one message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text part. `place` says where it stands in its message; what the number means is the format's own
+    (None: the content is a plain string).
+    """
+
+    place: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A tool's result: the call that it answers (empty: not named) and its text parts."""
+
+    call_id: str
+    name: str
+    texts: tuple[Text, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One message: a user's texts and tools' results in order, and the policy's calls."""
+
+    parts: tuple[Text | Answered, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
+    user: bool = False
+    """It counts as a user's message, even where it has no text."""
+
+
+UNREAD = Read()
+"""A message that is left alone."""
+
+
+class MessageFormat(Protocol):
+    """A protocol's messages. Both methods are pure."""
+
+    def read(self, message: Any) -> Read:
+        """Read a decoded message, whatever it is; never raises."""
+        ...
+
+    def write(self, raw: bytes, replacements: Sequence[tuple[int | None, str]]) -> bytes:
+        """The message with texts replaced at places that `read` gave; what isn't touched keeps its bytes
+        where JSON allows.
+        """
+        ...

@@ -1,0 +1,142 @@
+"""A request that was understood: its document, its history as steps, and what the client asked of the answer.
+
+Generic over the protocol: a body is a JSON object with one member that holds the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gateway.protocols.document import Document, decode
+from gateway.protocols.format import MessageFormat, Replacements, Text
+from gateway.protocols.history import Mask, Step
+from gateway.trajectory.content import Chain, View
+from injectors.conversation import Conversation, Ref
+
+
+@dataclass(frozen=True, slots=True)
+class SplitBody:
+    """A body that could be split into messages; not yet read. `member` holds the history: an array of
+    messages, or one message.
+    """
+
+    document: Document
+    member: str
+    spans: list[tuple[int, int]]
+
+    @property
+    def first(self) -> int:
+        """Where the first message's separator begins, in the body."""
+        start = self.document.members[self.member].start
+        return start + 1 if self.document.body[start : start + 1] == b"[" else start
+
+    @property
+    def last(self) -> int:
+        """Where the last message ends, in the body."""
+        return self.spans[-1][1] if self.spans else self.first
+
+    def first_user_turn(self, messages: MessageFormat) -> str:
+        """The first user message's texts, by which an otherwise unknown session is told apart."""
+        for start, end in self.spans:
+            raw = self.document.body[start:end]
+            read = messages.read(decode(raw))
+            if read.user:
+                texts = [part.text for part in read.parts if isinstance(part, Text)]
+                return "\n".join(texts) if texts else raw.decode("utf-8", "replace")
+        return ""
+
+
+@dataclass(slots=True, eq=False)
+class Request:
+    """A request that was understood."""
+
+    split: SplitBody
+    messages: MessageFormat
+    steps: tuple[Step, ...]
+    conversation: Conversation
+    model: str | None
+    stream: bool
+    choices: int = 1
+    asked: frozenset[str] = field(default_factory=frozenset)
+    """Which of `logprobs`, `token_ids` and `usage` (of a stream) the client itself asked for."""
+
+    @property
+    def document(self) -> Document:
+        return self.split.document
+
+    @property
+    def chain(self) -> Chain | None:
+        return self.steps[-1].received if self.steps else None
+
+    def received(self, mask: Mask) -> View:
+        """The body as it came, as what is stored of it."""
+        return View(self._frame({}, mask), self.chain)
+
+    def _frame(self, edits: Mapping[str, bytes | None], mask: Mask) -> tuple[bytes | None, ...]:
+        """The body around its messages. The tools are a piece of their own, since they repeat where the rest
+        varies.
+        """
+        pieces: list[bytes | None] = []
+        text = bytearray(self.document.opening)
+        for name, lead, value in self.document.members_with(edits):
+            text += lead
+            if name == self.split.member and self.steps:
+                span = self.document.members[name]
+                text += self.document.body[span.start : self.split.first]
+                pieces += [mask(bytes(text)), None]
+                text = bytearray(self.document.body[self.split.last : span.end])
+            elif name == "tools":
+                pieces += [mask(bytes(text)), mask(value)]
+                text = bytearray()
+            else:
+                text += value
+        return (*pieces, mask(bytes(text + self.document.closing)))
+
+    def rewritten(
+        self, replacements: Mapping[Ref, str], edits: Mapping[str, bytes | None], mask: Mask
+    ) -> tuple[bytes, View]:
+        """The body to send, and what is stored of it. Messages and members that nothing touched keep their
+        bytes.
+        """
+        segments = _segments(self.messages, self.steps, replacements)
+        pieces = self._frame(edits, _unmasked)
+        body = b"".join(b"".join(segments) if piece is None else piece for piece in pieces)
+        frame = tuple(None if piece is None else mask(piece) for piece in pieces)
+        return body, View(frame, _sent_chain(self.steps, segments, mask))
+
+
+def _segments(messages: MessageFormat, steps: Sequence[Step], replacements: Mapping[Ref, str]) -> list[bytes]:
+    touched: dict[int, list[tuple[int | None, str]]] = {}
+    for ref, text in replacements.items():
+        touched.setdefault(ref.message, []).append((ref.part, text))
+    return [
+        _rewritten(messages, step, tuple(touched[index])) if index in touched else step.raw
+        for index, step in enumerate(steps)
+    ]
+
+
+def _rewritten(messages: MessageFormat, step: Step, replacements: Replacements) -> bytes:
+    """A message with texts replaced, encoded once: later turns meet the same bytes again."""
+    if replacements not in step.rewritten:
+        step.rewritten = {
+            replacements: step.raw[: step.lead] + messages.write(step.raw[step.lead :], replacements)
+        }
+    return step.rewritten[replacements]
+
+
+def _sent_chain(steps: Sequence[Step], segments: Sequence[bytes], mask: Mask) -> Chain | None:
+    """The chain of what was sent, with the nodes of the previous turn wherever nothing changed."""
+    parent: Chain | None = None
+    for step, raw in zip(steps, segments, strict=True):
+        if raw is step.raw and step.received.parent is parent:
+            step.sent = step.received
+        elif step.sent is None or step.sent.parent is not parent or step.sent_raw is not raw:
+            step.sent = Chain(parent, mask(raw))
+        step.sent_raw = raw
+        parent = step.sent
+    return parent
+
+
+def _unmasked(segment: bytes) -> bytes:
+    return segment

@@ -1,0 +1,56 @@
+"""Texts in a `content` member, a string or an array of parts: read, and written back, all else as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from gateway.protocols.document import decode, encode
+
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_parts = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+def content_texts(content: Any, kinds: Sequence[str] = ("text",)) -> list[tuple[int | None, str]]:
+    """(part, text) of a content: None for a plain string, else the index of a part of one of these types."""
+    if isinstance(content, str):
+        return [(None, content)]
+    if not isinstance(content, list):
+        return []
+    return [
+        (index, part["text"])
+        for index, part in enumerate(content)
+        if isinstance(part, dict) and part.get("type") in kinds and isinstance(part.get("text"), str)
+    ]
+
+
+def content_written(
+    raw: bytes, replacements: Sequence[tuple[int | None, str]], member: str = "content"
+) -> bytes:
+    """An object, as JSON text, with texts of one member replaced, at places that `content_texts` gave."""
+    members = shallow(raw)
+    for part, text in replacements:
+        members[member] = _with_text(members[member], part, text)
+    return encode(members)
+
+
+def shallow(raw: bytes) -> dict[str, Any]:
+    """An object with its values left as raw JSON; decoded whole where they can't be left so."""
+    try:
+        members: dict[str, Any] = _members.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        members = decode(raw)
+    return members
+
+
+def _with_text(content: Any, part: int | None, text: str) -> Any:
+    if part is None:
+        return msgspec.Raw(encode(text))
+    parts: list[Any] = _parts.decode(content) if isinstance(content, msgspec.Raw) else content
+    block: dict[str, Any] = (
+        _members.decode(parts[part]) if isinstance(parts[part], msgspec.Raw) else parts[part]
+    )
+    parts[part] = {**block, "text": msgspec.Raw(encode(text))}
+    return parts
