@@ -18,7 +18,9 @@ from gateway.trajectory.columns import (
     SHOWN,
     TRAIN_STEP,
     TURN,
+    text,
 )
+from gateway.trajectory.freshness import SessionState, TurnHead
 from gateway.trajectory.record import (
     Completion,
     Delivered,
@@ -27,6 +29,7 @@ from gateway.trajectory.record import (
     NameMap,
     Reward,
     Session,
+    SessionStatus,
     Setting,
     Shown,
     TrainStep,
@@ -37,6 +40,13 @@ from gateway.trajectory.segments import StoredContent
 from gateway.trajectory.writing import VIEW_COLUMNS
 
 _DELIVERED = ("delivery.delivered", "delivery.durable", "delivery.total_us")
+_STATE = """
+SELECT
+  coalesce((SELECT rowid FROM turn WHERE session_id = session.id ORDER BY rowid DESC LIMIT 1), 0),
+  coalesce((SELECT id FROM shown WHERE session_id = session.id ORDER BY id DESC LIMIT 1), 0),
+  coalesce((SELECT max(id) FROM name_map WHERE session_id = session.id), 0),
+  status, noise_stopped, quarantine
+FROM session WHERE id = ?"""
 
 
 def session(connection: sqlite3.Connection, session_id: str) -> Session | None:
@@ -147,6 +157,30 @@ def _trajectory(connection: sqlite3.Connection, found: Session) -> Trajectory:
 def ledger(connection: sqlite3.Connection, session_id: str) -> list[Shown]:
     query = f"SELECT {SHOWN.select()} FROM shown WHERE session_id = ? ORDER BY id"
     return [SHOWN.decode(row) for row in connection.execute(query, (session_id,))]
+
+
+def ledger_since(connection: sqlite3.Connection, session_id: str, after_row: int) -> list[Shown]:
+    query = f"SELECT {SHOWN.select()} FROM shown WHERE session_id = ? AND id > ? ORDER BY id"
+    return [SHOWN.decode(row) for row in connection.execute(query, (session_id, after_row))]
+
+
+def turns_since(connection: sqlite3.Connection, session_id: str, after_row: int) -> list[TurnHead]:
+    query = (
+        "SELECT rowid, turn_index, attempt, parent, branch, received_chain, response_id FROM turn "
+        "WHERE session_id = ? AND rowid > ? ORDER BY rowid"
+    )
+    return [
+        TurnHead(*row[:4], text(row[4]), row[5], text(row[6]))
+        for row in connection.execute(query, (session_id, after_row))
+    ]
+
+
+def session_state(connection: sqlite3.Connection, session_id: str) -> SessionState | None:
+    row = connection.execute(_STATE, (session_id,)).fetchone()
+    if row is None:
+        return None
+    *rows, status, noise_stopped, quarantine = row
+    return SessionState(*rows, SessionStatus(status), bool(noise_stopped), text(quarantine))
 
 
 def names(connection: sqlite3.Connection, session_id: str) -> list[NameMap]:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from gateway.trajectory import reading
 from gateway.trajectory.columns import TRAIN_STEP
 from gateway.trajectory.connection import connect, explained, private_file
+from gateway.trajectory.freshness import SessionState, TurnHead
+from gateway.trajectory.readers import Readers
 from gateway.trajectory.record import (
     Event,
     NameMap,
@@ -32,8 +34,6 @@ from gateway.trajectory.schema import migrate
 from gateway.trajectory.store import RowRefused, StoreError, location
 from gateway.trajectory.writing import Batch, missing_sessions, sweep
 
-T = TypeVar("T")
-
 
 class SqliteStore:
     """A trajectory store in the SQLite file at `path`, created (mode 0600) and migrated when it is opened.
@@ -45,10 +45,9 @@ class SqliteStore:
 
     def __init__(self, path: str | Path, *, busy_timeout_s: float = 10.0, create: bool = True) -> None:
         self.path = Path(path)
-        self._busy_timeout_s = busy_timeout_s
         self._lock = threading.Lock()
-        self._idle: list[sqlite3.Connection] = []
         self._closed = False
+        self._readers = Readers(self.path, busy_timeout_s)
         with explained(self.path):
             private_file(self.path, create=create)
             self._writer = connect(self.path, busy_timeout_s)
@@ -98,34 +97,8 @@ class SqliteStore:
                     self._writer.execute("ROLLBACK")
                 raise
 
-    def _read(self, query: Callable[..., T], *arguments: Any) -> T:
-        """What the query finds, in one snapshot of the store."""
-        with explained(self.path):
-            connection = self._reader()
-            try:
-                connection.execute("BEGIN")
-                found = query(connection, *arguments)
-                connection.execute("COMMIT")
-            except BaseException:
-                connection.close()
-                raise
-            with self._lock:
-                if not self._closed:
-                    self._idle.append(connection)
-                    return found
-            connection.close()
-            return found
-
-    def _reader(self) -> sqlite3.Connection:
-        with self._lock:
-            if self._closed:
-                raise StoreError(f"{self.path} is closed")
-            if self._idle:
-                return self._idle.pop()
-        return connect(self.path, self._busy_timeout_s, read_only=True)
-
     def session(self, session_id: str) -> Session | None:
-        return self._read(reading.session, session_id)
+        return self._readers.look(reading.session, session_id)
 
     def sessions(
         self,
@@ -136,49 +109,61 @@ class SqliteStore:
         offset: int = 0,
     ) -> list[Session]:
         """Sessions, newest first."""
-        return self._read(reading.sessions, group_id, label or {}, limit, offset)
+        return self._readers.snapshot(reading.sessions, group_id, label or {}, limit, offset)
 
     def session_of_response(self, response_id: str) -> str | None:
         """The id of the newest session that was given the response of this id."""
-        return self._read(reading.session_of_response, response_id)
+        return self._readers.snapshot(reading.session_of_response, response_id)
 
     def turns(self, session_id: str) -> list[Turn]:
-        return self._read(reading.turns, session_id)
+        return self._readers.snapshot(reading.turns, session_id)
 
     def events(self, session_id: str) -> list[Event]:
-        return self._read(reading.events, session_id)
+        return self._readers.snapshot(reading.events, session_id)
 
     def trajectory(self, session_id: str) -> Trajectory | None:
-        return self._read(reading.trajectory, session_id)
+        return self._readers.snapshot(reading.trajectory, session_id)
 
     def ledger(self, session_id: str) -> list[Shown]:
-        return self._read(reading.ledger, session_id)
+        return self._readers.snapshot(reading.ledger, session_id)
+
+    def session_state(self, session_id: str) -> SessionState | None:
+        """How far the session is; None where there is none (any longer)."""
+        return self._readers.look(reading.session_state, session_id)
+
+    def ledger_since(self, session_id: str, after_row: int) -> list[Shown]:
+        """The rows of the session's ledger above `after_row`, in order."""
+        return self._readers.look(reading.ledger_since, session_id, after_row)
+
+    def turns_since(self, session_id: str, after_row: int) -> list[TurnHead]:
+        """The session's turns above `after_row`, in order of writing."""
+        return self._readers.look(reading.turns_since, session_id, after_row)
 
     def names(self, session_id: str) -> list[NameMap]:
         """The session's name map."""
-        return self._read(reading.names, session_id)
+        return self._readers.snapshot(reading.names, session_id)
 
     def rewards(self, session_id: str) -> list[Reward]:
         """Every reward that was posted for the session, in order of arrival."""
-        return self._read(reading.rewards, session_id)
+        return self._readers.snapshot(reading.rewards, session_id)
 
     def setting(self, kind: str, name: str) -> Setting | None:
-        return self._read(reading.setting, kind, name)
+        return self._readers.look(reading.setting, kind, name)
 
     def settings(self, kind: str) -> list[Setting]:
         """All settings of a kind, by name."""
-        return self._read(reading.settings, kind)
+        return self._readers.snapshot(reading.settings, kind)
 
     def completed_groups(self, *, exclude: frozenset[str] = frozenset(), limit: int = 1000) -> list[str]:
         """Ids of groups of which all `group_size` sessions are closed and rewarded, in order of completion.
 
         A rollout that was opened again counts once, as soon as one of its sessions is closed and rewarded.
         """
-        return self._read(reading.completed_groups, exclude, limit)
+        return self._readers.snapshot(reading.completed_groups, exclude, limit)
 
     def group(self, group_id: str) -> list[Trajectory]:
         """The group's trajectories, by rollout index, those of open and abandoned sessions among them."""
-        return self._read(reading.group, group_id)
+        return self._readers.snapshot(reading.group, group_id)
 
     def plan_step(self, step: TrainStep) -> None:
         """The write-ahead row of a step, durable on return; a row that the step has already is kept."""
@@ -201,23 +186,23 @@ class SqliteStore:
 
     def steps(self, run: str) -> list[TrainStep]:
         """The run's steps in order, the unfinished one (if any) last."""
-        return self._read(reading.steps, run)
+        return self._readers.snapshot(reading.steps, run)
 
     def runs(self) -> list[str]:
         """The names of the training runs, oldest first."""
-        return self._read(reading.runs)
+        return self._readers.snapshot(reading.runs)
 
     def injections(self) -> Mapping[str, int]:
         """How often each operator's noise was injected; withdrawn injections don't count."""
-        return self._read(reading.injections)
+        return self._readers.snapshot(reading.injections)
 
     def versions(self) -> list[str]:
         """The policy versions that sampled a turn's tokens, in order of their first turn."""
-        return self._read(reading.versions)
+        return self._readers.snapshot(reading.versions)
 
     def counts(self) -> Mapping[str, Any]:
         """Rows per kind (sessions, turns, events, ...), for reports."""
-        return self._read(reading.counts)
+        return self._readers.snapshot(reading.counts)
 
     def sweep(self) -> int:
         """Delete the content that no turn refers to any longer; returns the number of blocks that went."""
@@ -228,6 +213,5 @@ class SqliteStore:
         """Close every connection. Readers still at work close theirs when they are done."""
         with self._lock:
             self._closed = True
-            for connection in (*self._idle, self._writer):
-                connection.close()
-            self._idle.clear()
+            self._writer.close()
+        self._readers.close()

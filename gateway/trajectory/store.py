@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import Any, Protocol
 
+from gateway.trajectory.freshness import SessionState, TurnHead
 from gateway.trajectory.record import (
     Event,
     NameMap,
@@ -71,6 +72,22 @@ class Store(Protocol):
     def trajectory(self, session_id: str) -> Trajectory | None: ...
 
     def ledger(self, session_id: str) -> list[Shown]: ...
+
+    def session_state(self, session_id: str) -> SessionState | None:
+        """How far the session is; None where there is none (any longer).
+
+        One point query, cheap enough for every request, and for the event loop's thread: it waits for no
+        writer and reads nothing that grows with the session.
+        """
+        ...
+
+    def ledger_since(self, session_id: str, after_row: int) -> list[Shown]:
+        """The rows of the session's ledger above `after_row` (a `shown_row`), in order; all above 0."""
+        ...
+
+    def turns_since(self, session_id: str, after_row: int) -> list[TurnHead]:
+        """The session's turns above `after_row` (a `turn_row`), in order of writing; all above 0."""
+        ...
 
     def names(self, session_id: str) -> list[NameMap]:
         """The session's name map."""

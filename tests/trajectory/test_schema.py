@@ -105,7 +105,7 @@ def test_a_store_that_must_exist_is_not_created(path: Path) -> None:
 
 def test_every_connection_syncs_and_the_file_is_in_wal_mode(store: SqliteStore) -> None:
     store.session("s")
-    connections = [store._writer, *store._idle]
+    connections = [store._writer, *store._readers.idle]
     assert len(connections) == 2
     for connection in connections:
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,), "FULL"

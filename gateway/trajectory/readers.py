@@ -1,0 +1,71 @@
+"""Reading connections of an SQLite store: kept, handed out, and never waiting for the writer."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from gateway.trajectory.connection import connect, explained
+from gateway.trajectory.store import StoreError
+
+T = TypeVar("T")
+
+
+class Readers:
+    """Connections that only read the file at `path`, one for each thread that reads at the same moment."""
+
+    def __init__(self, path: Path, busy_timeout_s: float) -> None:
+        self._path = path
+        self._busy_timeout_s = busy_timeout_s
+        self._lock = threading.Lock()
+        self._closed = False
+        self.idle: list[sqlite3.Connection] = []
+
+    def snapshot(self, query: Callable[..., T], *arguments: Any) -> T:
+        """What the query's statements find, all in one snapshot of the store."""
+
+        def whole(connection: sqlite3.Connection) -> T:
+            connection.execute("BEGIN")
+            found = query(connection, *arguments)
+            connection.execute("COMMIT")
+            return found
+
+        return self.look(whole)
+
+    def look(self, query: Callable[..., T], *arguments: Any) -> T:
+        """What a query of one statement finds."""
+        with explained(self._path):
+            connection = self._taken()
+            try:
+                found = query(connection, *arguments)
+            except BaseException:
+                connection.close()
+                raise
+            self._put_back(connection)
+            return found
+
+    def _taken(self) -> sqlite3.Connection:
+        with self._lock:
+            if self._closed:
+                raise StoreError(f"{self._path} is closed")
+            if self.idle:
+                return self.idle.pop()
+        return connect(self._path, self._busy_timeout_s, read_only=True)
+
+    def _put_back(self, connection: sqlite3.Connection) -> None:
+        with self._lock:
+            if not self._closed:
+                self.idle.append(connection)
+                return
+        connection.close()
+
+    def close(self) -> None:
+        """Close every connection. Those at work are closed when they are done."""
+        with self._lock:
+            self._closed = True
+            idle, self.idle = self.idle, []
+        for connection in idle:
+            connection.close()
