@@ -170,8 +170,10 @@ def turns_since(connection: sqlite3.Connection, session_id: str, after_row: int)
         "WHERE session_id = ? AND rowid > ? ORDER BY rowid"
     )
     return [
-        TurnHead(*row[:4], text(row[4]), row[5], text(row[6]))
-        for row in connection.execute(query, (session_id, after_row))
+        TurnHead(row, index, attempt, parent, text(branch), received, text(response_id))
+        for row, index, attempt, parent, branch, received, response_id in connection.execute(
+            query, (session_id, after_row)
+        )
     ]
 
 
@@ -179,8 +181,10 @@ def session_state(connection: sqlite3.Connection, session_id: str) -> SessionSta
     row = connection.execute(_STATE, (session_id,)).fetchone()
     if row is None:
         return None
-    *rows, status, noise_stopped, quarantine = row
-    return SessionState(*rows, SessionStatus(status), bool(noise_stopped), text(quarantine))
+    turn_row, shown_row, name_row, status, noise_stopped, quarantine = row
+    return SessionState(
+        turn_row, shown_row, name_row, SessionStatus(status), bool(noise_stopped), text(quarantine)
+    )
 
 
 def names(connection: sqlite3.Connection, session_id: str) -> list[NameMap]:
