@@ -8,7 +8,8 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gateway.config import Key, Settings
+from gateway.config import Settings
+from gateway.configuration.sections import Key
 from gateway.errors import ServiceError
 from gateway.upstream import CREDENTIALS
 

@@ -1,90 +1,28 @@
-"""The gateway's configuration: a YAML file, then `CROSSWIND_*` environment variables, then flags, weak to
-strong.
-"""
+"""Every setting of the gateway. They are read by `gateway.configuration.loading`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from gateway.configuration.sections import (
+    Durability,
+    Key,
+    Limits,
+    Logging,
+    Port,
+    Seconds,
+    Secrets,
+    SteeringCap,
+    Timeouts,
+)
 from gateway.detail import Detail
-from gateway.errors import ConfigurationError, nearest
 
 ENVIRONMENT_PREFIX = "CROSSWIND_"
-
-Seconds = Annotated[float, Field(gt=0)]
-Positive = Annotated[int, Field(gt=0)]
-Port = Annotated[int, Field(ge=0, le=65535)]
-Secrets = Literal["redact", "block_training", "keep"]
-
-
-class Durability(StrEnum):
-    """What is held back until its turn is on disk."""
-
-    STRICT = "strict"
-    """The event on which clients act: the chunk with the last finish_reason, or a plain body."""
-    STRICT_TOOLS = "strict_tools"
-    """Tool-call deltas too."""
-    RELAXED = "relaxed"
-    """Nothing. Needs one worker, or sessions that stay on one worker."""
-
-
-class Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Timeouts(Section):
-    """Seconds."""
-
-    connect: Seconds = 10.0
-    pool_wait: Seconds = 30.0
-    first_byte: Seconds = 600.0
-    between_chunks: Seconds = 120.0
-    after_completion: Seconds = 1.0
-    """How long the completing event of a stream waits for what follows it (usage, the end mark)."""
-    total: Seconds = 3600.0
-    drain: Seconds = 30.0
-    """How long requests in flight may go on after SIGTERM."""
-
-
-class Limits(Section):
-    """Sizes in bytes, unless the name says otherwise."""
-
-    body: Positive = 64 << 20
-    header: Positive = 64 << 10
-    event: Positive = 8 << 20
-    """The largest event of a stream that is looked into; larger ones are relayed unseen."""
-    connections: Positive = 1000
-    """Connections to the upstream."""
-    live_sessions: Positive = 20_000
-    """Sessions that are kept in memory; others are read from the store when they return."""
-
-
-class Key(Section):
-    """A key of ours (`auth: keys`)."""
-
-    key: SecretStr
-    tenant: str | None = None
-    profile: str | None = None
-
-
-class SteeringCap(Section):
-    """What clients may ask for by header at most."""
-
-    profiles: tuple[str, ...] | None = None
-    """Profiles that may be asked for; None: the configured one only."""
-    seed: bool = True
-
-
-class Logging(Section):
-    format: Literal["console", "json"] = "console"
-    level: Literal["debug", "info", "warning", "error"] = "info"
 
 
 class Settings(BaseSettings):
@@ -156,96 +94,3 @@ class Settings(BaseSettings):
         """Where agents reach the data plane, without a version segment."""
         host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
         return self.public_url or f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
-
-
-def load(file: Path | None, flags: Mapping[str, Any]) -> Settings:
-    """Read the configuration. `flags` holds what was given on the command line; None means not given.
-
-    Raises ConfigurationError: one line that names the field, the value and the mend.
-    """
-    document = read_document(file) if file else {}
-
-    class Loaded(Settings):
-        @classmethod
-        def settings_customise_sources(
-            cls,
-            settings_cls: type[BaseSettings],
-            init_settings: PydanticBaseSettingsSource,
-            env_settings: PydanticBaseSettingsSource,
-            dotenv_settings: PydanticBaseSettingsSource,
-            file_secret_settings: PydanticBaseSettingsSource,
-        ) -> tuple[PydanticBaseSettingsSource, ...]:
-            return init_settings, env_settings, InitSettingsSource(settings_cls, init_kwargs=document)
-
-    try:
-        settings = Loaded(**{name: value for name, value in flags.items() if value is not None})
-    except ValidationError as error:
-        raise ConfigurationError(_first_line(error, file)) from None
-    _check(settings)
-    return settings
-
-
-def read_document(file: Path) -> dict[str, Any]:
-    """The YAML document of a configuration file."""
-    import yaml
-
-    try:
-        document = yaml.safe_load(file.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(
-            f"configuration file {file}: can't be read ({error}); name a readable YAML file"
-        ) from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or "not YAML"
-        raise ConfigurationError(
-            f"configuration file {file}{where}: malformed YAML: {problem}; mend that line"
-        ) from None
-    if document is None:
-        return {}
-    if not isinstance(document, dict) or not all(isinstance(key, str) for key in document):
-        raise ConfigurationError(
-            f"configuration file {file}: expected `key: value` lines, found {type(document).__name__}"
-        )
-    return document
-
-
-def _check(settings: Settings) -> None:
-    if settings.auth == "keys" and not settings.keys:
-        raise ConfigurationError(
-            "auth 'keys' needs at least one entry under `keys`: add `keys: [{key: ...}]`, or set "
-            "`auth: passthrough`"
-        )
-
-
-def _first_line(error: ValidationError, file: Path | None) -> str:
-    problems = error.errors(include_url=False)
-    # A misspelt key first: what seems to be missing may be what was misspelt.
-    problem = next((one for one in problems if one["type"] == "extra_forbidden"), problems[0])
-    location = ".".join(str(part) for part in problem["loc"])
-    if problem["type"] == "missing" and location == "upstream":
-        return (
-            "upstream is missing: give --upstream URL (the OpenAI-compatible server's base, such as "
-            "http://127.0.0.1:8000/v1), CROSSWIND_UPSTREAM, or `upstream:` in the file"
-        )
-    if problem["type"] == "extra_forbidden":
-        where = f"configuration file {file}" if file else "configuration"
-        mend = nearest(str(problem["loc"][-1]), _known(problem["loc"][:-1]))
-        return f"{where}: unknown key {location!r}: {mend}"
-    value = "" if "key" in location else f", value {problem['input']!r}"
-    return f"configuration field {location!r}{value}: {problem['msg']}"
-
-
-def _known(path: tuple[int | str, ...]) -> list[str]:
-    """The keys that are known under a path of sections."""
-    model: type[BaseModel] = Settings
-    for part in path:
-        if isinstance(part, int):
-            continue
-        annotation = model.model_fields[part].annotation
-        if annotation == tuple[Key, ...]:
-            model = Key
-        elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            model = annotation
-    return list(model.model_fields)

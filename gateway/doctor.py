@@ -16,7 +16,7 @@ def doctor(config: Path | None, **flags: Any) -> None:
     """Print the effective configuration, with secrets hidden."""
     import yaml
 
-    from gateway.config import load
+    from gateway.configuration.loading import load
 
     settings = load(config, flags)
     click.echo(

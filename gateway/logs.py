@@ -7,7 +7,7 @@ import sys
 
 import structlog
 
-from gateway.config import Logging
+from gateway.configuration.sections import Logging
 
 
 def configure(settings: Logging) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from gateway.config import Durability
+from gateway.configuration.sections import Durability
 from gateway.exchange import Exchange
 from gateway.metrics import Metrics
 from gateway.recorder import Recorder

@@ -6,7 +6,7 @@ import copy
 import re
 from collections.abc import Iterable
 
-from gateway.config import Secrets
+from gateway.configuration.sections import Secrets
 
 MASK = b"[redacted]"
 SHORTEST = 12

@@ -58,7 +58,7 @@ def with_options(command: Command) -> Command:
 @with_options
 def serve(config: Path | None, **flags: Any) -> None:
     """Put the gateway in front of an OpenAI-compatible server."""
-    from gateway.config import load
+    from gateway.configuration.loading import load
     from gateway.logs import configure
 
     settings = load(config, flags)

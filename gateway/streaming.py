@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.config import Durability
+from gateway.configuration.sections import Durability
 from gateway.protocols.codec import AnswerReader
 from gateway.sse import Event, EventSplitter, Inflater
 

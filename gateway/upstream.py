@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import aiohttp
 from multidict import CIMultiDict
 
-from gateway.config import Limits, Timeouts
+from gateway.configuration.sections import Limits, Timeouts
 from gateway.errors import UpstreamError
 
 Headers = list[tuple[bytes, bytes]]

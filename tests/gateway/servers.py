@@ -17,7 +17,8 @@ import httpx
 import uvicorn
 
 from gateway.app import create_app
-from gateway.config import Settings, load
+from gateway.config import Settings
+from gateway.configuration.loading import load
 from gateway.control.application import create_control
 from gateway.gateway import Gateway
 from gateway.serve import _server

@@ -1,0 +1,1 @@
+"""What the configuration is made of, and how it is read."""

@@ -1,0 +1,109 @@
+"""Reading the configuration: a YAML file, then `CROSSWIND_*` environment variables, then flags, weak to
+strong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource
+
+from gateway.config import Settings
+from gateway.configuration.sections import Key
+from gateway.errors import ConfigurationError, nearest
+
+
+def load(file: Path | None, flags: Mapping[str, Any]) -> Settings:
+    """Read the configuration. `flags` holds what was given on the command line; None means not given.
+
+    Raises ConfigurationError: one line that names the field, the value and the mend.
+    """
+    document = read_document(file) if file else {}
+
+    class Loaded(Settings):
+        @classmethod
+        def settings_customise_sources(
+            cls,
+            settings_cls: type[BaseSettings],
+            init_settings: PydanticBaseSettingsSource,
+            env_settings: PydanticBaseSettingsSource,
+            dotenv_settings: PydanticBaseSettingsSource,
+            file_secret_settings: PydanticBaseSettingsSource,
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return init_settings, env_settings, InitSettingsSource(settings_cls, init_kwargs=document)
+
+    try:
+        settings = Loaded(**{name: value for name, value in flags.items() if value is not None})
+    except ValidationError as error:
+        raise ConfigurationError(_first_line(error, file)) from None
+    _check(settings)
+    return settings
+
+
+def read_document(file: Path) -> dict[str, Any]:
+    """The YAML document of a configuration file."""
+    import yaml
+
+    try:
+        document = yaml.safe_load(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(
+            f"configuration file {file}: can't be read ({error}); name a readable YAML file"
+        ) from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or "not YAML"
+        raise ConfigurationError(
+            f"configuration file {file}{where}: malformed YAML: {problem}; mend that line"
+        ) from None
+    if document is None:
+        return {}
+    if not isinstance(document, dict) or not all(isinstance(key, str) for key in document):
+        raise ConfigurationError(
+            f"configuration file {file}: expected `key: value` lines, found {type(document).__name__}"
+        )
+    return document
+
+
+def _check(settings: Settings) -> None:
+    if settings.auth == "keys" and not settings.keys:
+        raise ConfigurationError(
+            "auth 'keys' needs at least one entry under `keys`: add `keys: [{key: ...}]`, or set "
+            "`auth: passthrough`"
+        )
+
+
+def _first_line(error: ValidationError, file: Path | None) -> str:
+    problems = error.errors(include_url=False)
+    # A misspelt key first: what seems to be missing may be what was misspelt.
+    problem = next((one for one in problems if one["type"] == "extra_forbidden"), problems[0])
+    location = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "missing" and location == "upstream":
+        return (
+            "upstream is missing: give --upstream URL (the OpenAI-compatible server's base, such as "
+            "http://127.0.0.1:8000/v1), CROSSWIND_UPSTREAM, or `upstream:` in the file"
+        )
+    if problem["type"] == "extra_forbidden":
+        where = f"configuration file {file}" if file else "configuration"
+        mend = nearest(str(problem["loc"][-1]), _known(problem["loc"][:-1]))
+        return f"{where}: unknown key {location!r}: {mend}"
+    value = "" if "key" in location else f", value {problem['input']!r}"
+    return f"configuration field {location!r}{value}: {problem['msg']}"
+
+
+def _known(path: tuple[int | str, ...]) -> list[str]:
+    """The keys that are known under a path of sections."""
+    model: type[BaseModel] = Settings
+    for part in path:
+        if isinstance(part, int):
+            continue
+        annotation = model.model_fields[part].annotation
+        if annotation == tuple[Key, ...]:
+            model = Key
+        elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            model = annotation
+    return list(model.model_fields)

@@ -1,0 +1,76 @@
+"""Sections of the configuration, each a small model of its own."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+Seconds = Annotated[float, Field(gt=0)]
+Positive = Annotated[int, Field(gt=0)]
+Port = Annotated[int, Field(ge=0, le=65535)]
+Secrets = Literal["redact", "block_training", "keep"]
+
+
+class Durability(StrEnum):
+    """What is held back until its turn is on disk."""
+
+    STRICT = "strict"
+    """The event on which clients act: the chunk with the last finish_reason, or a plain body."""
+    STRICT_TOOLS = "strict_tools"
+    """Tool-call deltas too."""
+    RELAXED = "relaxed"
+    """Nothing. Needs one worker, or sessions that stay on one worker."""
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Timeouts(Section):
+    """Seconds."""
+
+    connect: Seconds = 10.0
+    pool_wait: Seconds = 30.0
+    first_byte: Seconds = 600.0
+    between_chunks: Seconds = 120.0
+    after_completion: Seconds = 1.0
+    """How long the completing event of a stream waits for what follows it (usage, the end mark)."""
+    total: Seconds = 3600.0
+    drain: Seconds = 30.0
+    """How long requests in flight may go on after SIGTERM."""
+
+
+class Limits(Section):
+    """Sizes in bytes, unless the name says otherwise."""
+
+    body: Positive = 64 << 20
+    header: Positive = 64 << 10
+    event: Positive = 8 << 20
+    """The largest event of a stream that is looked into; larger ones are relayed unseen."""
+    connections: Positive = 1000
+    """Connections to the upstream."""
+    live_sessions: Positive = 20_000
+    """Sessions that are kept in memory; others are read from the store when they return."""
+
+
+class Key(Section):
+    """A key of ours (`auth: keys`)."""
+
+    key: SecretStr
+    tenant: str | None = None
+    profile: str | None = None
+
+
+class SteeringCap(Section):
+    """What clients may ask for by header at most."""
+
+    profiles: tuple[str, ...] | None = None
+    """Profiles that may be asked for; None: the configured one only."""
+    seed: bool = True
+
+
+class Logging(Section):
+    format: Literal["console", "json"] = "console"
+    level: Literal["debug", "info", "warning", "error"] = "info"
