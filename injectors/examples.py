@@ -3,18 +3,40 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from injectors.conversation import Site, ToolSchema
 from injectors.entities import protected_spans
-from injectors.operator import Registered, Target, ToolClass, ToolResultTarget, TransportTarget, UserTarget
+from injectors.operator import (
+    AddedTool,
+    ModelTarget,
+    Registered,
+    Target,
+    ToolChange,
+    ToolClass,
+    ToolResultTarget,
+    ToolTarget,
+    TransportTarget,
+    UserTarget,
+)
 from injectors.streams import Stream
 
 USER_TEXT = (
     "Hello, I would like to exchange the blue kettle from order #W2378156 for the larger one. "
     "Please send the confirmation to mia.garcia@example.com before Friday. Thank you for helping me!"
 )
-TOOL = ToolSchema("get_order", "Look an order up.", {"properties": {"order_id": {"type": "string"}}})
+TOOL = ToolSchema(
+    "get_order",
+    "Look an order up. Returns its status and items.",
+    {
+        "type": "object",
+        "properties": {"order_id": {"type": "string", "description": "The order, as #W2378156."}},
+        "required": ["order_id"],
+    },
+)
+TOOLS = (TOOL, ToolSchema("search_products", "Find products by name.", {"type": "object", "properties": {}}))
 TOOL_RESULT = json.dumps(
     {
         "order_id": "#W2378156",
@@ -40,19 +62,38 @@ def make(entry: Registered, severity: float, seed: int) -> Example | None:
     """The first effect that the operator has on its sample from this seed on; None where it has none on
     it."""
     target = sample(entry.site)
-    if target is None:
-        return None
     for attempt in range(TRIES):
         stream = Stream(f"example|{entry.name}|{seed}|{attempt}")
         draw = entry.implementation.draw(target, stream, severity)
         if draw is not None:
             result = entry.implementation.apply(target, draw)
-            after = result.payload if isinstance(result.payload, str) else json.dumps(dict(result.payload))
-            return Example(getattr(target, "text", ""), after, result.note)
+            return Example(as_text(target), as_text(result.payload), result.note)
     return None
 
 
-def sample(site: Site) -> Target | None:
+def as_text(shown: Target | str | Mapping[str, Any] | ToolChange) -> str:
+    """What stands before or after, as text: a tool as JSON, the settings of a link likewise."""
+    match shown:
+        case str():
+            return shown
+        case UserTarget() | ToolResultTarget():
+            return shown.text
+        case ToolTarget():
+            return _as_json(shown.tool)
+        case ToolChange():
+            return "\n".join([_as_json(shown.tool), *(_as_json(tool) for tool in shown.added)])
+        case Mapping():
+            return json.dumps(dict(shown))
+        case _:
+            return ""
+
+
+def _as_json(tool: ToolSchema | AddedTool) -> str:
+    members = {"name": tool.name or "(the same name)", "description": tool.description}
+    return json.dumps({**members, "parameters": tool.parameters}, ensure_ascii=False)
+
+
+def sample(site: Site) -> Target:
     """A target of that site, such as a session of a shop's assistant holds."""
     match site:
         case Site.USER_TEXT:
@@ -61,6 +102,8 @@ def sample(site: Site) -> Target | None:
             arguments = json.dumps({"order_id": "#W2378156"})
             return ToolResultTarget(TOOL_RESULT, 0, TOOL.name, arguments, ToolClass.READ_ONLY, 0, (TOOL,))
         case Site.TRANSPORT:
-            return TransportTarget("model", 0)
-        case _:
-            return None
+            return TransportTarget("model", 0, streaming=True)
+        case Site.TOOL_SCHEMA:
+            return ToolTarget(TOOL, TOOLS, frozenset(tool.name for tool in TOOLS))
+        case Site.MODEL_RESPONSE:
+            return ModelTarget(0, streaming=True)

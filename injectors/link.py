@@ -1,101 +1,162 @@
-"""Noise on a link: which settings an exchange gets. The gateway carries them out."""
+"""Noise on a link: which settings an exchange gets. The gateway carries them out.
+
+An operator of site `transport` gives one mapping. `where` is the place: `request` (nothing has been sent to
+the other side yet), `response` (its answer is there, and nothing of it has been passed on) or `stream` (while
+an answer is passed on, event by event). `kind` says what happens, with numbers in the units of their names:
+
+| kind         | where             | members            | what happens                                     |
+|--------------|-------------------|--------------------|--------------------------------------------------|
+| delay        | any               | delay_ms           | it waits; in a stream, before the first event    |
+| drip         | response, stream  | bytes_per_s        | passed on no faster than that                    |
+| hang         | request           | hang_ms            | nothing comes; then the connection is closed     |
+| reset        | request, response |                    | the connection is closed without an answer       |
+| status       | request           | status             | answered with that HTTP status, nobody is asked  |
+| truncate     | response          | keep               | the body ends after that share of its bytes, its |
+|              |                   |                    | Content-Length being the whole one's             |
+| content_type | response          | content_type       | the answer has that Content-Type                 |
+| duplicate    | request           | times              | sent so many times; the first answer counts      |
+| cut          | stream            | after_events, keep | closed after so many events and that share of    |
+|              |                   |                    | the next one's bytes                             |
+| stall        | stream            | after_events,      | it waits after so many events, then goes on      |
+|              |                   | stall_ms           |                                                  |
+
+What was sampled is recorded whole, whatever of it is passed on. A stream that ends before `after_events` is
+left alone. The probability in a rule's `when` is what network fault tools call toxicity.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from injectors import registry
 from injectors.conversation import Site
-from injectors.decide import Decision
+from injectors.decision import Decision
 from injectors.identity import Slot
-from injectors.operator import Registered, TransportTarget
+from injectors.operator import ModelTarget, Registered, TransportTarget
 from injectors.plan import CompiledRule, Plan
 from injectors.schedule import Occasion, due
 from injectors.solvability import why_solvable
 from injectors.streams import Stream
 
 Settings = Mapping[str, Any]
-"""What the gateway does to the exchange, in named units: `{"delay_ms": 120.0}`."""
+"""What the gateway does to the exchange: `{"kind": "delay", "where": "response", "delay_ms": 120.0}`."""
+
+Decided = tuple[Decision, Settings, str]
+"""A decision, what it amounts to, and the event's note."""
+
+Rules = Sequence[tuple[CompiledRule, Registered]]
+LinkTarget = TransportTarget | ModelTarget
 
 
 def decide_transport(
-    plan: Plan, *, link: str, turn: int, attempt: int, streaming: bool
-) -> list[tuple[Decision, Settings, str]]:
-    """The transport noise of one exchange: (decision, settings, note) per operator that acts, in the plan's
-    order.
+    plan: Plan, *, link: str, turn: int, attempt: int, streaming: bool, spent: int = 0
+) -> list[Decided]:
+    """The transport noise of one exchange, per operator that acts, in the plan's order.
 
     `turn` counts the session's exchanges on this link from 0. A repeated attempt at a turn is drawn anew.
-    Schedules with a memory (`at_most`, `min_interval`) are replayed from turn 0 over first attempts. Pure;
-    never raises.
+    At most one of the operators that destroy the answer acts, and as the bounds allow: `spent` are the
+    destroyed answers of the session so far. Pure; never raises.
     """
-    out: list[tuple[Decision, Settings, str]] = []
-    for rule in plan.rules:
-        entry = registry.operators().get(rule.operator)
-        if entry is None or entry.site is not Site.TRANSPORT:
-            continue
-        injected, last = _remembered(plan, rule, entry, link, turn)
-        occasion = Occasion(turn, turn, injected, last)
-        if injected < plan.bounds.events_per_session and due(
-            rule.when, rule.window, occasion, plan.expected_turns
-        ):
-            decided = _decided(plan, rule, entry, TransportTarget(link, turn, attempt, streaming))
+
+    def target(ordinal: int, number: int) -> LinkTarget:
+        return TransportTarget(link, ordinal, number, streaming)
+
+    return Exchanges(plan, Site.TRANSPORT, link, target).at(turn, attempt, spent)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchanges:
+    """The exchanges of one session on one link, as a plan's rules for one site see them."""
+
+    plan: Plan
+    site: Site
+    link: str
+    target: Callable[[int, int], LinkTarget]
+    """The target of a turn and an attempt."""
+
+    def at(self, turn: int, attempt: int, spent: int) -> list[Decided]:
+        """What acts on one exchange.
+
+        Schedules with a memory (`at_most`, `min_interval`) are replayed from turn 0 over first attempts; a
+        run of destroyed answers is traced back to where it begins.
+        """
+        rules = self._rules()
+        out: list[Decided] = []
+        may_destroy: bool | None = None
+        for rule, entry in rules:
+            if entry.fault and may_destroy is None:
+                may_destroy = self._may_destroy(rules, turn, attempt, spent)
+            if (entry.fault and not may_destroy) or not self._due(rule, entry, turn):
+                continue
+            decided = self._decided(rule, entry, turn, attempt)
             if decided is not None:
                 out.append(decided)
-    return out
+                may_destroy = may_destroy and not entry.fault
+        return out
 
+    def _rules(self) -> Rules:
+        found = ((rule, registry.operators().get(rule.operator)) for rule in self.plan.rules)
+        return [(rule, entry) for rule, entry in found if entry and entry.site is self.site]
 
-def _remembered(
-    plan: Plan, rule: CompiledRule, entry: Registered, link: str, turn: int
-) -> tuple[int, int | None]:
-    if rule.when.at_most is None and rule.when.min_interval is None:
-        return 0, None
-    injected, last = 0, None
-    for earlier in range(turn):
-        occasion = Occasion(earlier, earlier, injected, last)
-        if due(rule.when, rule.window, occasion, plan.expected_turns) and _decided(
-            plan, rule, entry, TransportTarget(link, earlier)
-        ):
-            injected, last = injected + 1, earlier
-    return injected, last
+    def _may_destroy(self, rules: Rules, turn: int, attempt: int, spent: int) -> bool:
+        """Whether the bounds leave room: not too many attempts, turns in a row, or answers in all."""
+        bounds = self.plan.bounds
+        if attempt >= bounds.faults_per_call or spent >= bounds.faults_per_session:
+            return False
+        begin = turn
+        while begin > 0 and self._would_destroy(rules, begin - 1):
+            begin -= 1
+        # Of such a run, as many are destroyed as the bound allows, then one gets through, and so on.
+        return (turn - begin) % (bounds.faults_per_call + 1) < bounds.faults_per_call
 
+    def _would_destroy(self, rules: Rules, turn: int) -> bool:
+        return any(
+            entry.fault and self._due(rule, entry, turn) and self._decided(rule, entry, turn, 0)
+            for rule, entry in rules
+        )
 
-def _decided(
-    plan: Plan, rule: CompiledRule, entry: Registered, target: TransportTarget
-) -> tuple[Decision, Settings, str] | None:
-    slot = Slot(
-        plan.seed,
-        plan.scope,
-        plan.scope_key,
-        rule.operator,
-        f"{entry.site.value}:{target.link}",
-        target.ordinal,
-        target.attempt,
-        rule=rule.name,
-    ).key()
-    if not Stream(f"{slot}|when").chance(rule.when.probability):
-        return None
-    try:
-        draw = entry.implementation.draw(target, Stream(slot), rule.severity)
-        if draw is None:
+    def _due(self, rule: CompiledRule, entry: Registered, turn: int) -> bool:
+        plan = self.plan
+        injected, last = self._remembered(rule, entry, turn)
+        occasion = Occasion(turn, turn, injected, last)
+        return injected < plan.bounds.events_per_session and due(
+            rule.when, rule.window, occasion, plan.expected_turns
+        )
+
+    def _remembered(self, rule: CompiledRule, entry: Registered, turn: int) -> tuple[int, int | None]:
+        if rule.when.at_most is None and rule.when.min_interval is None:
+            return 0, None
+        injected, last = 0, None
+        for earlier in range(turn):
+            occasion = Occasion(earlier, earlier, injected, last)
+            if due(rule.when, rule.window, occasion, self.plan.expected_turns) and self._decided(
+                rule, entry, earlier, 0
+            ):
+                injected, last = injected + 1, earlier
+        return injected, last
+
+    def _decided(self, rule: CompiledRule, entry: Registered, turn: int, attempt: int) -> Decided | None:
+        plan, target = self.plan, self.target(turn, attempt)
+        names = (plan.seed, plan.scope, plan.scope_key, rule.operator, f"{entry.site.value}:{self.link}")
+        slot = Slot(*names, target.ordinal, target.attempt, rule=rule.name).key()
+        if not Stream(f"{slot}|when").chance(rule.when.probability):
             return None
-        result = entry.implementation.apply(target, draw)
-        if not isinstance(result.payload, Mapping):
+        try:
+            draw = entry.implementation.draw(target, Stream(slot), rule.severity)
+            if draw is None:
+                return None
+            result = entry.implementation.apply(target, draw)
+            if not isinstance(result.payload, Mapping):
+                return None
+            settings = dict(result.payload)
+        except Exception:
+            # Noise must never break traffic: an operator that fails leaves the exchange alone.
             return None
-        settings = dict(result.payload)
-    except Exception:
-        # Noise must never break traffic: an operator that fails leaves the exchange alone.
-        return None
-    anchor = f"{target.link}:{target.ordinal}#{target.attempt}"
-    decision = Decision(
-        rule.operator,
-        rule.name,
-        entry.site.value,
-        slot,
-        anchor,
-        None,
-        rule.severity,
-        draw,
-        entry.recovery.value,
-    )
-    return decision, settings, f"{result.note} {why_solvable(entry, plan.bounds)}"
+        anchor = f"{self.link}:{target.ordinal}#{target.attempt}"
+        recovery = entry.recovery.value
+        decision = Decision(
+            rule.operator, rule.name, entry.site.value, slot, anchor, None, rule.severity, draw, recovery
+        )
+        return decision, settings, f"{result.note} {why_solvable(entry, plan.bounds)}"

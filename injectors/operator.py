@@ -72,15 +72,68 @@ class TransportTarget:
     streaming: bool = False
 
 
-Target = UserTarget | ToolResultTarget | TransportTarget
+@dataclass(frozen=True, slots=True)
+class ModelTarget:
+    """One request to the model. `ordinal` counts turns from 0, `attempt` the attempts at this one."""
+
+    ordinal: int
+    attempt: int = 0
+    streaming: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolTarget:
+    """A declared tool, as it is shown so far.
+
+    `declared` are all tools of the list as the client declared them; `taken` are the names that no added tool
+    may have. `apply` may use `tool` only: the rest changes when the client's list does.
+    """
+
+    tool: ToolSchema
+    declared: tuple[ToolSchema, ...] = ()
+    taken: frozenset[str] = frozenset()
+
+
+Target = UserTarget | ToolResultTarget | TransportTarget | ModelTarget | ToolTarget
+
+
+@dataclass(frozen=True, slots=True)
+class AddedTool:
+    """A tool that stands in the list because of noise only.
+
+    With a name it is a phantom: its calls never reach the agent, `answers` holds what the first, second, ...
+    of them gets (the last one again from then on). Without one it is a duplicate: it has the name of the tool
+    at hand, and its calls reach the agent. It stands behind the declared tool `behind`, or first for "".
+    """
+
+    name: str | None
+    description: str | None
+    parameters: Mapping[str, Any]
+    answers: tuple[str, ...] = ()
+    behind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolChange:
+    """What becomes of one declared tool."""
+
+    tool: ToolSchema
+    """The tool under its name, description and parameters from now on."""
+    added: tuple[AddedTool, ...] = ()
+    behind: str | None = None
+    """The declared tool behind which it stands from now on; "": first; None: where it stood."""
+    order: str | None = None
+    """The seed of a shuffle of the whole list; None: no shuffle."""
+    takes: Mapping[str, str] = field(default_factory=dict)
+    """The type that the tool takes, per parameter that is now declared with another one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What `apply` gives: the payload in the target's place (text, or transport settings) and a note on
-    what it did."""
+    """What `apply` gives: the payload in the target's place (text, settings of a link, or a tool's change)
+    and a note on what it did."""
 
-    payload: str | Mapping[str, Any]
+    payload: str | Mapping[str, Any] | ToolChange
     note: str
 
 

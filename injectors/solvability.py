@@ -8,6 +8,7 @@ injection.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from injectors import entities
@@ -99,18 +100,28 @@ def why_solvable(entry: Registered, bounds: Bounds) -> str:
     return f"Solvable: {_how(entry, bounds)}."
 
 
+_HOW: Mapping[tuple[Recovery, Site | None], str] = {
+    (Recovery.RETRY, None): "the same call made again returns the true result (at most {most} per call)",
+    (Recovery.RETRY, Site.TOOL_SCHEMA): "the first call with a wrong type is told what the tool takes",
+    (
+        Recovery.RETRY,
+        Site.TRANSPORT,
+    ): "the same request gets through when sent again (at most {most} running)",
+    (
+        Recovery.RETRY,
+        Site.MODEL_RESPONSE,
+    ): "the same request is answered when sent again (at most {most} running)",
+    (Recovery.OTHER_TOOL, None): "another declared tool gives the same answer",
+    (Recovery.ASK_USER, None): "the user tells what is missing when asked",
+    (Recovery.IGNORE, None): "everything that was true is still there, and the rest can be ignored",
+    (Recovery.IGNORE, Site.TOOL_SCHEMA): "the true tool is still there, and takes what it took",
+    (Recovery.NONE_NEEDED, None): "no content is changed",
+    (Recovery.NONE_NEEDED, Site.USER_TEXT): "ids, numbers, names and technical terms are unchanged",
+    (Recovery.NONE_NEEDED, Site.TOOL_SCHEMA): "each tool still says what it does and takes",
+}
+"""By recovery and site; None: any other site."""
+
+
 def _how(entry: Registered, bounds: Bounds) -> str:
-    match entry.recovery:
-        case Recovery.RETRY:
-            most = _times(bounds.faults_per_call)
-            return f"the same call made again returns the true result (at most {most} per call)"
-        case Recovery.OTHER_TOOL:
-            return "another declared tool gives the same answer"
-        case Recovery.ASK_USER:
-            return "the user tells what is missing when asked"
-        case Recovery.IGNORE:
-            return "everything that was true is still there, and the rest can be ignored"
-        case Recovery.NONE_NEEDED if entry.site is Site.USER_TEXT:
-            return "ids, numbers, names and technical terms are unchanged"
-        case Recovery.NONE_NEEDED:
-            return "no content is changed"
+    how = _HOW.get((entry.recovery, entry.site)) or _HOW[entry.recovery, None]
+    return how.format(most=_times(bounds.faults_per_call))

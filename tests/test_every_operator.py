@@ -11,13 +11,25 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
-from injectors import entities, examples, registry, solvability
+from injectors import entities, examples, registry, solvability, tool_guard
 from injectors.conversation import Site
 from injectors.entities import protected_spans
-from injectors.operator import Draw, Recovery, Registered, Result, Target, ToolResultTarget, UserTarget
+from injectors.operator import (
+    Draw,
+    Recovery,
+    Registered,
+    Result,
+    Target,
+    ToolChange,
+    ToolResultTarget,
+    ToolTarget,
+    UserTarget,
+)
 from injectors.payload import contains, contradicts_itself, is_container, looks_destroyed, parsed
 from injectors.streams import Stream
+from injectors.tool_guard import Asked
 from tests.injectors.dialogues import SCRIPTS, payloads, texts
 
 OPERATORS = sorted(registry.operators().values(), key=lambda entry: entry.name)
@@ -32,16 +44,30 @@ PREFIXES = {
 }
 
 
+PAYLOADS = {
+    Site.USER_TEXT: str,
+    Site.TOOL_SCHEMA: ToolChange,
+    Site.TOOL_RESULT: str,
+    Site.TRANSPORT: Mapping,
+    Site.MODEL_RESPONSE: Mapping,
+}
+
+
 def sample(entry: Registered) -> Target:
-    target = examples.sample(entry.site)
-    assert target is not None
-    return target
+    return examples.sample(entry.site)
 
 
 def with_text(target: Target, text: str) -> Target:
-    if isinstance(target, UserTarget):
-        return replace(target, text=text, protected=protected_spans(text, target.tools))
-    return replace(target, text=text) if isinstance(target, ToolResultTarget) else target
+    match target:
+        case UserTarget():
+            return replace(target, text=text, protected=protected_spans(text, target.tools))
+        case ToolResultTarget():
+            return replace(target, text=text)
+        case ToolTarget():
+            tool = replace(target.tool, description=text)
+            return replace(target, tool=tool, declared=(tool, *target.declared[1:]))
+        case _:
+            return target
 
 
 def act(entry: Registered, target: Target, seed: int | str, severity: float) -> tuple[Draw, Result] | None:
@@ -50,11 +76,15 @@ def act(entry: Registered, target: Target, seed: int | str, severity: float) -> 
 
 
 def damage(target: Target, result: Result) -> float:
-    """How much was changed: words gone and words come, or the sum of a transport's settings."""
+    """How much was changed: words gone, come or moved; or a link's settings: one, and their sum."""
     if isinstance(result.payload, Mapping):
-        return float(sum(value for value in result.payload.values() if isinstance(value, int | float)))
-    before, after = Counter(getattr(target, "text", "").split()), Counter(result.payload.split())
-    return sum(((before - after) + (after - before)).values())
+        settings = {key: value for key, value in result.payload.items() if isinstance(value, int | float)}
+        slowness = 1e6 / settings.pop("bytes_per_s", 1e6)
+        return 1 + slowness + float(sum(settings.values()))
+    was, now = (examples.as_text(one).split() for one in (target, result.payload))
+    before, after = Counter(was), Counter(now)
+    moved = isinstance(result.payload, ToolChange) and result.payload.behind is not None
+    return moved + sum(((before - after) + (after - before)).values())
 
 
 @every_operator
@@ -89,12 +119,14 @@ def test_any_text_gives_the_same_again_and_replays_from_its_stored_draw(
     stored = json.loads(json.dumps(draw))
     assert stored == draw
     assert entry.implementation.apply(target, stored) == result
-    assert isinstance(result.payload, str) is (entry.site is not Site.TRANSPORT)
+    assert isinstance(result.payload, PAYLOADS[entry.site])
     check_what_survives(entry, target, result)
 
 
 def check_what_survives(entry: Registered, target: Target, result: Result) -> None:
     after: Any = result.payload
+    if isinstance(target, ToolTarget):
+        check_tool(target, after)
     if isinstance(target, UserTarget):
         if entry.recovery is not Recovery.ASK_USER or not target.user_can_answer:
             assert entities.survive(target.text, after, target.tools) is None
@@ -103,6 +135,18 @@ def check_what_survives(entry: Registered, target: Target, result: Result) -> No
         assert is_container(parsed(after))
         if entry.recovery is Recovery.IGNORE:
             assert contains(parsed(after), parsed(target.text))
+
+
+def check_tool(target: ToolTarget, change: ToolChange) -> None:
+    """What the guard asks of a change, and that each tool is one that providers take."""
+    assert tool_guard.refused(target, target.tool.name, change, Asked(), len(target.declared)) is None
+    for tool in (change.tool, *change.added):
+        assert tool.name is None or tool_guard.NAME.fullmatch(tool.name)
+        Draft202012Validator.check_schema(dict(tool.parameters))
+        assert tool.parameters["type"] == "object"
+    shown = change.tool.parameters["properties"]
+    for name, schema in target.tool.parameters["properties"].items():
+        assert shown[name]["type"] == schema["type"] or change.takes[name] == schema["type"]
 
 
 @every_operator
@@ -120,7 +164,7 @@ def test_severity_0_is_the_identity(entry: Registered) -> None:
     target = sample(entry)
     for seed in range(50):
         done = act(entry, target, seed, 0.0)
-        assert done is None or done[1].payload == getattr(target, "text", None)
+        assert done is None or done[1].payload == getattr(target, "text", None), done
 
 
 @every_operator

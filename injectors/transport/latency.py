@@ -39,4 +39,4 @@ class Latency:
     def apply(self, target: TransportTarget, draw: Draw) -> Result:
         shape = "long tail" if draw["tail"] else "constant part and jitter"
         note = f"The answer on the {target.link} link was held back for {draw['delay_ms']:.0f} ms ({shape})."
-        return Result({"delay_ms": draw["delay_ms"]}, note)
+        return Result({"kind": "delay", "where": "response", "delay_ms": draw["delay_ms"]}, note)

@@ -14,7 +14,7 @@ from injectors import examples, registry
 from injectors.curriculum import Curriculum, TypeState, assign
 from injectors.decide import perturb
 from injectors.documents import conversation
-from injectors.operator import Registered
+from injectors.operator import Registered, ToolChange
 from injectors.plan import make_plan
 from injectors.profile import load
 from injectors.streams import Stream
@@ -28,7 +28,11 @@ def operator_draws(entry: Registered) -> list[Any]:
     for severity in (0.3, 0.9):
         for seed in range(3):
             draw = entry.implementation.draw(target, Stream(f"golden|{seed}"), severity)
-            out.append(None if draw is None else [draw, entry.implementation.apply(target, draw).payload])
+            if draw is None:
+                out.append(None)
+            else:
+                payload = entry.implementation.apply(target, draw).payload
+                out.append([draw, examples.as_text(payload) if isinstance(payload, ToolChange) else payload])
     return out
 
 

@@ -44,7 +44,7 @@ def test_schedules_with_a_memory_are_replayed_from_the_first_turn() -> None:
 def test_a_decision_has_all_that_the_record_wants() -> None:
     decision, settings, note = decide_transport(plan_of(), link="model", turn=2, attempt=1, streaming=True)[0]
     assert (decision.site, decision.anchor, decision.logical_call) == ("transport", "model:2#1", None)
-    assert dict(settings) == {"delay_ms": decision.draw["delay_ms"]}
+    assert dict(settings) == {"kind": "delay", "where": "response", "delay_ms": decision.draw["delay_ms"]}
     assert note.endswith("Solvable: no content is changed.")
 
 

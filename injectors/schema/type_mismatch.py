@@ -1,0 +1,69 @@
+"""A parameter that is declared with another type than the tool takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from injectors.conversation import Site, ToolSchema
+from injectors.operator import Draw, Recovery, Result, ToolChange, ToolTarget, operator
+from injectors.streams import Stream
+
+DECLARED_AS = {
+    "string": "integer",
+    "integer": "string",
+    "number": "string",
+    "boolean": "string",
+    "array": "string",
+}
+"""The type that a parameter is declared with, by the type that the tool takes."""
+
+PLAIN = frozenset({"type", "description", "title", "items"})
+"""Parameters with other keywords (enum, format, minimum, ...) would no longer fit them."""
+
+
+@operator(
+    "schema.type_mismatch",
+    site=Site.TOOL_SCHEMA,
+    recovery=Recovery.RETRY,
+    source="RobustBench-TC, appendix N (8): a future axis; there the model errs, here the declaration does",
+)
+class TypeMismatch:
+    """A parameter's declared type differs from the one that the tool takes; the error names the right one.
+
+    The first call that follows the declaration is answered with that error and doesn't reach the agent; every
+    later one does. Severity: the probability that a tool's parameter of a plain type is declared wrong.
+    """
+
+    def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:
+        declared = [(name, rng.chance(severity), schema) for name, schema in _properties(target.tool)]
+        wrong = [
+            {"parameter": name, "takes": schema["type"], "says": DECLARED_AS[schema["type"]]}
+            for name, chosen, schema in declared
+            if chosen and _is_plain(schema)
+        ]
+        return {"wrong": wrong} if wrong else None
+
+    def apply(self, target: ToolTarget, draw: Draw) -> Result:
+        tool = target.tool
+        properties = dict(_properties(tool))
+        for one in draw["wrong"]:
+            was = properties[one["parameter"]]
+            kept = {key: value for key, value in was.items() if key != "items"}
+            properties[one["parameter"]] = {**kept, "type": one["says"]}
+        takes = {one["parameter"]: one["takes"] for one in draw["wrong"]}
+        shown = ToolSchema(tool.name, tool.description, {**tool.parameters, "properties": properties})
+        said = ", ".join(f"{one['parameter']} as {one['says']}" for one in draw["wrong"])
+        return Result(ToolChange(shown, takes=takes), f"The tool {tool.name} is declared to take {said}.")
+
+
+def _properties(tool: ToolSchema) -> list[tuple[str, Any]]:
+    properties = tool.parameters.get("properties")
+    return list(properties.items()) if isinstance(properties, Mapping) else []
+
+
+def _is_plain(schema: Any) -> bool:
+    if not isinstance(schema, Mapping) or not PLAIN.issuperset(schema):
+        return False
+    kind = schema.get("type")
+    return isinstance(kind, str) and kind in DECLARED_AS

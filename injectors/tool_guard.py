@@ -1,0 +1,143 @@
+"""The guard for tool schemas: the true tool stays callable, and what is said of it stays true."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from injectors import entities
+from injectors.operator import AddedTool, ToolChange, ToolClass, ToolTarget
+from injectors.tool_classes import may_fault
+
+NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+"""A tool name that every provider takes."""
+
+MOST_TOOLS = 128
+"""Providers refuse longer lists."""
+
+_OWN_NAME = re.compile(r"[\w./:-]{1,128}")
+"""What a name may be beside a client's own name that is no NAME."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What bears on a request's tools besides the tools themselves."""
+
+    choices: int = 1
+    forced: frozenset[str] = field(default_factory=frozenset)
+    """Declared names that tool_choice names."""
+    duplicates: str = "allowed"
+    strict: frozenset[str] = field(default_factory=frozenset)
+    """Declared names of tools to whose schemas the provider holds the model."""
+
+
+def refused(
+    target: ToolTarget, declared_name: str, change: ToolChange, asked: Asked, shown: int
+) -> str | None:
+    """Why this change may not be shown, or None. `shown` counts the tools that are shown so far."""
+    reasons = chain(
+        _out_of_place(change, declared_name, asked, shown),
+        _bad_change(target, declared_name, change),
+        (_bad_addition(tool, target, declared_name, asked) for tool in change.added),
+    )
+    return next((reason for reason in reasons if reason is not None), None)
+
+
+def _out_of_place(change: ToolChange, declared_name: str, asked: Asked, shown: int) -> Iterator[str | None]:
+    """What the request has against it."""
+    if asked.choices > 1 and (change.added or change.takes):
+        yield "several choices were asked for, and calls can be answered inside only where one was"
+    if change.added and shown + len(change.added) > MOST_TOOLS:
+        yield f"the list would have had more than {MOST_TOOLS} tools"
+    if change.takes and declared_name in asked.strict | asked.forced:
+        yield f"the provider holds calls of {declared_name} to its schema: a wrong type could not be mended"
+
+
+def _bad_change(target: ToolTarget, declared_name: str, change: ToolChange) -> Iterator[str | None]:
+    """What is wrong with what becomes of the true tool."""
+    before, after = target.tool, change.tool
+    if after.name != before.name:
+        if sum(tool.name == declared_name for tool in target.declared) > 1:
+            yield f"{declared_name} is declared twice, so a call could not be told apart"
+        if after.name in target.taken:
+            yield f"the name {after.name} is taken"
+        yield _bad_name(after.name, before.name)
+    lost = entities.survive(before.description, after.description, (before,))
+    if lost is not None:
+        yield f"the description would have lost {lost!r:.60}"
+    if bool(before.description.strip()) != bool(after.description.strip()):
+        yield "the description would have come or gone"
+    yield _untrue(before.parameters, change)
+
+
+def harmful(
+    tool_class: ToolClass, parameters: Mapping[str, Any], change: ToolChange, assume: str
+) -> str | None:
+    """Why a duplicate with other parameters may not stand beside this tool, or None.
+
+    A call that follows the duplicate reaches the agent's tool: it has to be one that the tool refuses, unless
+    the tool may be called with anything.
+    """
+    if may_fault(tool_class, assume):
+        return None
+    required = set(_names(parameters.get("required")))
+    for tool in change.added:
+        if tool.name is None and not required - set(_properties(tool.parameters)):
+            return f"the tool is of class {tool_class.value}, and takes calls that follow the duplicate"
+    return None
+
+
+def _bad_name(name: str, beside: str) -> str | None:
+    fits = NAME.fullmatch(name) if NAME.fullmatch(beside) else _OWN_NAME.fullmatch(name)
+    return None if fits else f"{name!r:.80} is no name that every provider takes"
+
+
+def _bad_addition(tool: AddedTool, target: ToolTarget, declared_name: str, asked: Asked) -> str | None:
+    if tool.parameters.get("type") != "object" or not isinstance(tool.parameters.get("properties"), Mapping):
+        return "the added tool's parameters are no JSON schema of an object"
+    if tool.name is None:
+        if declared_name in asked.forced:
+            return f"tool_choice names {declared_name}, and two tools of that name would be ambiguous"
+        return None
+    if not tool.answers:
+        return "the added tool has no answer to its calls"
+    if tool.name in target.taken and tool.name != target.tool.name:
+        return f"the name {tool.name} is taken"
+    return _bad_name(tool.name, target.tool.name)
+
+
+def _untrue(before: Mapping[str, Any], change: ToolChange) -> str | None:
+    after = change.tool.parameters
+    if after is before:
+        return None
+    was, now = _skeleton(before), _skeleton(after)
+    for name, kind in change.takes.items():
+        declared, shown = _properties(was).get(name), _properties(now).get(name)
+        if not isinstance(declared, dict) or not isinstance(shown, dict) or declared.get("type") != kind:
+            return f"the tool takes no {name!r:.60} of type {kind}"
+        declared.clear()
+        shown.clear()
+    return None if was == now else "the parameters would have been untrue"
+
+
+def _skeleton(schema: Any, names: bool = False) -> Any:
+    """A schema without its descriptions. `names`: the keys are parameters' names, not keywords."""
+    if isinstance(schema, Mapping):
+        return {
+            key: _skeleton(value, names=not names and key in ("properties", "$defs", "definitions"))
+            for key, value in schema.items()
+            if names or key != "description" or not isinstance(value, str)
+        }
+    return [_skeleton(value) for value in schema] if isinstance(schema, list) else schema
+
+
+def _properties(schema: Any) -> Mapping[str, Any]:
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    return properties if isinstance(properties, Mapping) else {}
+
+
+def _names(value: Any) -> list[str]:
+    return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
