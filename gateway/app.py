@@ -19,11 +19,15 @@ from gateway.safety import NOISE, SWITCH, KillSwitch, switch_file
 from gateway.sessions import Sessions
 from gateway.trajectory.store import Store, StoreError, open_store
 from gateway.upstream import Upstream
+from gateway.workers.crew import Crew
 from injectors.profile import ProfileError
 
 
-def create_app(settings: Settings) -> Gateway:
-    """Put a gateway together. ConfigurationError where the store or the profile can't be used."""
+def create_app(settings: Settings, crew: Crew | None = None) -> Gateway:
+    """Put a gateway together. ConfigurationError where the store or the profile can't be used.
+
+    `crew` is what a process of several knows of the others.
+    """
     profiles = Profiles()
     store = _opened(settings)
     try:
@@ -54,7 +58,9 @@ def create_app(settings: Settings) -> Gateway:
         answering=Answering(settings, recording),
         passing=PassThrough(settings, upstream, sessions, authenticator, metrics),
     )
-    return Gateway(settings, store, recorder, profiles, sessions, curricula, switch, metrics, upstream, data)
+    return Gateway(
+        settings, store, recorder, profiles, sessions, curricula, switch, metrics, upstream, data, crew
+    )
 
 
 def _opened(settings: Settings) -> Store:

@@ -48,6 +48,8 @@ class Settings(BaseSettings):
     control_port: Port = 8081
     control_allowed_hosts: tuple[str, ...] = ()
     """Host names, beside loopback and control_host, by which the control plane may be addressed."""
+    workers: Annotated[int, Field(gt=0)] = 1
+    """Processes that serve the data plane."""
     public_url: str | None = None
     """The data plane's address as agents reach it, where it isn't http://host:port."""
     profile: str = "off"

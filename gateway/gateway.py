@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -9,15 +10,17 @@ from itertools import count
 from gateway.config import Settings
 from gateway.control.curricula import Curricula
 from gateway.errors import ServiceError
-from gateway.metrics import Metrics
+from gateway.metrics import Metrics, text_of_all
+from gateway.opening import now_us
 from gateway.profiles import Profiles
 from gateway.proxy import Proxy
 from gateway.recorder import NotDurable, Recorder
-from gateway.safety import KillSwitch
+from gateway.safety import NOISE, SWITCH, KillSwitch
 from gateway.sessions import Sessions
-from gateway.trajectory.record import Row
+from gateway.trajectory.record import Row, Setting
 from gateway.trajectory.store import Store
 from gateway.upstream import Upstream
+from gateway.workers.crew import Crew
 
 
 @dataclass(slots=True)
@@ -34,6 +37,8 @@ class Gateway:
     metrics: Metrics
     upstream: Upstream
     data: Proxy
+    crew: Crew | None = None
+    """The other processes, where this one isn't alone."""
     _unnamed: count[int] = field(default_factory=count)
 
     def next_unnamed(self) -> str:
@@ -56,6 +61,44 @@ class Gateway:
                 kind="server_error",
                 code="not_durable",
             ) from error
+
+    def set_noise(self, enabled: bool) -> None:
+        """The kill switch: memory and file first, the store after. Never refused, and never fails."""
+        self.switch.set(enabled)
+        self.recorder.offer([Setting(NOISE, SWITCH, {"enabled": enabled}, now_us())])
+
+    async def switch_noise(self, enabled: bool) -> None:
+        """The kill switch, here and in all other processes."""
+        self.set_noise(enabled)
+        if self.crew is not None:
+            await self.crew.switch_noise(enabled)
+
+    def hear_noise(self, enabled: bool) -> None:
+        """The kill switch as another process set it; the control plane's process writes it down for all."""
+        if self.crew is not None and self.crew.number:
+            self.switch.hear(enabled)
+        else:
+            self.set_noise(enabled)
+
+    def problem(self) -> str | None:
+        """Why this process isn't in order; None where it is."""
+        state = self.recorder.state()
+        return f"the store can't be written: {state.last_error}" if state.down else None
+
+    def problems(self) -> list[str]:
+        """Why the gateway, all its processes, isn't in order; nothing where it is."""
+        own = self.problem()
+        return [*([own] if own else []), *(self.crew.troubles() if self.crew else [])]
+
+    async def metrics_text(self) -> bytes:
+        """The metrics of all processes, in Prometheus' text format."""
+        if self.crew is None:
+            return self.metrics.text()
+        self.metrics.sample()
+        crew = self.crew
+        return await asyncio.to_thread(
+            text_of_all, crew.folder, workers_ready=crew.ready(), worker_restarts=crew.restarts
+        )
 
     async def close(self) -> None:
         """Write what is queued and let go of everything."""

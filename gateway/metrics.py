@@ -1,11 +1,17 @@
-"""What the gateway counts. Labels are bounded: no session, key, model or text is one."""
+"""What the gateway counts. Labels are bounded: no session, key, model or text is one.
+
+With several workers each process keeps its figures in files of a folder that they share, and the control
+plane sums them up: `prometheus_client` does so where `PROMETHEUS_MULTIPROC_DIR` is set when it is imported.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from gateway.recorder import RecorderState
@@ -18,6 +24,8 @@ class Metrics:
     """One registry per gateway, so that several can live in one process."""
 
     def __init__(self, recorder: Callable[[], RecorderState], live_sessions: Callable[[], int]) -> None:
+        self._recorder = recorder
+        self._live_sessions = live_sessions
         self.registry = CollectorRegistry()
         self.requests = Counter(
             "crosswind_requests", "Requests on the data plane", ["route", "status"], registry=self.registry
@@ -44,12 +52,13 @@ class Metrics:
             buckets=_SECONDS,
             registry=self.registry,
         )
-        self.in_flight = Gauge(
-            "crosswind_requests_in_flight", "Requests being served", registry=self.registry
-        )
-        live = Gauge("crosswind_sessions_live", "Sessions in memory", registry=self.registry)
-        live.set_function(live_sessions)
-        self.registry.register(_RecorderCollector(recorder))
+        self.in_flight = self._gauge("crosswind_requests_in_flight", "Requests being served")
+        self._sessions_live = self._gauge("crosswind_sessions_live", "Sessions in memory")
+        self._of_recorder = _RecorderFigures(self.registry, self._gauge)
+
+    def _gauge(self, name: str, about: str) -> Gauge:
+        """A figure of this process now; of several processes the sum over those that live."""
+        return Gauge(name, about, registry=self.registry, multiprocess_mode="livesum")
 
     def recorded(self, turn: Turn, events: list[Event]) -> None:
         """Count a turn and its events."""
@@ -63,29 +72,69 @@ class Metrics:
         if durable is not Durable.YES:
             self.not_durable.labels(durable.value).inc()
 
+    def sample(self) -> None:
+        """Take the figures that others keep."""
+        self._sessions_live.set(self._live_sessions())
+        self._of_recorder.take(self._recorder())
+
     def text(self) -> bytes:
-        """Everything in Prometheus' text format."""
+        """Everything of this process in Prometheus' text format."""
+        self.sample()
         return generate_latest(self.registry)
 
 
-class _RecorderCollector(Collector):
-    def __init__(self, state: Callable[[], RecorderState]) -> None:
-        self._state = state
+class _RecorderFigures:
+    """The recorder's own counts, as metrics."""
+
+    def __init__(self, registry: CollectorRegistry, gauge: Callable[[str, str], Gauge]) -> None:
+        self._queued = gauge("crosswind_recorder_queue_rows", "Rows waiting for the store")
+        self._queued_bytes = gauge("crosswind_recorder_queue_bytes", "Bytes waiting for the store")
+        self._down = gauge("crosswind_recorder_down", "Processes whose store can't be written")
+
+        def counter(name: str, about: str) -> Counter:
+            return Counter(name, about, registry=registry)
+
+        self._counted: list[tuple[Counter, Callable[[RecorderState], int]]] = [
+            (counter("crosswind_recorder_rows_written", "Rows on disk"), lambda state: state.written),
+            (
+                counter("crosswind_recorder_rows_lost", "Rows refused or dropped"),
+                lambda state: state.refused + state.dropped,
+            ),
+            (counter("crosswind_recorder_commits", "Commits"), lambda state: state.commits),
+            (
+                counter("crosswind_recorder_commit_failures", "Commits that failed"),
+                lambda state: state.failures,
+            ),
+        ]
+        self._seen = [0] * len(self._counted)
+
+    def take(self, state: RecorderState) -> None:
+        self._queued.set(state.queued)
+        self._queued_bytes.set(state.queued_bytes)
+        self._down.set(int(state.down))
+        for at, (counter, count) in enumerate(self._counted):
+            total = count(state)
+            counter.inc(total - self._seen[at])
+            self._seen[at] = total
+
+
+def text_of_all(folder: Path, *, workers_ready: int, worker_restarts: int) -> bytes:
+    """The figures of all processes that share the folder, in Prometheus' text format; it reads files."""
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry, str(folder))  # type: ignore[no-untyped-call]
+    registry.register(_Workers(workers_ready, worker_restarts))
+    return generate_latest(registry)
+
+
+class _Workers(Collector):
+    def __init__(self, ready: int, restarts: int) -> None:
+        self._ready = ready
+        self._restarts = restarts
 
     def collect(self) -> list[GaugeMetricFamily | CounterMetricFamily]:
-        state = self._state()
         return [
-            GaugeMetricFamily("crosswind_recorder_queue_rows", "Rows waiting for the store", state.queued),
-            GaugeMetricFamily(
-                "crosswind_recorder_queue_bytes", "Bytes waiting for the store", state.queued_bytes
-            ),
-            GaugeMetricFamily(
-                "crosswind_recorder_down", "1 while the store can't be written", int(state.down)
-            ),
-            CounterMetricFamily("crosswind_recorder_rows_written", "Rows on disk", state.written),
+            GaugeMetricFamily("crosswind_workers_ready", "Workers that are in order", self._ready),
             CounterMetricFamily(
-                "crosswind_recorder_rows_lost", "Rows refused or dropped", state.refused + state.dropped
+                "crosswind_worker_restarts", "Processes that died and were started again", self._restarts
             ),
-            CounterMetricFamily("crosswind_recorder_commits", "Commits", state.commits),
-            CounterMetricFamily("crosswind_recorder_commit_failures", "Commits that failed", state.failures),
         ]

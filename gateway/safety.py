@@ -42,10 +42,14 @@ class KillSwitch:
             self._file_says_off = self._file.exists()
         return self._enabled and not self._file_says_off
 
-    def set(self, enabled: bool) -> None:
-        """Switch. Never fails: what can't be written to the file is logged."""
+    def hear(self, enabled: bool) -> None:
+        """Switch in memory only: another process, which has it from the same source, sees to the file."""
         self._enabled = enabled
         self._file_says_off = False
+
+    def set(self, enabled: bool) -> None:
+        """Switch. Never fails: what can't be written to the file is logged."""
+        self.hear(enabled)
         if self._file is None:
             return
         try:

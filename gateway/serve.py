@@ -1,4 +1,4 @@
-"""`crosswind serve`: the data plane and the control plane, two ports in one process and one loop."""
+"""`crosswind serve`: the data plane and the control plane on two ports, in one process or in several."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ import click
 from gateway.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    import uvicorn
-
     from gateway.config import Settings
     from gateway.gateway import Gateway
 
@@ -36,6 +34,7 @@ _OPTIONS = (
     click.option("--port", type=int, help="The data plane's port.  [8080]"),
     click.option("--control-host", help="The control plane's address.  [127.0.0.1]"),
     click.option("--control-port", type=int, help="The control plane's port.  [8081]"),
+    click.option("--workers", type=click.IntRange(1), help="Processes that serve the data plane.  [1]"),
     click.option("--seed", type=int, help="The seed of all draws.  [0]"),
     _choice("--sessions", "Whether unseen sessions are opened.", "open", "strict"),
     _choice("--auth", "Whose keys are checked.", "passthrough", "keys"),
@@ -60,17 +59,35 @@ def serve(config: Path | None, **flags: Any) -> None:
     """Put the gateway in front of an OpenAI-compatible server."""
     from gateway.configuration.loading import load
     from gateway.logs import configure
+    from gateway.serving import allow_many_connections
 
-    settings = load(config, flags)
+    def read() -> Settings:
+        settings = load(config, flags)
+        _check_workers(settings)
+        return settings
+
+    settings = read()
     configure(settings.log)
-    data, control = (
-        _bound(settings.host, settings.port, "port"),
-        _bound(settings.control_host, settings.control_port, "control_port"),
-    )
-    settings = settings.model_copy(
-        update={"port": data.getsockname()[1], "control_port": control.getsockname()[1]}
-    )
-    sys.exit(_run(settings, data, control))
+    allow_many_connections()
+    data = _bound(settings.host, settings.port, "port")
+    control = _bound(settings.control_host, settings.control_port, "control_port")
+    ports = {"port": data.getsockname()[1], "control_port": control.getsockname()[1]}
+
+    def reread() -> Settings:
+        return read().model_copy(update=ports)
+
+    settings = settings.model_copy(update=ports)
+    sys.exit((_serve_alone if settings.workers == 1 else _supervise)(settings, data, control, reread))
+
+
+def _check_workers(settings: Settings) -> None:
+    from gateway.configuration.sections import Durability
+
+    if settings.workers > 1 and settings.durability is Durability.RELAXED:
+        raise ConfigurationError(
+            f"durability 'relaxed' with workers {settings.workers}: a worker can't see another one's turns "
+            "that aren't on disk yet; set workers to 1, or durability to strict"
+        )
 
 
 def _bound(host: str, port: int, field: str) -> socket.socket:
@@ -92,62 +109,50 @@ def _bound(host: str, port: int, field: str) -> socket.socket:
     return listener
 
 
-def _run(settings: Settings, data: socket.socket, control: socket.socket) -> int:
+def _supervise(
+    settings: Settings, data: socket.socket, control: socket.socket, reread: Callable[[], Settings]
+) -> int:
+    """Several processes: this one keeps them."""
+    from gateway.workers.folder import private_folder
+    from gateway.workers.supervisor import Supervisor
+
+    with private_folder() as folder:
+        supervisor = Supervisor(settings, data, control, folder, reload=reread, announce=_announce)
+        return asyncio.run(supervisor.run())
+
+
+def _serve_alone(
+    settings: Settings, data: socket.socket, control: socket.socket, reread: Callable[[], Settings]
+) -> int:
+    """Both planes in this process, in one loop."""
     from gateway.app import create_app
 
     gateway = create_app(settings)
     try:
         import uvloop
     except ImportError:
-        return asyncio.run(run(gateway, data, control, announce=True))
-    return uvloop.run(run(gateway, data, control, announce=True))
+        return asyncio.run(run(gateway, data, control))
+    return uvloop.run(run(gateway, data, control))
 
 
-async def run(
-    gateway: Gateway, data: socket.socket, control: socket.socket, *, announce: bool = False
-) -> int:
+async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> int:
     """Serve until SIGTERM or SIGINT, then drain. Gives the exit code."""
     from gateway.control.application import create_control
+    from gateway.serving import make_server, serve_on, stop
 
-    servers = [_server(gateway, gateway.data), _server(gateway, create_control(gateway))]
+    settings = gateway.settings
+    servers = [make_server(settings, gateway.data), make_server(settings, create_control(gateway))]
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop, servers)
-    if announce:
-        _announce(gateway.settings)
+    loop.add_signal_handler(signal.SIGUSR1, gateway.set_noise, False)
+    loop.add_signal_handler(signal.SIGUSR2, gateway.set_noise, True)
+    _announce(settings)
     try:
-        await asyncio.gather(
-            *(server._serve([listener]) for server, listener in zip(servers, (data, control), strict=True))
-        )
+        await serve_on(servers, (data, control))
     finally:
         await gateway.close()
     return 0
-
-
-def stop(servers: list[uvicorn.Server]) -> None:
-    """Stop taking requests and let those in flight end; asked again, cut them."""
-    for server in servers:
-        server.force_exit = server.should_exit
-        server.should_exit = True
-
-
-def _server(gateway: Gateway, app: Any) -> uvicorn.Server:
-    import uvicorn
-
-    return uvicorn.Server(
-        uvicorn.Config(
-            app,
-            loop="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            date_header=False,
-            timeout_graceful_shutdown=int(gateway.settings.timeouts.drain) or 1,
-            h11_max_incomplete_event_size=gateway.settings.limits.header,
-            ws="none",
-        )
-    )
 
 
 def _announce(settings: Settings) -> None:

@@ -34,18 +34,16 @@ def create_control(gateway: Gateway) -> ASGIApp:
 
     @app.get("/readyz")
     async def readyz(response: Response) -> dict[str, str | None]:
-        """Whether what is recorded reaches the store. Traffic goes on either way."""
-        state = gateway.recorder.state()
-        response.status_code = 503 if state.down else 200
-        return {
-            "status": "store_unavailable" if state.down else "ok",
-            "error": state.last_error if state.down else None,
-        }
+        """Whether every worker serves, and what is recorded reaches the store. Traffic goes on either way."""
+        down, problems = gateway.recorder.state().down, gateway.problems()
+        response.status_code = 503 if problems else 200
+        status = "store_unavailable" if down else "workers_unavailable" if problems else "ok"
+        return {"status": status, "error": "; ".join(problems) or None}
 
     @app.get("/metrics")
     async def metrics() -> Response:
         """Prometheus' text format."""
-        return Response(gateway.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(await gateway.metrics_text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     _errors(app)
     settings = gateway.settings

@@ -11,7 +11,6 @@ from gateway.control.models import Acknowledged, NoiseSwitch, ProfileText
 from gateway.errors import ServiceError
 from gateway.opening import now_us
 from gateway.profiles import PROFILE
-from gateway.safety import NOISE, SWITCH
 from gateway.trajectory.record import Setting
 from injectors import registry
 from injectors.curriculum import Curriculum
@@ -86,8 +85,7 @@ def _switch(routes: APIRouter, gateway: Gateway) -> None:
     @routes.put("/noise")
     async def put_noise(body: NoiseSwitch) -> NoiseSwitch:
         """The kill switch. It works at once and is never refused; memory and file first, the store after."""
-        gateway.switch.set(body.enabled)
-        gateway.recorder.offer([Setting(NOISE, SWITCH, {"enabled": body.enabled}, now_us())])
+        await gateway.switch_noise(body.enabled)
         return NoiseSwitch(enabled=gateway.switch.enabled)
 
 

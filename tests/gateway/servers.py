@@ -21,7 +21,7 @@ from gateway.config import Settings
 from gateway.configuration.loading import load
 from gateway.control.application import create_control
 from gateway.gateway import Gateway
-from gateway.serve import _server
+from gateway.serving import make_server
 from gateway.trajectory.record import Durable, Setting
 
 Reply = Callable[["Seen"], AsyncIterator["Part"]]
@@ -240,8 +240,8 @@ async def gateway(tmp: Path, to: Upstream | str, **given: Any) -> AsyncIterator[
     built = create_app(settings(tmp, url, **given))
     try:
         async with (
-            serving(_server(built, built.data), data) as data_url,
-            serving(_server(built, create_control(built)), control) as control_url,
+            serving(make_server(built.settings, built.data), data) as data_url,
+            serving(make_server(built.settings, create_control(built)), control) as control_url,
             httpx.AsyncClient(
                 trust_env=False, timeout=20, headers={"accept-encoding": "gzip, deflate"}
             ) as http,

@@ -1,0 +1,71 @@
+"""ASGI applications served on sockets: how one starts, stops and drains."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import socket
+from collections.abc import Sequence
+from typing import Any
+
+import uvicorn
+
+from gateway.config import Settings
+
+
+class Server(uvicorn.Server):
+    """A server that says when it is up. It installs no signal handlers."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.up = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to serve."""
+        await super().startup(sockets)
+        self.up.set()
+
+
+def make_server(settings: Settings, app: Any) -> Server:
+    """A server of an ASGI application, with the configuration's limits."""
+    return Server(server_config(settings, app))
+
+
+def server_config(settings: Settings, app: Any) -> uvicorn.Config:
+    """How every server of ours runs."""
+    return uvicorn.Config(
+        app,
+        loop="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=int(settings.timeouts.drain) or 1,
+        h11_max_incomplete_event_size=settings.limits.header,
+        ws="none",
+    )
+
+
+async def serve_on(servers: Sequence[uvicorn.Server], listeners: Sequence[socket.socket]) -> None:
+    """Serve until `stop`, then until what is in flight has ended or `timeouts.drain` is over."""
+    await asyncio.gather(
+        *(server._serve([listener]) for server, listener in zip(servers, listeners, strict=True))
+    )
+
+
+def stop(servers: Sequence[uvicorn.Server]) -> None:
+    """Stop taking requests and let those in flight end; asked again, cut them."""
+    for server in servers:
+        server.force_exit = server.should_exit
+        server.should_exit = True
+
+
+def allow_many_connections() -> None:
+    """Raise the soft limit of open files to the hard one: each stream needs two."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        except (OSError, ValueError):
+            return  # macOS gives no limit as the hard one and refuses it; the soft one stands then

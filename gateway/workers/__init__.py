@@ -1,0 +1,1 @@
+"""`crosswind serve --workers N`: a supervisor, N processes of the data plane, one of the control plane."""

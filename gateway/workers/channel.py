@@ -1,0 +1,85 @@
+"""Messages between the supervisor and a child: JSON lines over a socket pair.
+
+In order, unlike signals, and without the disk. Either end tells, or asks and is answered. When one end's
+process dies the other end reads the end of the stream.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+from collections.abc import Awaitable, Callable, Mapping
+from itertools import count
+from typing import Any
+
+Message = Mapping[str, Any]
+Hear = Callable[[Message], Awaitable[Message | None]]
+
+_LONGEST = 16 << 20
+"""Bytes of the longest message: a configuration with all its keys."""
+_ASK, _ANSWER = "ask", "answer"
+
+
+class Channel:
+    """One end. Made by `open`; nothing is heard before `listen`."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._numbers = count(1)
+        self._asked: dict[int, asyncio.Future[Message]] = {}
+
+    @classmethod
+    async def open(cls, end: socket.socket) -> Channel:
+        """Take over one end of a socket pair."""
+        end.setblocking(False)
+        return cls(*await asyncio.open_unix_connection(sock=end, limit=_LONGEST))
+
+    async def receive(self) -> Message | None:
+        """The next message; None where the other end is gone."""
+        try:
+            line = await self._reader.readline()
+        except (OSError, ValueError):
+            return None
+        if not line.endswith(b"\n"):
+            return None
+        message: Message = json.loads(line)
+        return message
+
+    def tell(self, message: Message) -> None:
+        """Send a message. One to an end that is gone is dropped."""
+        if not self._writer.is_closing():
+            self._writer.write(json.dumps(message).encode() + b"\n")
+
+    async def ask(self, message: Message, timeout_s: float) -> Message | None:
+        """Send a message and wait for its answer; None where none came in time."""
+        number = next(self._numbers)
+        answer = self._asked[number] = asyncio.get_running_loop().create_future()
+        self.tell({**message, _ASK: number})
+        try:
+            return await asyncio.wait_for(answer, timeout_s)
+        except TimeoutError:
+            return None
+        finally:
+            del self._asked[number]
+
+    async def listen(self, hear: Hear) -> None:
+        """Hand each message to `hear`, one after the other, until the other end is gone.
+
+        What `hear` gives for a question goes back as its answer.
+        """
+        with contextlib.suppress(ConnectionError):
+            while (message := await self.receive()) is not None:
+                if _ANSWER in message:
+                    waiting = self._asked.get(message[_ANSWER])
+                    if waiting is not None and not waiting.done():
+                        waiting.set_result(message)
+                    continue
+                answer = await hear(message)
+                if _ASK in message:
+                    self.tell({**(answer or {}), _ANSWER: message[_ASK]})
+
+    def close(self) -> None:
+        self._writer.close()

@@ -1,0 +1,42 @@
+"""What one process of several knows of the others: its number, their folder, and the way to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gateway.workers.channel import Channel, Message
+
+_ANSWER_S = 2.0
+
+
+@dataclass(slots=True, eq=False)
+class Crew:
+    """A process's place among several. `number` is 0 for the control plane."""
+
+    number: int
+    folder: Path
+    """Private to this run: what is shared and needn't outlive it."""
+    channel: Channel | None = None
+    """To the supervisor."""
+    restarts: int = 0
+    _workers: list[dict[str, Any]] = field(default_factory=list)
+
+    def hear(self, message: Message) -> None:
+        """The supervisor's word on how the workers are."""
+        self._workers = list(message["workers"])
+        self.restarts = int(message["restarts"])
+
+    def ready(self) -> int:
+        """How many workers are in order."""
+        return sum(worker["trouble"] is None for worker in self._workers)
+
+    def troubles(self) -> list[str]:
+        """Why not all workers are in order, in a few words each."""
+        return [worker["trouble"] for worker in self._workers if worker["trouble"] is not None]
+
+    async def switch_noise(self, enabled: bool) -> None:
+        """Have all workers switch noise, and wait until they have, two seconds at most."""
+        if self.channel is not None:
+            await self.channel.ask({"noise": enabled}, _ANSWER_S)

@@ -1,0 +1,123 @@
+"""New connections, accepted by the supervisor and handed to the workers in turn.
+
+Where workers accept from one shared listener, the one that wakes first takes nearly all of a burst; where
+each has a listener of its own (SO_REUSEPORT), connections wait in the queue of a worker that died. Handed
+over, they are spread evenly, and a dead worker gets none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import deque
+from collections.abc import Callable
+
+import structlog
+
+_log = structlog.get_logger("crosswind.workers")
+
+_AT_ONCE = 64
+_PAUSE_S = 0.02
+"""How long to wait where no worker's queue has room, or the process has no file descriptors left."""
+
+
+class Dealer:
+    """Accepts connections and deals them to whoever receives. With nobody there, they wait in the backlog."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+        self._receivers: deque[socket.socket] = deque()
+        self._reading = False
+        self._held: socket.socket | None = None
+
+    def add(self, receiver: socket.socket) -> None:
+        """Deal to this worker too; `receiver` is our end of its socket pair."""
+        self._receivers.append(receiver)
+        self._resume()
+
+    def remove(self, receiver: socket.socket) -> None:
+        """Deal no more to this worker."""
+        if receiver in self._receivers:
+            self._receivers.remove(receiver)
+        if not self._receivers:
+            self._pause()
+
+    def close(self) -> None:
+        """Accept no more. Connections in the backlog are refused once no process holds the listener."""
+        self._pause()
+        self._receivers.clear()
+        self._listener.close()
+        if self._held is not None:
+            self._held.close()
+
+    def _resume(self) -> None:
+        if self._receivers and not self._reading and self._listener.fileno() >= 0:
+            asyncio.get_running_loop().add_reader(self._listener.fileno(), self._accept)
+            self._reading = True
+
+    def _pause(self) -> None:
+        if self._reading:
+            asyncio.get_running_loop().remove_reader(self._listener.fileno())
+            self._reading = False
+
+    def _wait(self) -> None:
+        self._pause()
+        asyncio.get_running_loop().call_later(_PAUSE_S, self._resume)
+
+    def _accept(self) -> None:
+        for _ in range(_AT_ONCE):
+            try:
+                connection = self._held or self._listener.accept()[0]
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                _log.error("no connection can be accepted", error=str(error))
+                return self._wait()
+            self._held = connection
+            if not self._deal(connection):
+                return self._wait()
+            self._held = None
+            connection.close()
+
+    def _deal(self, connection: socket.socket) -> bool:
+        """Hand the connection to the next worker that has room for it; False where none has."""
+        for _ in range(len(self._receivers)):
+            receiver = self._receivers[0]
+            self._receivers.rotate(-1)
+            try:
+                socket.send_fds(receiver, [b"c"], [connection.fileno()])
+            except OSError:
+                continue  # its queue is full, or it just died: its end is noticed elsewhere
+            return True
+        return False
+
+
+class Receiver:
+    """The worker's end: gives each connection that was handed over to `take`."""
+
+    def __init__(self, end: socket.socket, take: Callable[[socket.socket], None]) -> None:
+        end.setblocking(False)
+        self._end = end
+        self._take = take
+        asyncio.get_running_loop().add_reader(end.fileno(), self._receive)
+
+    def _receive(self) -> None:
+        for _ in range(_AT_ONCE):
+            try:
+                told, descriptors, _, _ = socket.recv_fds(self._end, 1, 1)
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError:
+                return self.close()
+            if not told:
+                return self.close()
+            for descriptor in descriptors:
+                connection = socket.socket(fileno=descriptor)
+                connection.setblocking(False)
+                self._take(connection)
+
+    def close(self) -> None:
+        """Take no more."""
+        if self._end.fileno() >= 0:
+            asyncio.get_running_loop().remove_reader(self._end.fileno())
+            self._end.close()

@@ -1,0 +1,224 @@
+"""The supervisor: it serves nothing itself, so that nothing that is served can bring it down.
+
+It accepts connections and hands them to the workers, keeps them and the control plane (a child too: a large
+answer of its own can't take the workers along) running, passes signals and the kill switch on, and ends when
+all have ended. A worker that dies takes its own connections with it and no others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import signal
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import structlog
+from pydantic import SecretStr
+
+from gateway.config import Settings
+from gateway.errors import ConfigurationError
+from gateway.workers.channel import Message
+from gateway.workers.child import Child
+from gateway.workers.handover import Dealer
+
+_log = structlog.get_logger("crosswind.workers")
+
+_ANSWER_S = 1.0
+"""How long workers may take to answer what all of them are asked."""
+_TELL_EVERY_S = 1.0
+_CUT_AFTER_DRAIN_S = 10.0
+_STARTS = 5
+"""After so many failed starts in a row of every worker the supervisor gives up."""
+
+
+class Supervisor:
+    """Runs `settings.workers` workers and the control plane until SIGTERM or SIGINT.
+
+    `folder` is private to this run; `reload` reads the configuration anew; `announce` says that all is up.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        data: socket.socket,
+        control: socket.socket,
+        folder: Path,
+        *,
+        reload: Callable[[], Settings],
+        announce: Callable[[Settings], None],
+    ) -> None:
+        self._settings = settings
+        self._dealer = Dealer(data)
+        self._control_listener = control
+        self._folder = folder
+        self._reload = reload
+        self._announce = announce
+        self._noise: bool | None = None
+        """What the kill switch was set to since the start; None: never touched."""
+        self._stopping = False
+        self._up = asyncio.Event()
+        self._over = asyncio.Event()
+        self._failed: Message | None = None
+        self._restarts = 0
+        self._control = Child(0)
+        self._workers = [Child(number) for number in range(1, settings.workers + 1)]
+
+    @property
+    def _children(self) -> list[Child]:
+        return [self._control, *self._workers]
+
+    async def run(self) -> int:
+        """Serve; gives the exit code. ConfigurationError where a child says that it can't start."""
+        self._signals()
+        keeping = [asyncio.create_task(self._keep(child)) for child in self._children]
+        telling = asyncio.create_task(self._tell_control())
+        try:
+            await self._started()
+            await self._over.wait()
+        finally:
+            telling.cancel()
+            code = await self._ended(keeping)
+        if self._failed is not None:
+            raise ConfigurationError(str(self._failed["error"]))
+        return code
+
+    async def _started(self) -> None:
+        up, over = asyncio.create_task(self._up.wait()), asyncio.create_task(self._over.wait())
+        await asyncio.wait((up, over), return_when=asyncio.FIRST_COMPLETED)
+        up.cancel()
+        over.cancel()
+        if self._up.is_set():
+            self._announce(self._settings)
+
+    # Children
+
+    async def _keep(self, child: Child) -> None:
+        """Keep a child running until the supervisor stops."""
+        while not self._stopping:
+            await child.start(self._folder, None if child.number else self._control_listener)
+            child.tell(self._instructions(child))
+            if self._stopping:
+                child.signal(signal.SIGTERM)
+            handed = child.handed
+            code = await child.live(self._hear)
+            if handed is not None:
+                self._dealer.remove(handed)
+            self._forget_gauges(child.pid)
+            if self._stopping:
+                return
+            if not self._up.is_set() or self._hopeless():
+                return self._give_up(child, code)
+            self._restarts += 1
+            self._tell()
+            pause_s = child.pause_s()
+            _log.error("a child died and is started again", who=child.name, code=code, in_s=pause_s)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._over.wait(), pause_s)
+
+    def _instructions(self, child: Child) -> Message:
+        return {
+            "number": child.number,
+            "folder": str(self._folder),
+            "settings": json.loads(json.dumps(self._settings.model_dump(), default=_revealed)),
+            "noise": self._noise,
+        }
+
+    def _hopeless(self) -> bool:
+        return all(worker.failed_starts >= _STARTS for worker in self._workers)
+
+    def _give_up(self, child: Child, code: int) -> None:
+        _log.error("a child can't start", who=child.name, code=code)
+        self._failed = child.failure
+        self._stop()
+
+    async def _hear(self, child: Child, message: Message) -> Message | None:
+        if "failed" in message:
+            child.failure = message["failed"]
+        elif "ready" in message:
+            child.ready = True
+            if child.handed is not None:
+                self._dealer.add(child.handed)
+            self._tell()
+            if all(one.ready for one in self._children):
+                self._up.set()
+        elif "problem" in message:
+            child.problem = message["problem"]
+        elif "noise" in message:
+            self._noise = bool(message["noise"])
+            return {"answered": await self._ask_workers({"noise": self._noise})}
+        return None
+
+    async def _ask_workers(self, message: Message) -> int:
+        """Ask all workers at once; gives how many answered in time."""
+        answers = await asyncio.gather(*(worker.ask(message, _ANSWER_S) for worker in self._workers))
+        return sum(answer is not None for answer in answers)
+
+    async def _tell_control(self) -> None:
+        """Tell the control plane how the workers are, again and again."""
+        while True:
+            self._tell()
+            await asyncio.sleep(_TELL_EVERY_S)
+
+    def _tell(self) -> None:
+        now = asyncio.get_running_loop().time()
+        workers = [worker.state(now) for worker in self._workers]
+        self._control.tell({"workers": workers, "restarts": self._restarts})
+
+    def _forget_gauges(self, pid: int) -> None:
+        """A dead process is not live: what it last said of itself must not be summed up with the others."""
+        for file in self._folder.glob(f"gauge_live*_{pid}.db"):
+            file.unlink(missing_ok=True)
+
+    # Signals
+
+    def _signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._stop)
+        loop.add_signal_handler(signal.SIGUSR1, self._switch, False)
+        loop.add_signal_handler(signal.SIGUSR2, self._switch, True)
+        loop.add_signal_handler(signal.SIGHUP, self._reread)
+
+    def _stop(self) -> None:
+        """Drain; asked again, cut."""
+        self._stopping = True
+        self._dealer.close()
+        self._over.set()
+        for child in self._children:
+            child.signal(signal.SIGTERM)
+
+    def _switch(self, enabled: bool) -> None:
+        """The kill switch by signal: in memory, here and in the workers; the control plane writes it down."""
+        self._noise = enabled
+        _log.warning("noise is switched by a signal", enabled=enabled)
+        for child in self._children:
+            child.tell({"noise": enabled})
+
+    def _reread(self) -> None:
+        try:
+            self._settings = self._reload()
+        except ConfigurationError as error:
+            _log.error("the configuration is kept as it is", error=str(error))
+            return
+        for child in self._children:
+            child.tell({"reload": self._instructions(child)["settings"]})
+
+    async def _ended(self, keeping: list[asyncio.Task[None]]) -> int:
+        """Wait for all children to end, and cut those that don't; gives the exit code."""
+        if not self._stopping:
+            self._stop()
+        _, slow = await asyncio.wait(keeping, timeout=self._settings.timeouts.drain + _CUT_AFTER_DRAIN_S)
+        for child in self._children if slow else ():
+            child.signal(signal.SIGKILL)
+        await asyncio.gather(*keeping)
+        codes = [child.process.returncode for child in self._children if child.process is not None]
+        return 0 if not any(codes) and self._up.is_set() else 1
+
+
+def _revealed(value: Any) -> Any:
+    """Secrets in the clear: they go to our own children, over a pair of sockets that nobody else has."""
+    return value.get_secret_value() if isinstance(value, SecretStr) else str(value)

@@ -1,0 +1,122 @@
+"""A child process: a worker, which serves the data plane, or the control plane. Started by the supervisor:
+
+    python -m gateway.workers.worker CHANNEL OTHER
+
+Both are inherited file descriptors. The first message over the channel says what to be and with which
+configuration; OTHER is the control plane's listener, or the worker's end of the pair over which connections
+come.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import structlog
+from structlog.contextvars import bind_contextvars
+
+from gateway.app import create_app
+from gateway.config import Settings
+from gateway.errors import ConfigurationError
+from gateway.gateway import Gateway
+from gateway.logs import configure
+from gateway.serving import Server, allow_many_connections, make_server, stop
+from gateway.workers.channel import Channel, Message
+from gateway.workers.crew import Crew
+
+_log = structlog.get_logger("crosswind.workers")
+
+_BEAT_S = 1.0
+
+
+def main(arguments: list[str]) -> int:
+    """Run; gives the exit code."""
+    channel, other = (socket.socket(fileno=int(number)) for number in arguments)
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.run(_run(channel, other))
+    return uvloop.run(_run(channel, other))
+
+
+async def _run(end: socket.socket, other: socket.socket) -> int:
+    channel = await Channel.open(end)
+    told = await channel.receive()
+    if told is None:
+        return 1
+    try:
+        gateway = _gateway(told, channel)
+    except ConfigurationError as error:
+        channel.tell({"failed": {"error": str(error)}})
+        channel.close()
+        return 2
+    server = _server(gateway, other, worker=bool(told["number"]))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop, [server])
+    listening = asyncio.create_task(_listen(channel, gateway, server))
+    beating = asyncio.create_task(_beat(channel, gateway))
+    try:
+        await server._serve([] if told["number"] else [other])
+    finally:
+        listening.cancel()
+        beating.cancel()
+        await gateway.close()
+    channel.close()
+    return 0
+
+
+def _gateway(told: Message, channel: Channel) -> Gateway:
+    settings = Settings(**told["settings"])
+    configure(settings.log)
+    bind_contextvars(worker=told["number"])
+    allow_many_connections()
+    crew = Crew(told["number"], Path(told["folder"]), channel)
+    gateway = create_app(settings, crew)
+    if told["noise"] is not None:
+        gateway.hear_noise(told["noise"])
+    return gateway
+
+
+def _server(gateway: Gateway, other: socket.socket, *, worker: bool) -> Server:
+    if worker:
+        from gateway.workers.handed import HandedServer
+
+        return HandedServer(gateway.settings, gateway.data, other)
+    from gateway.control.application import create_control
+
+    return make_server(gateway.settings, create_control(gateway))
+
+
+async def _listen(channel: Channel, gateway: Gateway, server: Server) -> None:
+    """Do as the supervisor says; when it is gone, end as if it had asked for it."""
+
+    async def hear(message: Message) -> Mapping[str, Any] | None:
+        if "noise" in message:
+            gateway.hear_noise(message["noise"])
+        elif "workers" in message and gateway.crew is not None:
+            gateway.crew.hear(message)
+        return None
+
+    await server.up.wait()
+    channel.tell({"ready": True})
+    await channel.listen(hear)
+    if not server.should_exit:
+        _log.error("the supervisor is gone: draining")
+        stop([server])
+
+
+async def _beat(channel: Channel, gateway: Gateway) -> None:
+    """Say how it goes, again and again: silence means that the loop is stuck."""
+    while True:
+        gateway.metrics.sample()
+        channel.tell({"problem": gateway.problem()})
+        await asyncio.sleep(_BEAT_S)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
