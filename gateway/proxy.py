@@ -66,14 +66,14 @@ class Proxy:
             status = str(await self._serve(http, route))
         except ServiceError as error:
             status = str(error.status)
-            await self._answer_error(http, route.codec, error)
+            await self._answer_error(http, route.shape, error)
         except ClientGone:
             _log.debug("the client went away", path=route.path)
         except Exception:
             status = "500"
             _log.exception("a defect of the gateway's", path=route.path)
             defect = ServiceError(500, _DEFECT, kind="server_error", code="internal")
-            await self._answer_error(http, route.codec, defect)
+            await self._answer_error(http, route.shape, defect)
         finally:
             http.stop_watching()
             self.metrics.in_flight.dec()
@@ -190,10 +190,10 @@ class Proxy:
         self.recording.released(exchange, settled, Delivered.YES)
         return error.status
 
-    async def _answer_error(self, http: Http, codec: Codec | None, error: ServiceError) -> None:
+    async def _answer_error(self, http: Http, shape: Codec | None, error: ServiceError) -> None:
         if not http.started:
             _log.info("answered with an error", status=error.status, code=error.code, error=error.message)
-            await http.answer(error.status, codec.error(error) if codec else error.body())
+            await http.answer(error.status, shape.error(error) if shape else error.body())
 
 
 def _is_retry(http: Http) -> bool:

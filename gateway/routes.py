@@ -17,6 +17,7 @@ from gateway.sessions import Claim
 PASS = "pass_through"
 HEALTH = "health"
 NONE = "none"
+MESSAGES = "/messages"
 
 _ROUTE = re.compile(rb"(?:/s/(?P<session>[^/]+))?/v1(?P<path>/.*)?\Z", re.DOTALL)
 _SESSION_ID = re.compile(r"[^\x00-\x1f\x7f/]{1,200}\Z")
@@ -30,6 +31,8 @@ class Route:
     path: str | None = None
     session_id: str | None = None
     codec: Codec | None = None
+    shape: Codec | None = None
+    """Whose errors the client understands; None: OpenAI's, which most protocols share."""
 
 
 def route_of(http: Http) -> Route:
@@ -38,13 +41,19 @@ def route_of(http: Http) -> Route:
         return Route(HEALTH, "/healthz")
     found = _ROUTE.match(http.raw_path)
     if found is None:
-        return Route(NONE)
+        return Route(NONE, shape=_shape(http, ""))
     session = found["session"]
     path = (found["path"] or b"").decode("latin-1")
     codec = codecs().get(path) if http.method == "POST" else None
     kind = codec.name if codec else PASS
     name = unquote_to_bytes(session).decode("utf-8", "replace") if session else None
-    return Route(kind, path, name, codec)
+    return Route(kind, path, name, codec, codec or _shape(http, path))
+
+
+def _shape(http: Http, path: str) -> Codec | None:
+    """Anthropic's clients say so on every route, `GET /v1/models` among them."""
+    anthropic = http.header(b"anthropic-version") is not None or f"{path}/".startswith(f"{MESSAGES}/")
+    return codecs().get(MESSAGES) if anthropic else None
 
 
 def upstream_path(http: Http, route: Route) -> str:

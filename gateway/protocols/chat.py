@@ -64,11 +64,7 @@ class ChatCodec:
         return out
 
     def split(self, body: bytes) -> SplitBody | None:
-        document = Document.parse(body)
-        spans = document.elements("messages") if document else None
-        if document is None or spans is None or any(body[start] != ord("{") for start, _ in spans):
-            return None
-        return SplitBody(document, "messages", spans)
+        return SplitBody.of_messages(body, "messages")
 
     def read(self, split: SplitBody, reader: Reader, mask: Mask) -> Request:
         document = split.document

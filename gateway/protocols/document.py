@@ -59,7 +59,7 @@ class Document:
         span = self.members.get(name)
         if span is None or self.body[span.start : span.start + 1] != b"[":
             return None
-        return _elements(self.body, span.start, span.end)
+        return elements(self.body, span.start, span.end)
 
     def members_with(self, edits: Mapping[str, bytes | None]) -> list[tuple[str, bytes, bytes]]:
         """(name, lead, value) of each member after the edits: None removes one, an unknown name is added at
@@ -107,6 +107,21 @@ def encode(value: Any) -> bytes:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":")).encode()
+
+
+def elements(body: bytes, start: int, end: int) -> list[tuple[int, int]] | None:
+    """The spans, in the whole body, of the elements of the array at [start, end); None where it isn't one."""
+    try:
+        lengths = [len(memoryview(raw)) for raw in _array.decode(body[start:end])]
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _scanned_elements(body, start, end)
+    spans = []
+    position = start + 1
+    for length in lengths:
+        position = _after_gap(body, position)
+        spans.append((position, position + length))
+        position += length
+    return spans
 
 
 def _spans(body: bytes) -> dict[str, Span] | None:
@@ -158,20 +173,6 @@ def _key(lead: re.Match[bytes]) -> str | None:
     except ValueError:
         return None
     return name if isinstance(name, str) else None
-
-
-def _elements(body: bytes, start: int, end: int) -> list[tuple[int, int]] | None:
-    try:
-        lengths = [len(memoryview(raw)) for raw in _array.decode(body[start:end])]
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return _scanned_elements(body, start, end)
-    spans = []
-    position = start + 1
-    for length in lengths:
-        position = _after_gap(body, position)
-        spans.append((position, position + length))
-        position += length
-    return spans
 
 
 def _scanned_elements(body: bytes, start: int, end: int) -> list[tuple[int, int]] | None:

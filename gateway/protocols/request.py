@@ -25,6 +25,15 @@ class SplitBody:
     member: str
     spans: list[tuple[int, int]]
 
+    @classmethod
+    def of_messages(cls, body: bytes, member: str) -> SplitBody | None:
+        """A body whose history is an array of objects; None where it is none."""
+        document = Document.parse(body)
+        spans = document.elements(member) if document else None
+        if document is None or spans is None or any(body[start] != ord("{") for start, _ in spans):
+            return None
+        return cls(document, member, spans)
+
     @property
     def first(self) -> int:
         """Where the first message's separator begins, in the body."""

@@ -1,0 +1,132 @@
+"""Anthropic Messages: a request's body as a conversation, and replacements written back into it.
+
+The system prompt is left alone, and so is whatever isn't a text: images, documents, thinking with its
+signatures, what the provider's own tools do, and cache markers. Anchors are by text and call id, so that
+markers
+may move and strings become blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gateway.errors import ServiceError
+from gateway.protocols.codec import Codec, Reader
+from gateway.protocols.document import decode, encode
+from gateway.protocols.format import UNREAD, Read
+from gateway.protocols.history import Mask
+from gateway.protocols.messages_answer import MessagesAnswer
+from gateway.protocols.messages_texts import UserContent
+from gateway.protocols.request import Request, SplitBody
+from gateway.protocols.splicing import spliced
+from injectors.conversation import Conversation, ToolCall, ToolSchema
+
+_KINDS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    409: "conflict_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+}
+"""Error types by status: https://docs.claude.com/en/api/errors."""
+
+
+class MessagesFormat:
+    """The members of `messages`."""
+
+    def read(self, message: Any) -> Read:
+        if not isinstance(message, dict):
+            return UNREAD
+        match message.get("role"):
+            case "user":
+                content = UserContent(message.get("content"))
+                return Read(tuple(content.parts), user=content.user)
+            case "assistant":
+                return Read(calls=tuple(_calls(message.get("content"))))
+            case _:
+                return UNREAD
+
+    def write(self, raw: bytes, replacements: Sequence[tuple[int | None, str]]) -> bytes:
+        return spliced(raw, UserContent(decode(raw).get("content")).replaced(replacements))
+
+
+class MessagesCodec:
+    """`POST /v1/messages`. Engines give no token ids on this route."""
+
+    name = "messages"
+    path = "/messages"
+    messages = MessagesFormat()
+    tokens = False
+
+    @staticmethod
+    def tools(declared: Any) -> list[ToolSchema]:
+        """The client's own tools. The provider's, which have another type, are left alone."""
+        out = []
+        for tool in declared if isinstance(declared, list) else []:
+            if isinstance(tool, dict) and tool.get("type", "custom") in (None, "custom"):
+                name, description, schema = (tool.get(m) for m in ("name", "description", "input_schema"))
+                if isinstance(name, str):
+                    out.append(
+                        ToolSchema(
+                            name,
+                            description if isinstance(description, str) else "",
+                            schema if isinstance(schema, dict) else {},
+                        )
+                    )
+        return out
+
+    def split(self, body: bytes) -> SplitBody | None:
+        return SplitBody.of_messages(body, "messages")
+
+    def read(self, split: SplitBody, reader: Reader, mask: Mask) -> Request:
+        document = split.document
+        steps = reader.histories.read(document.body, split.first, split.spans, mask)
+        items = tuple(item for step in steps for item in step.items)
+        model = document.value("model")
+        return Request(
+            split=split,
+            messages=self.messages,
+            steps=steps,
+            conversation=Conversation(items, reader.tools.read(document.raw("tools"))),
+            model=model if isinstance(model, str) else None,
+            stream=document.value("stream") is True,
+        )
+
+    def capture_edits(
+        self, request: Request, *, training: bool
+    ) -> tuple[dict[str, bytes | None], tuple[str, ...]]:
+        return {}, ()
+
+    def answer(self, request: Request, *, captured: bool) -> MessagesAnswer:
+        return MessagesAnswer()
+
+    def error(self, error: ServiceError) -> bytes:
+        kind = _KINDS.get(error.status, "api_error" if error.status >= 500 else "invalid_request_error")
+        return encode({"type": "error", "error": {"type": kind, "message": error.message}})
+
+    def error_event(self, error: ServiceError) -> bytes:
+        return b"event: error\ndata: " + self.error(error) + b"\n\n"
+
+
+def _calls(content: Any) -> list[ToolCall]:
+    out = []
+    for block in content if isinstance(content, list) else []:
+        if isinstance(block, dict) and block.get("type") == "tool_use":
+            call_id, name = block.get("id"), block.get("name")
+            out.append(
+                ToolCall(
+                    call_id if isinstance(call_id, str) else "",
+                    name if isinstance(name, str) else "",
+                    encode(block.get("input", {})).decode("utf-8", "surrogatepass"),
+                )
+            )
+    return out
+
+
+CODEC: Codec = MessagesCodec()
