@@ -61,7 +61,7 @@ class Example:
 def make(entry: Registered, severity: float, seed: int) -> Example | None:
     """The first effect that the operator has on its sample from this seed on; None where it has none on
     it."""
-    target = sample(entry.site)
+    target = sample_for(entry)
     for attempt in range(TRIES):
         stream = Stream(f"example|{entry.name}|{seed}|{attempt}")
         draw = entry.implementation.draw(target, stream, severity)
@@ -93,7 +93,15 @@ def _as_json(tool: ToolSchema | AddedTool) -> str:
     return json.dumps({**members, "parameters": tool.parameters}, ensure_ascii=False)
 
 
-def sample(site: Site) -> Target:
+def sample_for(entry: Registered) -> Target:
+    """The sample on which the operator acts: of its site, in a stream if it can be."""
+    target = sample(entry.site)
+    if any(entry.implementation.draw(target, Stream(f"sample|{number}"), 1.0) for number in range(TRIES)):
+        return target
+    return sample(entry.site, streaming=False)
+
+
+def sample(site: Site, *, streaming: bool = True) -> Target:
     """A target of that site, such as a session of a shop's assistant holds."""
     match site:
         case Site.USER_TEXT:
@@ -102,8 +110,8 @@ def sample(site: Site) -> Target:
             arguments = json.dumps({"order_id": "#W2378156"})
             return ToolResultTarget(TOOL_RESULT, 0, TOOL.name, arguments, ToolClass.READ_ONLY, 0, (TOOL,))
         case Site.TRANSPORT:
-            return TransportTarget("model", 0, streaming=True)
+            return TransportTarget("model", 0, streaming=streaming)
         case Site.TOOL_SCHEMA:
             return ToolTarget(TOOL, TOOLS, frozenset(tool.name for tool in TOOLS))
         case Site.MODEL_RESPONSE:
-            return ModelTarget(0, streaming=True)
+            return ModelTarget(0, streaming=streaming)

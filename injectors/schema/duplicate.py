@@ -34,5 +34,7 @@ class Duplicate:
         twin = AddedTool(None, draw["description"], draw["parameters"], behind=draw["behind"])
         said = {"none": "no description", "own": "its description", "another's": "another tool's description"}
         takes = "no parameters" if self.parameters == "none" else "wrong parameters"
-        note = f"The tool {target.tool.name} is listed a second time with {said[self.description]} and {takes}."
+        note = (
+            f"The tool {target.tool.name} is listed a second time with {said[self.description]} and {takes}."
+        )
         return Result(ToolChange(target.tool, (twin,)), note)

@@ -23,7 +23,7 @@ from tests.injectors.dialogues import TOOLS, order_desk
 
 def operator_draws(entry: Registered) -> list[Any]:
     """Draw and payload of the operator on its sample, for a few streams and severities."""
-    target = examples.sample(entry.site)
+    target = examples.sample_for(entry)
     out: list[Any] = []
     for severity in (0.3, 0.9):
         for seed in range(3):

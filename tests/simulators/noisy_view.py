@@ -8,7 +8,10 @@ from typing import Any
 from injectors.conversation import Conversation, Ref, ToolCall, ToolResult, ToolSchema, UserText
 from injectors.decide import Known, perturb
 from injectors.identity import call_anchor, logical_call, text_anchor
+from injectors.model_link import decide_model
 from injectors.plan import Plan
+from injectors.schemas import perturb_tools
+from injectors.transport import decide_transport
 
 
 class NoisyView:
@@ -19,7 +22,9 @@ class NoisyView:
         functions = [tool["function"] for tool in tools]
         self._tools = tuple(ToolSchema(f["name"], f["description"], f["parameters"]) for f in functions)
         self._known: dict[str, Known] = {}
-        self.injected = 0
+        self._shown = perturb_tools(plan, self._tools)
+        self._turns = 0
+        self.injected = sum(one.after is not None for one in self._shown.injections)
 
     def of(self, messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         items: list[UserText | ToolResult] = []
@@ -29,6 +34,8 @@ class NoisyView:
             for call in message.get("tool_calls") or ():
                 function = call["function"]
                 calls[call["id"]] = ToolCall(call["id"], function["name"], function["arguments"])
+                shown_as = self._shown.shown_of.get(function["name"], function["name"])
+                assert shown_as not in self._shown.phantoms, "a true tool can always be called"
             text = message["content"]
             if message["role"] == "user":
                 items.append(UserText(Ref(position), text, text_anchor("user_text", text, users), users))
@@ -43,7 +50,22 @@ class NoisyView:
         for new in out.new:
             self._known[new.item.anchor] = Known(new.text, new.decisions)
             self.injected += new.text is not None
+        self._count_links()
         shown = [dict(message) for message in messages]
         for ref, text in out.replacements.items():
             shown[ref.message]["content"] = text
         return shown
+
+    def _count_links(self) -> None:
+        """What this request meets on its way; it gets through when it is sent again."""
+        turn, self._turns = self._turns, self._turns + 1
+        for attempt in range(self._plan.bounds.faults_per_call + 1):
+            at = {"turn": turn, "attempt": attempt, "streaming": True}
+            met = [
+                *decide_transport(self._plan, link="model", **at),
+                *decide_model(self._plan, **at),
+            ]
+            self.injected += len(met)
+            if not any(decision.fault for decision, _, _ in met):
+                return
+        raise AssertionError(f"turn {turn} never gets through")

@@ -1,0 +1,27 @@
+"""A provider's filter that takes offence."""
+
+from __future__ import annotations
+
+from injectors.conversation import Site
+from injectors.operator import Draw, ModelTarget, Recovery, Result, operator
+from injectors.streams import Stream
+
+
+@operator(
+    "model.content_filter",
+    site=Site.MODEL_RESPONSE,
+    recovery=Recovery.RETRY,
+    source="beyond the papers; the finish reason `content_filter`, or `refusal`, of providers of models",
+    fault=True,
+)
+class ContentFilter:
+    """The answer has no content and ends as one does that the provider's filter has stopped.
+
+    Severity: the probability that a request is answered so.
+    """
+
+    def draw(self, target: ModelTarget, rng: Stream, severity: float) -> Draw | None:
+        return {"answer": "content_filter"} if rng.chance(severity) else None
+
+    def apply(self, target: ModelTarget, draw: Draw) -> Result:
+        return Result({"where": "instead", **draw}, "The answer was withheld as a content filter would.")

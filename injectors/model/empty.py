@@ -1,0 +1,27 @@
+"""An answer that says nothing."""
+
+from __future__ import annotations
+
+from injectors.conversation import Site
+from injectors.operator import Draw, ModelTarget, Recovery, Result, operator
+from injectors.streams import Stream
+
+
+@operator(
+    "model.empty",
+    site=Site.MODEL_RESPONSE,
+    recovery=Recovery.RETRY,
+    source="beyond the papers; empty completions, as users of agent frameworks report them",
+    fault=True,
+)
+class Empty:
+    """The answer ends as any other does, and has neither text nor a call.
+
+    Severity: the probability that a request is answered so.
+    """
+
+    def draw(self, target: ModelTarget, rng: Stream, severity: float) -> Draw | None:
+        return {"answer": "empty"} if rng.chance(severity) else None
+
+    def apply(self, target: ModelTarget, draw: Draw) -> Result:
+        return Result({"where": "instead", **draw}, "The answer was empty.")

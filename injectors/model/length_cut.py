@@ -1,0 +1,30 @@
+"""An answer that stops in the middle of a sentence."""
+
+from __future__ import annotations
+
+from injectors.conversation import Site
+from injectors.operator import Draw, ModelTarget, Recovery, Result, operator
+from injectors.streams import Stream
+
+
+@operator(
+    "model.length_cut",
+    site=Site.MODEL_RESPONSE,
+    recovery=Recovery.RETRY,
+    source="beyond the papers; the finish reason `length` of providers of models",
+    fault=True,
+)
+class LengthCut:
+    """The answer's text ends in its middle, with the finish reason of the token limit; its calls are lost.
+
+    Severity: the probability that an answer is cut so. Between a fifth and four fifths of the text come. An
+    answer without text is left alone.
+    """
+
+    def draw(self, target: ModelTarget, rng: Stream, severity: float) -> Draw | None:
+        cut, keep = rng.chance(severity), rng.uniform(0.2, 0.8)
+        return {"keep": round(keep, 3)} if cut else None
+
+    def apply(self, target: ModelTarget, draw: Draw) -> Result:
+        settings = {"where": "after", "edit": "length_cut", **draw}
+        return Result(settings, f"The answer ended after {draw['keep']:.0%} of its text.")

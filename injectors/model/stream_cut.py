@@ -1,0 +1,30 @@
+"""A provider that stops in the middle of a stream."""
+
+from __future__ import annotations
+
+from injectors.conversation import Site
+from injectors.operator import Draw, ModelTarget, Recovery, Result, operator
+from injectors.streams import Stream
+
+
+@operator(
+    "model.stream_cut",
+    site=Site.MODEL_RESPONSE,
+    recovery=Recovery.RETRY,
+    source="beyond the papers; streams without an end, as users of agent frameworks report them",
+    fault=True,
+)
+class StreamCut:
+    """A stream ends after some events with content, without finish reason and end mark.
+
+    Severity: the probability that a stream is cut so. One to twelve events with content come; a shorter
+    stream is left alone.
+    """
+
+    def draw(self, target: ModelTarget, rng: Stream, severity: float) -> Draw | None:
+        cut, events = rng.chance(severity), rng.integer(1, 12)
+        return {"after_events": events} if cut and target.streaming else None
+
+    def apply(self, target: ModelTarget, draw: Draw) -> Result:
+        settings = {"where": "after", "edit": "stream_cut", **draw}
+        return Result(settings, f"The stream ended after {draw['after_events']} events with content.")

@@ -1,0 +1,31 @@
+"""A stream that is slow to begin."""
+
+from __future__ import annotations
+
+from injectors.conversation import Site
+from injectors.operator import Draw, Recovery, Result, TransportTarget, operator
+from injectors.streams import Stream
+
+UNIT_MS = 2_000.0
+
+
+@operator(
+    "transport.first_token_delay",
+    site=Site.TRANSPORT,
+    recovery=Recovery.NONE_NEEDED,
+    source="beyond the papers; the fault of that name in network fault tools",
+)
+class FirstTokenDelay:
+    """The first event of a stream comes late; the rest as it does.
+
+    Severity: the mean delay in units of 2 s (0.1: 200 ms); a single one is half to one and a half times as
+    long.
+    """
+
+    def draw(self, target: TransportTarget, rng: Stream, severity: float) -> Draw | None:
+        delay = round(UNIT_MS * severity * rng.uniform(0.5, 1.5))
+        return {"delay_ms": delay} if target.streaming and delay > 0 else None
+
+    def apply(self, target: TransportTarget, draw: Draw) -> Result:
+        settings = {"kind": "delay", "where": "stream", **draw}
+        return Result(settings, f"The first event of the stream was held back for {draw['delay_ms']} ms.")

@@ -1,0 +1,32 @@
+"""A link on which nothing comes."""
+
+from __future__ import annotations
+
+from injectors.conversation import Site
+from injectors.operator import Draw, Recovery, Result, TransportTarget, operator
+from injectors.streams import Stream
+
+HANGS_MS = (2_000.0, 8_000.0)
+
+
+@operator(
+    "transport.hang",
+    site=Site.TRANSPORT,
+    recovery=Recovery.RETRY,
+    source="beyond the papers; the fault of that name in network fault tools",
+    fault=True,
+)
+class Hang:
+    """The request is taken and never answered; after some seconds the connection is closed.
+
+    Severity: the probability that an exchange hangs. It hangs for 2 to 8 s, as likely, unless the client
+    gives up before.
+    """
+
+    def draw(self, target: TransportTarget, rng: Stream, severity: float) -> Draw | None:
+        hangs, time = rng.chance(severity), rng.uniform(*HANGS_MS)
+        return {"hang_ms": round(time)} if hangs else None
+
+    def apply(self, target: TransportTarget, draw: Draw) -> Result:
+        settings = {"kind": "hang", "where": "request", "hang_ms": draw["hang_ms"]}
+        return Result(settings, f"Nothing came for {draw['hang_ms']} ms, then the connection was closed.")
