@@ -10,11 +10,12 @@ from gateway.asgi import Http
 from gateway.config import Settings
 from gateway.errors import UpstreamError
 from gateway.exchange import Exchange
+from gateway.headers import Headers, end_to_end
 from gateway.recording import Recording, Settled
 from gateway.sse import Inflater
 from gateway.streaming import StreamRelay
 from gateway.trajectory.record import Delivered
-from gateway.upstream import Answer, Headers, end_to_end
+from gateway.upstreams.answer import Answer
 
 _log = structlog.get_logger("crosswind.answering")
 

@@ -8,6 +8,7 @@ from gateway.config import Settings
 from gateway.control.curricula import KIND, Curricula
 from gateway.errors import ConfigurationError
 from gateway.gateway import Gateway
+from gateway.listing import Listing
 from gateway.metrics import Metrics
 from gateway.passing import PassThrough
 from gateway.profiles import PROFILE, Profiles
@@ -18,7 +19,7 @@ from gateway.redaction import Redactor
 from gateway.safety import NOISE, SWITCH, KillSwitch, switch_file
 from gateway.sessions import Sessions
 from gateway.trajectory.store import Store, StoreError, open_store
-from gateway.upstream import Upstream
+from gateway.upstreams.upstreams import configured
 from gateway.workers.crew import Crew
 from injectors.profile import ProfileError
 
@@ -42,13 +43,13 @@ def create_app(settings: Settings, crew: Crew | None = None) -> Gateway:
     recorder = Recorder(store, detail=settings.record, durability_wait_s=settings.durability_wait)
     sessions = Sessions(settings, store, profiles)
     switch = KillSwitch(switch_file(settings), enabled=switched is None or bool(switched.value["enabled"]))
-    metrics = Metrics(recorder.state, sessions.live)
-    upstream = Upstream(settings.upstream, settings.timeouts, settings.limits)
+    upstreams = configured(settings)
+    metrics = Metrics(recorder.state, sessions.live, upstreams.states)
     authenticator = Authenticator(settings)
     recording = Recording(settings.durability, recorder, metrics)
     data = Proxy(
         settings=settings,
-        upstream=upstream,
+        upstreams=upstreams,
         sessions=sessions,
         authenticator=authenticator,
         switch=switch,
@@ -56,10 +57,10 @@ def create_app(settings: Settings, crew: Crew | None = None) -> Gateway:
         metrics=metrics,
         recording=recording,
         answering=Answering(settings, recording),
-        passing=PassThrough(settings, upstream, sessions, authenticator, metrics),
+        passing=PassThrough(settings, upstreams, Listing(upstreams), sessions, metrics),
     )
     return Gateway(
-        settings, store, recorder, profiles, sessions, curricula, switch, metrics, upstream, data, crew
+        settings, store, recorder, profiles, sessions, curricula, switch, metrics, upstreams, data, crew
     )
 
 
@@ -86,5 +87,10 @@ def _check_profiles(settings: Settings, profiles: Profiles) -> None:
 
 
 def _secrets(settings: Settings) -> list[str]:
-    keys = [key.key for key in settings.keys] + ([settings.upstream_key] if settings.upstream_key else [])
-    return [key.get_secret_value() for key in keys]
+    """The secrets of the configuration that are at hand: a key that is given as a digest is not."""
+    upstreams = settings.every_upstream
+    given = [key.key for key in settings.keys if key.key is not None]
+    given += [value for upstream in upstreams for value in upstream.headers.add.values()]
+    return [secret.get_secret_value() for secret in given] + [
+        upstream.secret for upstream in upstreams if upstream.secret is not None
+    ]

@@ -5,20 +5,25 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from urllib.parse import parse_qsl, unquote_plus
 
 from gateway.config import Settings
 from gateway.configuration.sections import Key
 from gateway.errors import ServiceError
-from gateway.upstream import CREDENTIALS
+from gateway.headers import CREDENTIALS
 
 SESSION_KEY_PREFIX = "cw-"
+QUERY_CREDENTIALS = ("key", "api_key", "api-key")
+"""Parameters of a query in which some clients send their key."""
+_PROTOCOL_CREDENTIAL = "openai-insecure-api-key."
+"""How a browser's WebSocket sends its key: as a subprotocol of this form."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """What a request's credential says. `forward` is the credential header's change for the upstream."""
+    """What a request's credential says."""
 
     credential: str | None = None
     session_key: str | None = None
@@ -37,38 +42,43 @@ def new_session_key() -> str:
 
 
 def key_digest(key: str) -> str:
-    """The digest under which a session key is known; the key can't be had from it."""
-    return hashlib.sha256(key.encode()).hexdigest()
+    """The digest under which a key is known; the key can't be had from it."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Authenticator:
     """Checks credentials by the configuration. Session keys are resolved later, where sessions are known."""
 
     def __init__(self, settings: Settings) -> None:
-        self._keys: tuple[Key, ...] = settings.keys
+        self._keys: dict[str, Key] = {key.digest: key for key in settings.keys}
         self._required = settings.auth == "keys"
-        self._upstream_key = settings.upstream_key.get_secret_value() if settings.upstream_key else None
 
-    def identify(self, headers: Iterable[tuple[bytes, bytes]]) -> Caller:
-        """The caller. ServiceError 401 where keys are required and none of ours was given."""
-        credential = _credential(headers)
-        if credential and credential.startswith(SESSION_KEY_PREFIX):
-            return Caller(credential, session_key=credential)
-        if not self._required:
-            return Caller(credential)
-        for known in self._keys:
-            if credential and hmac.compare_digest(credential.encode(), known.key.get_secret_value().encode()):
+    def identify(
+        self,
+        headers: Iterable[tuple[bytes, bytes]],
+        query: str = "",
+        subprotocols: Iterable[str] = (),
+    ) -> Caller:
+        """The caller. ServiceError 401 where keys are required and none of ours was given.
+
+        Of several credentials one of ours counts before others.
+        """
+        first: str | None = None
+        for credential in _credentials(headers, query, subprotocols):
+            first = first or credential
+            if credential.startswith(SESSION_KEY_PREFIX):
+                return Caller(credential, session_key=credential)
+            if self._required and (known := self._known(credential)):
                 return Caller(credential, tenant=known.tenant or "default", profile=known.profile)
-        raise wrong_key("no key was given" if not credential else "the key is not one of the gateway's")
+        if self._required:
+            raise wrong_key("no key was given" if first is None else "the key is not one of the gateway's")
+        return Caller(first)
 
-    def upstream_headers(self, caller: Caller) -> dict[bytes, bytes | None]:
-        """Changes to the credential headers: keys of ours never go on, the upstream's own does."""
-        if not (caller.own or self._required):
-            return {}
-        changes: dict[bytes, bytes | None] = dict.fromkeys(CREDENTIALS)
-        if self._upstream_key:
-            changes[b"authorization"] = b"Bearer " + self._upstream_key.encode()
-        return changes
+    def _known(self, credential: str) -> Key | None:
+        """Found by its digest: how long that takes tells nothing of the key."""
+        digest = key_digest(credential)
+        found = self._keys.get(digest)
+        return found if found is not None and hmac.compare_digest(found.digest, digest) else None
 
 
 def wrong_key(reason: str) -> ServiceError:
@@ -82,9 +92,33 @@ def wrong_key(reason: str) -> ServiceError:
     )
 
 
-def _credential(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+def query_without_credentials(query: str) -> str:
+    """A query with its other parameters as they stand."""
+    if not any(name in query for name in QUERY_CREDENTIALS):
+        return query
+    return "&".join(
+        pair for pair in query.split("&") if unquote_plus(pair.partition("=")[0]) not in QUERY_CREDENTIALS
+    )
+
+
+def protocols_without_credentials(offered: Iterable[str]) -> list[str]:
+    """A WebSocket's subprotocols, those that hold a key left out."""
+    return [one for one in offered if not one.startswith(_PROTOCOL_CREDENTIAL)]
+
+
+def _credentials(
+    headers: Iterable[tuple[bytes, bytes]], query: str, subprotocols: Iterable[str]
+) -> Iterator[str]:
+    """All credentials of a request, those in headers first."""
     found = dict(reversed([(name, value) for name, value in headers if name in CREDENTIALS]))
     for name in CREDENTIALS:
         if value := found.get(name, b"").decode("latin-1").strip():
-            return value[7:].strip() if value[:7].lower() == "bearer " else value
-    return None
+            credential = value[7:].strip() if value[:7].lower() == "bearer " else value
+            if credential:
+                yield credential
+    if query and any(name in query for name in QUERY_CREDENTIALS):
+        given = dict(reversed(parse_qsl(query)))
+        yield from (given[name] for name in QUERY_CREDENTIALS if name in given)
+    for one in subprotocols:
+        if one.startswith(_PROTOCOL_CREDENTIAL):
+            yield one.removeprefix(_PROTOCOL_CREDENTIAL)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
-from urllib.parse import urlsplit
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from gateway.configuration.sections import (
@@ -20,6 +19,7 @@ from gateway.configuration.sections import (
     SteeringCap,
     Timeouts,
 )
+from gateway.configuration.upstreams import Health, Retries, UpstreamSettings, http_url
 from gateway.detail import Detail
 
 ENVIRONMENT_PREFIX = "CROSSWIND_"
@@ -36,12 +36,20 @@ class Settings(BaseSettings):
         nested_model_default_partial_update=True,
     )
 
-    upstream: str
-    """Base URL including its version segment: http://host:8000/v1."""
+    upstream: str | None = None
+    """Base URL including its version segment: http://host:8000/v1. The upstream of all models that none of
+    `upstreams` has.
+    """
     upstream_key: SecretStr | None = None
     """The upstream's credential: used in place of a session key or a key of ours."""
     token_ids: bool = False
     """The upstream offers `return_token_ids` on chat completions."""
+    upstreams: tuple[UpstreamSettings, ...] = ()
+    """Further upstreams, chosen by the model's name: the first that has it."""
+    retries: Retries = Retries()
+    health: Health = Health()
+    websockets: Literal["relay", "refuse"] = "relay"
+    """Whether WebSockets under /v1 are relayed, without noise, or refused with 426."""
     host: str = "127.0.0.1"
     port: Port = 8080
     control_host: str = "127.0.0.1"
@@ -84,12 +92,31 @@ class Settings(BaseSettings):
     @field_validator("upstream", "public_url")
     @classmethod
     def _http_url(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
-        parts = urlsplit(value)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError("give a URL such as http://127.0.0.1:8000/v1")
-        return value.rstrip("/")
+        return None if value is None else http_url(value)
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        names = [one.name for one in self.every_upstream]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"two upstreams are named {twice[0]!r}; give each a name of its own")
+        return self
+
+    @property
+    def every_upstream(self) -> tuple[UpstreamSettings, ...]:
+        """All upstreams in the order in which a model's name is matched. The short form's matches none: it
+        has what no other has.
+        """
+        if self.upstream is None:
+            return self.upstreams
+        short = UpstreamSettings(
+            name="default",
+            base=self.upstream,
+            models=(),
+            key=self.upstream_key,
+            auth="passthrough",
+            token_ids=self.token_ids,
+        )
+        return (*self.upstreams, short)
 
     @property
     def data_url(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import orjson
 
@@ -38,11 +39,27 @@ class ServiceError(Exception):
         return openai_error(self.message, kind=self.kind, code=self.code, param=self.param)
 
 
-class UpstreamError(ServiceError):
-    """The upstream failed us before it gave an answer: unreachable, too slow, or it broke the connection."""
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A request to an upstream's replica that was followed by another one, or by none."""
 
-    def __init__(self, status: int, message: str, code: str) -> None:
+    replica: str
+    outcome: str
+    """The error's code, or `status_503` and the like."""
+    took_us: int
+
+
+class UpstreamError(ServiceError):
+    """The upstream failed us before it gave an answer: unreachable, too slow, or it broke the connection.
+
+    `unprocessed`: it is certain that the request was not processed, so that it may be sent again.
+    """
+
+    def __init__(self, status: int, message: str, code: str, *, unprocessed: bool = False) -> None:
         super().__init__(status, message, kind="upstream_error", code=code)
+        self.unprocessed = unprocessed
+        self.attempts: tuple[Attempt, ...] = ()
+        """All attempts, this failure's own the last."""
 
 
 def openai_error(message: str, *, kind: str, code: str | None, param: str | None = None) -> bytes:

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from gateway.errors import Attempt
 from gateway.noise import Noise
 from gateway.opening import LiveSession, now_us
 from gateway.protocols.codec import AnswerReader, Codec
@@ -39,6 +40,8 @@ class Exchange:
     first_token_us: int | None = None
     upstream_status: int | None = None
     error: dict[str, Any] | None = None
+    attempts: tuple[Attempt, ...] = ()
+    """Requests to the upstream that failed, before the one that was answered if any was."""
     recorded: bool = False
 
     def elapsed_us(self) -> int:
@@ -90,6 +93,7 @@ class Exchange:
             total_us=self.elapsed_us(),
             upstream_status=self.upstream_status,
             error=self.error,
+            inner=tuple(_attempted(one) for one in self.attempts),
         )
 
     def _fitness(self, redactor: Redactor, secret: bool) -> tuple[str, Chain | None]:
@@ -122,6 +126,15 @@ class Exchange:
             or any(MASK in (piece or b"") for view in views for piece in view.frame)
             or (produced is not None and redactor.mask(produced) is not produced)
         )
+
+
+def _attempted(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "kind": "attempt",
+        "replica": attempt.replica,
+        "outcome": attempt.outcome,
+        "took_us": attempt.took_us,
+    }
 
 
 def _without_ids(completion: Completion) -> Completion:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Any
 
 from gateway.config import Settings
 from gateway.control.curricula import Curricula
@@ -19,7 +20,8 @@ from gateway.safety import NOISE, SWITCH, KillSwitch
 from gateway.sessions import Sessions
 from gateway.trajectory.record import Row, Setting
 from gateway.trajectory.store import Store
-from gateway.upstream import Upstream
+from gateway.upstreams.replicas import ReplicaState
+from gateway.upstreams.upstreams import Upstreams
 from gateway.workers.crew import Crew
 
 
@@ -35,7 +37,7 @@ class Gateway:
     curricula: Curricula
     switch: KillSwitch
     metrics: Metrics
-    upstream: Upstream
+    upstreams: Upstreams
     data: Proxy
     crew: Crew | None = None
     """The other processes, where this one isn't alone."""
@@ -90,6 +92,10 @@ class Gateway:
         own = self.problem()
         return [*([own] if own else []), *(self.crew.troubles() if self.crew else [])]
 
+    def upstream_states(self) -> Mapping[str, Mapping[str, ReplicaState | Mapping[str, Any]]]:
+        """How every upstream's replicas fare, as the processes that ask them see it."""
+        return self.upstreams.states() if self.crew is None else self.crew.upstreams()
+
     async def metrics_text(self) -> bytes:
         """The metrics of all processes, in Prometheus' text format."""
         if self.crew is None:
@@ -102,6 +108,6 @@ class Gateway:
 
     async def close(self) -> None:
         """Write what is queued and let go of everything."""
-        await self.upstream.close()
+        await self.upstreams.close()
         await self.recorder.aclose()
         self.store.close()

@@ -6,7 +6,8 @@ plane sums them up: `prometheus_client` does so where `PROMETHEUS_MULTIPROC_DIR`
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -16,6 +17,10 @@ from prometheus_client.registry import Collector
 
 from gateway.recorder import RecorderState
 from gateway.trajectory.record import Durable, Event, Turn
+from gateway.upstreams.replicas import ReplicaState
+
+UpstreamStates = Mapping[str, Mapping[str, ReplicaState]]
+"""How replicas fare, by the upstream's name and the replica's address."""
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 
@@ -23,9 +28,15 @@ _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300
 class Metrics:
     """One registry per gateway, so that several can live in one process."""
 
-    def __init__(self, recorder: Callable[[], RecorderState], live_sessions: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        recorder: Callable[[], RecorderState],
+        live_sessions: Callable[[], int],
+        upstreams: Callable[[], UpstreamStates],
+    ) -> None:
         self._recorder = recorder
         self._live_sessions = live_sessions
+        self._upstreams = upstreams
         self.registry = CollectorRegistry()
         self.requests = Counter(
             "crosswind_requests", "Requests on the data plane", ["route", "status"], registry=self.registry
@@ -54,6 +65,14 @@ class Metrics:
         )
         self.in_flight = self._gauge("crosswind_requests_in_flight", "Requests being served")
         self._sessions_live = self._gauge("crosswind_sessions_live", "Sessions in memory")
+        self._upstream_up = Gauge(
+            "crosswind_upstream_up",
+            "1 while a replica is held to be up, by every process that asks it",
+            ["upstream", "replica"],
+            registry=self.registry,
+            multiprocess_mode="livemin",
+        )
+        self._replicas: set[tuple[str, str]] = set()
         self._of_recorder = _RecorderFigures(self.registry, self._gauge)
 
     def _gauge(self, name: str, about: str) -> Gauge:
@@ -76,6 +95,14 @@ class Metrics:
         """Take the figures that others keep."""
         self._sessions_live.set(self._live_sessions())
         self._of_recorder.take(self._recorder())
+        self._take_upstreams(self._upstreams())
+
+    def _take_upstreams(self, states: UpstreamStates) -> None:
+        up = {(name, base): state.up for name, bases in states.items() for base, state in bases.items()}
+        for labels in self._replicas | up.keys():
+            # One that the configuration doesn't name any more has no figure.
+            self._upstream_up.labels(*labels).set(up.get(labels, math.nan))
+        self._replicas |= up.keys()
 
     def text(self) -> bytes:
         """Everything of this process in Prometheus' text format."""

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 import structlog
 
 from gateway.asgi import ClientGone, Http
-from gateway.auth import Authenticator, Caller
+from gateway.auth import Caller
 from gateway.config import Settings
 from gateway.errors import UpstreamError
+from gateway.headers import end_to_end
+from gateway.listing import Listing
 from gateway.metrics import Metrics
-from gateway.routes import Route, claim_of, upstream_path
+from gateway.routes import Route, claim_of
 from gateway.sessions import Sessions
-from gateway.upstream import Answer, Upstream, end_to_end, forwarded
+from gateway.upstreams.answer import Answer
+from gateway.upstreams.pool import Outgoing
+from gateway.upstreams.upstream import Upstream
+from gateway.upstreams.upstreams import Upstreams
 
 _log = structlog.get_logger("crosswind.passing")
+
+_MODEL = "/models/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,21 +32,28 @@ class PassThrough:
     """Forwards requests that it doesn't look into."""
 
     settings: Settings
-    upstream: Upstream
+    upstreams: Upstreams
+    listing: Listing
     sessions: Sessions
-    authenticator: Authenticator
     metrics: Metrics
 
     async def forward(self, http: Http, route: Route, caller: Caller, body: bytes | None = None) -> int:
         """Forward a request and relay its answer; gives the status. `body` where it was read already."""
         claim = claim_of(http, route, caller, self.settings)
-        if claim.session_id is not None or caller.session_key is not None:
-            await self.sessions.check(claim)
+        session = await self.sessions.check(claim)
+        path = str(route.path)
+        if self.listing.asked_for(http, path):
+            return await self.listing.answer(http, caller)
+        upstream = self._upstream(http, path)
         bodiless = body is None and _bodiless(http)
-        headers = forwarded(http.headers, self.authenticator.upstream_headers(caller))
-        sent = None if bodiless else (http.chunks() if body is None else body)
+        outgoing = Outgoing(
+            http.method,
+            upstream.path(path, http.query.decode("latin-1"), caller),
+            upstream.headers(http.headers, caller, {}),
+            None if bodiless else (http.chunks if body is None else body),
+        )
         try:
-            answer = await self.upstream.send(http.method, upstream_path(http, route), headers, sent)
+            answer = await upstream.send(outgoing, session)
         except UpstreamError as error:
             self.metrics.upstream_errors.labels(error.code).inc()
             raise
@@ -53,6 +68,12 @@ class PassThrough:
         finally:
             answer.close()
         return answer.status
+
+    def _upstream(self, http: Http, path: str) -> Upstream:
+        """One model's page is its upstream's; everything else goes by the protocol whose path it is."""
+        if http.method == "GET" and path.startswith(_MODEL):
+            return self.upstreams.of_model(unquote(path.removeprefix(_MODEL)))
+        return self.upstreams.of_path(path)
 
     async def _relay(self, http: Http, answer: Answer) -> None:
         await http.start(answer.status, end_to_end(answer.headers))

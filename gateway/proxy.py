@@ -24,14 +24,17 @@ from gateway.protocols.codec import Codec
 from gateway.protocols.request import Request, SplitBody
 from gateway.recording import Recording
 from gateway.redaction import Redactor
-from gateway.routes import HEALTH, Route, claim_of, route_of, upstream_path
+from gateway.routes import HEALTH, Route, claim_of, route_of
 from gateway.safety import KillSwitch
 from gateway.sessions import Sessions
 from gateway.sse import READABLE_ENCODINGS
 from gateway.trajectory.content import content_key
 from gateway.trajectory.record import Delivered
 from gateway.turns import Place
-from gateway.upstream import Answer, Upstream, forwarded
+from gateway.upstreams.answer import Answer
+from gateway.upstreams.pool import Outgoing
+from gateway.upstreams.upstream import Upstream
+from gateway.upstreams.upstreams import Upstreams
 
 _log = structlog.get_logger("crosswind.proxy")
 
@@ -44,7 +47,7 @@ class Proxy:
     """The data plane, as raw ASGI: no model validation of traffic, one decode, at most one encode."""
 
     settings: Settings
-    upstream: Upstream
+    upstreams: Upstreams
     sessions: Sessions
     authenticator: Authenticator
     switch: KillSwitch
@@ -91,7 +94,7 @@ class Proxy:
             raise ServiceError(
                 431, "the request's headers are too large; raise limits.header", code="headers_too_large"
             )
-        caller = self.authenticator.identify(http.headers)
+        caller = self.authenticator.identify(http.headers, http.query.decode("latin-1"))
         if route.codec is not None:
             return await self._turn(http, route, route.codec, caller)
         return await self.passing.forward(http, route, caller)
@@ -106,26 +109,34 @@ class Proxy:
                 "a request can't be read: it is forwarded as it came", protocol=codec.name, bytes=len(body)
             )
             return await self.passing.forward(http, route, caller, body)
+        upstream = self.upstreams.choose(codec.name, split.model)
         first_user_turn = "" if claim.session_id else split.first_user_turn(codec.messages)
         session = await self.sessions.find(claim, first_user_turn=first_user_turn)
         bind_contextvars(session=session.record.id)
         session.busy += 1
         try:
-            return await self._converse(http, route, codec, caller, session, split)
+            return await self._converse(http, route, codec, caller, session, split, upstream)
         finally:
             session.busy -= 1
 
     async def _converse(
-        self, http: Http, route: Route, codec: Codec, caller: Caller, session: LiveSession, split: SplitBody
+        self,
+        http: Http,
+        route: Route,
+        codec: Codec,
+        caller: Caller,
+        session: LiveSession,
+        split: SplitBody,
+        upstream: Upstream,
     ) -> int:
         """One turn: noise in, upstream, and the way back, on which it is recorded."""
         http.cancel_when_gone()
         redactor = self.redactor.of_caller(caller.credential)
         request = codec.read(split, session.reader(codec), redactor.mask)
-        exchange, body = self._perturbed(http, codec, session, request, redactor)
+        exchange, body = self._perturbed(http, codec, session, request, redactor, upstream)
         try:
             await faults.wait(exchange.noise.transport, "request")
-            answer = await self._send(http, route, caller, exchange, body)
+            answer = await self._send(http, route, caller, exchange, body, upstream)
             try:
                 await faults.wait(exchange.noise.transport, "response")
                 return await self.answering.relay(http, exchange, answer)
@@ -140,16 +151,23 @@ class Proxy:
             raise ClientGone from None
 
     def _perturbed(
-        self, http: Http, codec: Codec, session: LiveSession, request: Request, redactor: Redactor
+        self,
+        http: Http,
+        codec: Codec,
+        session: LiveSession,
+        request: Request,
+        redactor: Redactor,
+        upstream: Upstream,
     ) -> tuple[Exchange, bytes]:
         """Place the turn, decide its noise and capture, and write both into the body to send."""
         raw = request.document.body
         place = session.turns.place(request.chain, content_key(raw), retry=_is_retry(http))
         noise = self._noise(http, session, request, place, redactor)
-        captured = codec.tokens and self._captures(session)
+        captured = codec.tokens and self._captures(session, upstream)
         edits, neutralised = codec.capture_edits(request, training=session.training) if captured else ({}, ())
         if neutralised:
             _log.info("sampling knobs neutralised", turn=place.index, knobs=neutralised)
+        edits |= upstream.edits(request.model)
         received = request.received(redactor.mask)
         body, sent = raw, received
         if noise.replacements or edits:
@@ -166,18 +184,24 @@ class Proxy:
         now = Circumstances(self.switch.enabled, not spared, request.stream, now_us())
         return noise_in(session, request.conversation, place, now, redactor)
 
-    def _captures(self, session: LiveSession) -> bool:
+    def _captures(self, session: LiveSession, upstream: Upstream) -> bool:
         mode = self.settings.capture
-        return mode == "on" or (mode == "auto" and (self.settings.token_ids or session.training))
+        return mode == "on" or (mode == "auto" and (upstream.dialect.token_ids or session.training))
 
     async def _send(
-        self, http: Http, route: Route, caller: Caller, exchange: Exchange, body: bytes
+        self, http: Http, route: Route, caller: Caller, exchange: Exchange, body: bytes, upstream: Upstream
     ) -> Answer:
-        changes = self.authenticator.upstream_headers(caller) | _readable(http, exchange.captured)
+        changes = _readable(http, exchange.captured)
         changes[b"content-length"] = str(len(body)).encode()
-        headers = forwarded(http.headers, changes)
+        outgoing = Outgoing(
+            "POST",
+            upstream.path(str(route.path), http.query.decode("latin-1"), caller),
+            upstream.headers(http.headers, caller, changes),
+            body,
+        )
         exchange.queue_us = exchange.elapsed_us()
-        answer = await self.upstream.send("POST", upstream_path(http, route), headers, body)
+        answer = await upstream.send(outgoing, exchange.session.record.id)
+        exchange.attempts = answer.attempts
         exchange.upstream_status = answer.status
         return answer
 
@@ -185,6 +209,7 @@ class Proxy:
         """The upstream gave no answer: recorded as its failure, told in the protocol's shape."""
         self.metrics.upstream_errors.labels(error.code).inc()
         exchange.failed("upstream", error.code, error.message)
+        exchange.attempts = error.attempts
         settled = await self.recording.settle(exchange)
         await self._answer_error(http, exchange.codec, error)
         self.recording.released(exchange, settled, Delivered.YES)

@@ -56,12 +56,6 @@ def _shape(http: Http, path: str) -> Codec | None:
     return codecs().get(MESSAGES) if anthropic else None
 
 
-def upstream_path(http: Http, route: Route) -> str:
-    """What goes after the upstream's base: the path as it stands, with its query."""
-    query = http.query.decode("latin-1")
-    return f"{route.path}?{query}" if query else str(route.path)
-
-
 def claim_of(http: Http, route: Route, caller: Caller, settings: Settings) -> Claim:
     """What the request says about its session: the path goes before the header, the header before the key.
 

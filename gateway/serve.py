@@ -162,7 +162,7 @@ def _announce(settings: Settings) -> None:
         "none": "nothing of the traffic",
     }[settings.record.value]
     lines = (
-        f"data plane     {settings.data_url}/v1  ->  {settings.upstream}",
+        f"data plane     {settings.data_url}/v1  ->  {_upstreams(settings)}",
         f"control plane  http://{settings.control_host}:{settings.control_port}",
         f"noise          profile {settings.profile}, seed {settings.seed}",
         f"recorded       {what}",
@@ -170,3 +170,7 @@ def _announce(settings: Settings) -> None:
     )
     for line in lines:
         click.echo(line, err=True)
+
+
+def _upstreams(settings: Settings) -> str:
+    return ", ".join(base for upstream in settings.every_upstream for base in upstream.bases)

@@ -75,14 +75,14 @@ class Sessions:
             raise closed_session(session_id)
         return session
 
-    async def check(self, claim: Claim) -> None:
+    async def check(self, claim: Claim) -> str | None:
         """The same refusals as `find`, for requests that are no turns: an unseen session is not opened for
-        them.
+        them. Gives the session's id.
         """
         key_session = await self._of_key(claim.caller)
         session_id = claim.session_id or key_session
         if session_id is None:
-            return
+            return None
         if key_session is not None and session_id != key_session:
             raise wrong_key(f"the key is not that of session {session_id!r}")
         session = await self.get(session_id)
@@ -90,6 +90,7 @@ class Sessions:
             raise unknown_session(session_id)
         if session is not None and session.record.status is SessionStatus.CLOSED:
             raise closed_session(session_id)
+        return session_id
 
     async def get(self, session_id: str) -> LiveSession | None:
         """The session, from memory or else from the store; None where there is none.

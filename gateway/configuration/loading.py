@@ -4,16 +4,19 @@ strong.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource
 
-from gateway.config import Settings
-from gateway.configuration.sections import Key
+from gateway.config import ENVIRONMENT_PREFIX, Settings
 from gateway.errors import ConfigurationError, nearest
+
+_OTHER_VARIABLES = {"config"}
+"""Variables that are no settings: what flags read."""
 
 
 def load(file: Path | None, flags: Mapping[str, Any]) -> Settings:
@@ -22,6 +25,7 @@ def load(file: Path | None, flags: Mapping[str, Any]) -> Settings:
     Raises ConfigurationError: one line that names the field, the value and the mend.
     """
     document = read_document(file) if file else {}
+    _check_variables()
 
     class Loaded(Settings):
         @classmethod
@@ -69,7 +73,25 @@ def read_document(file: Path) -> dict[str, Any]:
     return document
 
 
+def _check_variables() -> None:
+    """Refuse variables that nobody reads: a misspelt one would silently change nothing."""
+    known = {*Settings.model_fields, *_OTHER_VARIABLES}
+    for variable in sorted(os.environ):
+        if variable.upper().startswith(ENVIRONMENT_PREFIX):
+            name = variable[len(ENVIRONMENT_PREFIX) :].lower().partition("__")[0]
+            if name not in known:
+                names = {ENVIRONMENT_PREFIX + one.upper() for one in known}
+                raise ConfigurationError(
+                    f"environment variable {variable} is no setting: {nearest(variable, names)}"
+                )
+
+
 def _check(settings: Settings) -> None:
+    if not settings.every_upstream:
+        raise ConfigurationError(
+            "upstream is missing: give --upstream URL (the OpenAI-compatible server's base, such as "
+            "http://127.0.0.1:8000/v1), CROSSWIND_UPSTREAM, or `upstream:` in the file"
+        )
     if settings.auth == "keys" and not settings.keys:
         raise ConfigurationError(
             "auth 'keys' needs at least one entry under `keys`: add `keys: [{key: ...}]`, or set "
@@ -82,17 +104,20 @@ def _first_line(error: ValidationError, file: Path | None) -> str:
     # A misspelt key first: what seems to be missing may be what was misspelt.
     problem = next((one for one in problems if one["type"] == "extra_forbidden"), problems[0])
     location = ".".join(str(part) for part in problem["loc"])
-    if problem["type"] == "missing" and location == "upstream":
-        return (
-            "upstream is missing: give --upstream URL (the OpenAI-compatible server's base, such as "
-            "http://127.0.0.1:8000/v1), CROSSWIND_UPSTREAM, or `upstream:` in the file"
-        )
     if problem["type"] == "extra_forbidden":
         where = f"configuration file {file}" if file else "configuration"
         mend = nearest(str(problem["loc"][-1]), _known(problem["loc"][:-1]))
         return f"{where}: unknown key {location!r}: {mend}"
-    value = "" if "key" in location else f", value {problem['input']!r}"
-    return f"configuration field {location!r}{value}: {problem['msg']}"
+    message = problem["msg"].removeprefix("Value error, ")
+    if not location:
+        return f"configuration: {message}"
+    return f"configuration field {location!r}{_value(location, problem['input'])}: {message}"
+
+
+def _value(location: str, value: Any) -> str:
+    """The value as it may be told: none that is or holds a credential, and no whole section."""
+    secret = any(word in location for word in ("key", "headers")) or "@" in str(value)
+    return "" if secret or isinstance(value, dict | BaseModel) else f", value {value!r}"
 
 
 def _known(path: tuple[int | str, ...]) -> list[str]:
@@ -101,9 +126,12 @@ def _known(path: tuple[int | str, ...]) -> list[str]:
     for part in path:
         if isinstance(part, int):
             continue
-        annotation = model.model_fields[part].annotation
-        if annotation == tuple[Key, ...]:
-            model = Key
-        elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            model = annotation
+        model = _section(model.model_fields[part].annotation) or model
     return list(model.model_fields)
+
+
+def _section(annotation: Any) -> type[BaseModel] | None:
+    """The section that a field holds: itself, or within a tuple or an optional."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for one in get_args(annotation) if (found := _section(one))), None)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from hashlib import sha256
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 Seconds = Annotated[float, Field(gt=0)]
 Positive = Annotated[int, Field(gt=0)]
@@ -49,8 +50,10 @@ class Limits(Section):
     header: Positive = 64 << 10
     event: Positive = 8 << 20
     """The largest event of a stream that is looked into; larger ones are relayed unseen."""
+    decoded: Positive = 256 << 20
+    """The most that is decoded of one compressed answer, for the record; what follows is relayed unseen."""
     connections: Positive = 1000
-    """Connections to the upstream."""
+    """Connections to each upstream."""
     live_sessions: Positive = 20_000
     """Sessions that are kept in memory; others are read from the store when they return."""
 
@@ -58,9 +61,26 @@ class Limits(Section):
 class Key(Section):
     """A key of ours (`auth: keys`)."""
 
-    key: SecretStr
+    key: SecretStr | None = None
+    key_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    """The key's SHA-256 in hexadecimal, in place of the key (`crosswind doctor --hash-key`). Keys are long
+    and random, so that a fast digest is enough: it can't be guessed back.
+    """
     tenant: str | None = None
     profile: str | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.key is None) == (self.key_sha256 is None):
+            raise ValueError("give either `key` or `key_sha256`")
+        return self
+
+    @property
+    def digest(self) -> str:
+        """The key's SHA-256, in hexadecimal."""
+        if self.key is not None:
+            return sha256(self.key.get_secret_value().encode()).hexdigest()
+        return str(self.key_sha256)
 
 
 class SteeringCap(Section):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request, Response
@@ -33,12 +33,18 @@ def create_control(gateway: Gateway) -> ASGIApp:
         return {"status": "ok"}
 
     @app.get("/readyz")
-    async def readyz(response: Response) -> dict[str, str | None]:
-        """Whether every worker serves, and what is recorded reaches the store. Traffic goes on either way."""
+    async def readyz(response: Response) -> dict[str, Any]:
+        """Whether every worker serves, what is recorded reaches the store, and how the upstreams' replicas
+        fare. Traffic goes on either way.
+        """
         down, problems = gateway.recorder.state().down, gateway.problems()
         response.status_code = 503 if problems else 200
         status = "store_unavailable" if down else "workers_unavailable" if problems else "ok"
-        return {"status": status, "error": "; ".join(problems) or None}
+        return {
+            "status": status,
+            "error": "; ".join(problems) or None,
+            "upstreams": gateway.upstream_states(),
+        }
 
     @app.get("/metrics")
     async def metrics() -> Response:

@@ -45,6 +45,12 @@ class SplitBody:
         """Where the last message ends, in the body."""
         return self.spans[-1][1] if self.spans else self.first
 
+    @property
+    def model(self) -> str | None:
+        """The model's name, where it is one."""
+        model = self.document.value("model")
+        return model if isinstance(model, str) else None
+
     def first_user_turn(self, messages: MessageFormat) -> str:
         """The first user message's texts, by which an otherwise unknown session is told apart."""
         for start, end in self.spans:

@@ -8,7 +8,7 @@ import os
 import socket
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,8 @@ class Child:
     ready: bool = False
     problem: str | None = None
     """What it says of itself: why it isn't fine."""
+    upstreams: Message = field(default_factory=dict)
+    """What it says of the upstreams' replicas."""
     failed_starts: int = 0
     process: asyncio.subprocess.Process | None = None
     channel: Channel | None = None
@@ -122,7 +124,12 @@ class Child:
 
     def state(self, now: float) -> dict[str, Any]:
         """What the control plane is told of it."""
-        return {"number": self.number, "pid": self.pid, "trouble": self.trouble(now)}
+        return {
+            "number": self.number,
+            "pid": self.pid,
+            "trouble": self.trouble(now),
+            "upstreams": self.upstreams,
+        }
 
 
 def _environment(folder: Path) -> dict[str, str]:

@@ -36,6 +36,17 @@ class Crew:
         """Why not all workers are in order, in a few words each."""
         return [worker["trouble"] for worker in self._workers if worker["trouble"] is not None]
 
+    def upstreams(self) -> dict[str, dict[str, Any]]:
+        """How the upstreams' replicas fare: as the worker says to which one fares worst."""
+        merged: dict[str, dict[str, Any]] = {}
+        for worker in self._workers:
+            for name, replicas in worker["upstreams"].items():
+                known = merged.setdefault(name, {})
+                for base, state in replicas.items():
+                    if base not in known or known[base]["up"] > state["up"]:
+                        known[base] = state
+        return merged
+
     async def switch_noise(self, enabled: bool) -> None:
         """Have all workers switch noise, and wait until they have, two seconds at most."""
         if self.channel is not None:

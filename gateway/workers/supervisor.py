@@ -147,6 +147,7 @@ class Supervisor:
                 self._up.set()
         elif "problem" in message:
             child.problem = message["problem"]
+            child.upstreams = message["upstreams"]
         elif "noise" in message:
             self._noise = bool(message["noise"])
             return {"answered": await self._ask_workers({"noise": self._noise})}

@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,11 @@ async def _beat(channel: Channel, gateway: Gateway) -> None:
     """Say how it goes, again and again: silence means that the loop is stuck."""
     while True:
         gateway.metrics.sample()
-        channel.tell({"problem": gateway.problem()})
+        states = {
+            name: {base: asdict(state) for base, state in replicas.items()}
+            for name, replicas in gateway.upstreams.states().items()
+        }
+        channel.tell({"problem": gateway.problem(), "upstreams": states})
         await asyncio.sleep(_BEAT_S)
 
 

@@ -1,0 +1,172 @@
+"""One upstream: its dialect applied to a request, and the attempts that the request gets."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import time
+from collections.abc import Iterable
+from urllib.parse import parse_qsl, quote
+
+from gateway.auth import Caller, query_without_credentials
+from gateway.configuration.dialects import AuthStyle
+from gateway.configuration.sections import Limits, Timeouts
+from gateway.configuration.upstreams import Health, Retries, UpstreamSettings
+from gateway.errors import Attempt, UpstreamError
+from gateway.headers import CREDENTIALS, Changes, Headers, forwarded
+from gateway.protocols.document import encode
+from gateway.upstreams.answer import Answer
+from gateway.upstreams.patterns import Patterns
+from gateway.upstreams.pool import Outgoing, Pool
+from gateway.upstreams.replicas import Replica, Replicas
+
+_CONTENT = ("content-*", "accept*", *(name.decode() for name in CREDENTIALS))
+"""What goes on whatever the allow list says: without it the body can't be read."""
+
+
+class Upstream:
+    """A server, or several equal ones, behind the gateway."""
+
+    def __init__(
+        self,
+        settings: UpstreamSettings,
+        *,
+        timeouts: Timeouts,
+        limits: Limits,
+        retries: Retries,
+        health: Health,
+    ) -> None:
+        self.settings = settings
+        self.name = settings.name
+        self.dialect = settings.spoken
+        self.models = Patterns(settings.models)
+        self.retries = settings.retries or retries
+        self.health = settings.health or health
+        self.replicas = Replicas.at(settings.bases, self.health)
+        self.pool = Pool(settings.timeouts_in(timeouts), limits)
+        self.identity = (settings, self.pool.timeouts, limits, self.retries, self.health)
+        """What makes it another one when the configuration changes."""
+        self._allowed = (
+            None if settings.headers.allow is None else Patterns((*settings.headers.allow, *_CONTENT))
+        )
+        self._added = {
+            name.lower().encode(): value.get_secret_value().encode()
+            for name, value in settings.headers.add.items()
+        }
+
+    def speaks(self, protocol: str) -> bool:
+        """Whether it has the routes of a protocol."""
+        return protocol in self.dialect.protocols
+
+    def edits(self, model: str | None) -> dict[str, bytes | None]:
+        """Members of a body that this upstream wants otherwise: its own name of the model."""
+        named = self.settings.model_map.get(model) if model is not None else None
+        return {} if named is None else {"model": encode(named)}
+
+    def headers(self, given: Iterable[tuple[bytes, bytes]], caller: Caller, changes: Changes) -> Headers:
+        """A client's headers as this upstream gets them: its credential, its extra fields, none of ours."""
+        kept = forwarded(given, {**self._credentials(caller), **self._added, **changes})
+        if self._allowed is None:
+            return kept
+        return [
+            (name, value)
+            for name, value in kept
+            if name in self._added or name in changes or self._allowed.match(name.decode("latin-1"))
+        ]
+
+    def _credentials(self, caller: Caller) -> dict[bytes, bytes | None]:
+        """Changes to the credential headers: keys of ours never go on; the upstream's own takes their place,
+        and that of the client's wherever its auth style is not `passthrough`.
+        """
+        if self._lets_through(caller):
+            return {}
+        style, secret = self.dialect.auth, self.settings.secret
+        changes: dict[bytes, bytes | None] = dict.fromkeys(CREDENTIALS)
+        if style != "none" and secret is not None:
+            name, value = _credential(style, secret)
+            changes[name] = value
+        return changes
+
+    def _lets_through(self, caller: Caller) -> bool:
+        """Whether a client's own credential goes on as it came."""
+        style = self.dialect.auth
+        return not caller.own and style != "none" and (self.settings.secret is None or style == "passthrough")
+
+    def path(self, path: str, query: str, caller: Caller) -> str:
+        """What follows the base: a route's path, and the query with what the dialect adds to it."""
+        if query and not self._lets_through(caller):
+            query = query_without_credentials(query)
+        missing = self.dialect.query
+        if missing and query:
+            given = {name for name, _ in parse_qsl(query, keep_blank_values=True)}
+            missing = {name: value for name, value in missing.items() if name not in given}
+        added = "&".join(f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in missing.items())
+        query = f"{query}&{added}" if query and added else query or added
+        return f"{path}?{query}" if query else path
+
+    async def send(self, outgoing: Outgoing, session: str | None = None) -> Answer:
+        """Send a request to the session's replica, and wait for the answer's head.
+
+        Tried again, on another replica where there is one, only if the request was certainly not processed.
+        UpstreamError, with all attempts, where there is no answer.
+        """
+        order = self.replicas.order(session)
+        attempts: tuple[Attempt, ...] = ()
+        while True:
+            replica = order[len(attempts) % len(order)]
+            last = len(attempts) >= self.retries.attempts
+            clock = time.monotonic_ns()
+            try:
+                answer = await self._attempt(replica, outgoing)
+            except UpstreamError as error:
+                attempts = (*attempts, _attempted(replica, error.code, clock))
+                error.attempts = attempts
+                if last or not error.unprocessed:
+                    raise
+                wait = None
+            else:
+                wait = None if last else self._retry_after(answer, outgoing)
+                if wait is None:
+                    return dataclasses.replace(answer, attempts=attempts) if attempts else answer
+                answer.close()
+                attempts = (*attempts, _attempted(replica, f"status_{answer.status}", clock))
+            if len(attempts) >= len(order):
+                rounds = len(attempts) // len(order) - 1
+                await asyncio.sleep(self.retries.backoff * 2.0**rounds if wait is None else wait)
+
+    async def _attempt(self, replica: Replica, outgoing: Outgoing) -> Answer:
+        try:
+            answer = await self.pool.send(replica.base, outgoing, replica.failed)
+        except UpstreamError as error:
+            if error.code != "upstream_pool_wait":
+                replica.failed(error.code)
+            raise
+        if answer.status >= 500 and answer.status != 501:
+            replica.failed(f"status_{answer.status}")
+        else:
+            replica.succeeded()
+        return answer
+
+    def _retry_after(self, answer: Answer, outgoing: Outgoing) -> float | None:
+        """After how many seconds to try again instead of relaying this answer; None: it is relayed."""
+        if answer.status not in self.retries.on_status or not outgoing.repeatable:
+            return None
+        try:
+            seconds = float(answer.header("retry-after"))
+        except ValueError:
+            return None
+        return seconds if 0 <= seconds <= self.retries.longest_wait else None
+
+    async def close(self, *, drain: bool = False) -> None:
+        """Close its connections; with `drain` once what is in flight has ended."""
+        await self.pool.close(drain=drain)
+
+
+def _credential(style: AuthStyle, secret: str) -> tuple[bytes, bytes]:
+    if style in ("bearer", "passthrough"):
+        return b"authorization", b"Bearer " + secret.encode()
+    return style.encode(), secret.encode()
+
+
+def _attempted(replica: Replica, outcome: str, clock: int) -> Attempt:
+    return Attempt(replica.base, outcome, (time.monotonic_ns() - clock) // 1000)
