@@ -1,8 +1,8 @@
 """The durable recorder: a bounded queue and one writer thread that commits whenever it is free.
 
 Natural group commit: the writer takes everything that is queued, writes it in one transaction with one sync,
-resolves the tickets, and looks again. Alone, a turn waits for one sync; under load, many share one. There is
-no timer.
+resolves the tickets, and looks again. Alone, a turn waits for one sync; under load, many share one. No timer
+delays what somebody waits for; what nobody waits for lingers a moment to share another's sync.
 
 Recording never breaks traffic. While the store can't write, tickets are resolved at once with the error,
 their rows wait in a bounded buffer and are tried again with growing pauses, and what doesn't fit is dropped
@@ -15,12 +15,11 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import structlog
 
 from gateway.detail import Detail, recorded
-from gateway.submission import NotDurable, Submission, Ticket, settle, wake, weight
+from gateway.submission import NotDurable, RecorderState, Submission, Ticket, settle, wake, weight
 from gateway.trajectory.record import Durable, Row
 from gateway.trajectory.store import RowRefused, Store, StoreError
 
@@ -29,32 +28,13 @@ __all__ = ["NotDurable", "Recorder", "RecorderState", "Ticket"]
 _log = structlog.get_logger("crosswind.recorder")
 
 
-@dataclass(frozen=True, slots=True)
-class RecorderState:
-    """The recorder in figures, for metrics and readiness. Counts are of rows, since the start."""
-
-    queued: int
-    queued_bytes: int
-    written: int
-    refused: int
-    """Rows that the store can't take, now or later."""
-    dropped: int
-    """Rows that were lost: the buffer was full, or the recorder closed while the store was down."""
-    commits: int
-    failures: int
-    """Commits that failed because the store was unavailable."""
-    down: bool
-    """Whether the last attempt failed and rows are waiting for the next."""
-    last_error: str | None
-
-
 class Recorder:
     """Writes rows to a store from a thread of its own.
 
     `capacity_bytes` bounds what waits in memory; `durability_wait_s` is how long a turn is held for its
     commit; pauses between attempts on a store that is down grow from `retry_first_s` to `retry_most_s`.
-    `submit` is for the event loop's thread, and `offer` and `state` for any. The store stays its opener's to
-    close.
+    What is offered lingers `linger_s` at most. `submit` is for the event loop's thread, and `offer` and
+    `state` for any. The store stays its opener's to close.
     """
 
     def __init__(
@@ -66,6 +46,7 @@ class Recorder:
         durability_wait_s: float = 0.2,
         retry_first_s: float = 0.1,
         retry_most_s: float = 5.0,
+        linger_s: float = 0.05,
     ) -> None:
         self._store = store
         self._detail = detail
@@ -73,31 +54,37 @@ class Recorder:
         self._durability_wait_s = durability_wait_s
         self._retry_first_s = retry_first_s
         self._retry_most_s = retry_most_s
+        self._linger_s = linger_s
         self._changed = threading.Condition()
         self._queue: deque[Submission] = deque()
         self._queued = self._queued_bytes = 0
         self._written = self._refused = self._dropped = self._commits = self._failures = 0
         self._down: StoreError | None = None
         self._last_error: str | None = None
+        self._awaited = False
+        """Whether somebody waits for something in the queue."""
+        self._asleep = False
+        """Whether the writer waits without an end, and has to be told of anything new."""
         self._closing = False
         self._lost_in_closing = 0
         self._thread = threading.Thread(target=self._run, name="crosswind-recorder", daemon=True)
         self._thread.start()
 
-    def submit(self, rows: Sequence[Row], *, retry: bool = True) -> Ticket:
+    def submit(self, rows: Sequence[Row], *, retry: bool = True, awaited: bool = True) -> Ticket:
         """Queue the rows to be written together; the ticket is resolved after the commit that covers them.
 
         With `retry` false they are forgotten when that commit fails: for what a client is told to send again.
+        With `awaited` false they linger as what is offered does: for those who don't wait for the ticket.
         """
         ticket = Ticket(asyncio.get_running_loop())
-        self._enqueue(rows, retry, ticket)
+        self._enqueue(rows, retry, ticket, awaited)
         if ticket.durable is not None:
             ticket.resolve()
         return ticket
 
     def offer(self, rows: Sequence[Row]) -> None:
-        """Queue the rows; nobody waits for them."""
-        self._enqueue(rows, True, None)
+        """Queue the rows; nobody waits for them. A crash within `linger_s` may take them."""
+        self._enqueue(rows, True, None, False)
 
     async def durable(self, ticket: Ticket, wait_s: float | None = None) -> Durable:
         """Wait for the ticket's commit, `durability_wait_s` at most unless told otherwise.
@@ -135,6 +122,8 @@ class Recorder:
 
     def _emptied(self, wait_s: float) -> bool:
         with self._changed:
+            self._awaited = True
+            self._changed.notify_all()
             return self._changed.wait_for(lambda: not self._queued, wait_s)
 
     def close(self) -> int:
@@ -151,9 +140,9 @@ class Recorder:
 
     # The submitting side
 
-    def _enqueue(self, rows: Sequence[Row], retry: bool, ticket: Ticket | None) -> None:
+    def _enqueue(self, rows: Sequence[Row], retry: bool, ticket: Ticket | None, awaited: bool) -> None:
         rows = recorded(rows, self._detail)
-        submission = Submission(rows, sum(map(weight, rows)), retry, ticket)
+        submission = Submission(rows, sum([weight(row) for row in rows]), retry, ticket)
         with self._changed:
             if not rows:
                 settle(submission, Durable.YES)
@@ -168,7 +157,9 @@ class Recorder:
                     settle(submission, Durable.LATE, self._down)
                 self._queue.append(submission)
                 self._count(submission, 1)
-                self._changed.notify_all()
+                self._awaited |= awaited
+                if self._awaited or self._asleep:
+                    self._changed.notify_all()
 
     def _lose(self, submission: Submission, error: StoreError) -> None:
         self._dropped += len(submission.rows)
@@ -192,6 +183,7 @@ class Recorder:
                 continue
             with self._changed:
                 self._queue.extendleft(reversed(kept))
+                self._awaited = True
                 if self._closing:
                     self._give_up()
                     return
@@ -201,10 +193,19 @@ class Recorder:
     def _take(self) -> list[Submission]:
         """Everything queued, once there is something; nothing once closed and all is written."""
         with self._changed:
-            self._changed.wait_for(lambda: self._queue or self._closing)
+            # What follows a commit is mostly what nobody waits for: the deliveries of its turns.
+            if not self._changed.wait_for(self._pressing, self._linger_s) and not self._queue:
+                self._asleep = True
+                self._changed.wait_for(lambda: self._queue or self._closing)
+                self._asleep = False
+                self._changed.wait_for(self._pressing, self._linger_s)
+            self._awaited = False
             batch = list(self._queue)
             self._queue.clear()
             return batch
+
+    def _pressing(self) -> bool:
+        return self._closing or (self._awaited and bool(self._queue))
 
     def _write(self, batch: list[Submission]) -> list[Submission]:
         """Write the batch in one transaction; returns what has to wait because the store is unavailable.

@@ -50,7 +50,7 @@ class Recording:
         exchange.recorded = True
         self.metrics.recorded(turn, exchange.noise.events)
         _log.debug("turn", turn=turn.index, status=turn.upstream_status, fitness=turn.fitness)
-        return turn, self.recorder.submit(rows)
+        return turn, self.recorder.submit(rows, awaited=not relaxed)
 
     def released(self, exchange: Exchange, settled: Settled, delivered: Delivered) -> None:
         """The second row of a turn: what became of it after it was released."""

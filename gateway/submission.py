@@ -1,4 +1,4 @@
-"""What is handed to the recorder, and the ticket by which its fate is learned."""
+"""What is handed to the recorder, the ticket by which its fate is learned, and the recorder in figures."""
 
 from __future__ import annotations
 
@@ -12,6 +12,25 @@ from gateway.trajectory.store import StoreError
 
 _ROW_BYTES = 1_000
 """What a row counts for in the buffer besides its bodies."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecorderState:
+    """The recorder in figures, for metrics and readiness. Counts are of rows, since the start."""
+
+    queued: int
+    queued_bytes: int
+    written: int
+    refused: int
+    """Rows that the store can't take, now or later."""
+    dropped: int
+    """Rows that were lost: the buffer was full, or the recorder closed while the store was down."""
+    commits: int
+    failures: int
+    """Commits that failed because the store was unavailable."""
+    down: bool
+    """Whether the last attempt failed and rows are waiting for the next."""
+    last_error: str | None
 
 
 class NotDurable(StoreError):
@@ -70,13 +89,21 @@ def weight(row: Row) -> int:
     """About how many bytes a row holds in memory that nothing else holds."""
     if not isinstance(row, Turn):
         return _ROW_BYTES
-    views = (row.received, row.sent, row.produced, row.delivered_view)
-    ids = sum(len(completion.token_ids) for completion in row.completions)
-    return 4 * _ROW_BYTES + 16 * ids + sum(map(_view_weight, views))
+    held = 4 * _ROW_BYTES + _view_weight(row.received) + _view_weight(row.produced)
+    if row.sent is not row.received:
+        held += _view_weight(row.sent)
+    if row.delivered_view is not None:
+        held += _view_weight(row.delivered_view)
+    for completion in row.completions:
+        held += 16 * len(completion.token_ids)
+    return held
 
 
 def _view_weight(view: View | None) -> int:
     if view is None:
         return 0
-    own = sum(len(piece) for piece in view.frame if piece is not None)
-    return own + (len(view.chain.body) if view.chain else 0)
+    own = len(view.chain.body) if view.chain is not None else 0
+    for piece in view.frame:
+        if piece is not None:
+            own += len(piece)
+    return own

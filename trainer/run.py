@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from gateway.trajectory.record import TrainStep
+from gateway.trajectory.steps import TrainStep
 from gateway.trajectory.store import Store
 from policies.engine import Engine
 from policies.version import Registry, read_version

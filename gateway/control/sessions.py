@@ -73,7 +73,8 @@ def _changes(routes: APIRouter, gateway: Gateway) -> None:
         await _found(gateway, session_id)
         await gateway.acknowledge([SessionDeleted(session_id)])
         gateway.sessions.forget(session_id)
-        await asyncio.to_thread(gateway.store.sweep)
+        while await asyncio.to_thread(gateway.store.sweep):
+            pass
         return Acknowledged()
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from gateway.report import figures
 from gateway.report.example import Example, example
 from gateway.report.figures import CLEAN, NOISY, Series
-from gateway.trajectory.record import Arm, TrainStep
+from gateway.trajectory.record import Arm
+from gateway.trajectory.steps import TrainStep
 from gateway.trajectory.store import Store
 
 _COUNTS = ("sessions", "turns", "events", "rewards")

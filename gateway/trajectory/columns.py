@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
+import orjson
+
 from gateway.trajectory.record import (
     Arm,
     Completion,
@@ -25,10 +27,10 @@ from gateway.trajectory.record import (
     SessionStatus,
     Setting,
     Shown,
-    TrainStep,
     Turn,
     VersionSpan,
 )
+from gateway.trajectory.steps import TrainStep
 
 T = TypeVar("T")
 Convert = Callable[[Any], Any]
@@ -40,6 +42,7 @@ def _mapping(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} is no JSON value")
 
 
+_PLAIN_DATA = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 _readable = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_mapping
 ).encode
@@ -48,6 +51,16 @@ _ascii = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", "
 
 def to_json(value: Any) -> str:
     """JSON text of plain data. NaN and infinity are refused: null would be another value."""
+    if not value:
+        return "{}" if isinstance(value, dict) else "[]" if isinstance(value, tuple) else _readable(value)
+    try:
+        quick = orjson.dumps(value, option=_PLAIN_DATA)
+    except TypeError:
+        pass  # lone surrogates, great integers, keys that are no text, or no plain data at all
+    else:
+        # NaN and infinity come out as null, too.
+        if b"null" not in quick:
+            return quick.decode()
     body = _readable(value)
     return body if storable(body) is body else _ascii(value)
 
@@ -208,6 +221,7 @@ TURN = Table(
         Column("durable", "durable", None, Durable),
         Column("delivered", "delivered", None, Delivered),
         Column("stream", "stream", None, bool),
+        Column("spared", "spared", None, bool),
         _json_object("usage"),
         _json_object("usage_injected"),
         _optional_object("error"),

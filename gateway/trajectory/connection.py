@@ -25,6 +25,9 @@ _FATAL = {
     sqlite3.SQLITE_CORRUPT: "the file is damaged; restore it from a backup",
 }
 _RETRY_S = 0.01
+_CHECKPOINT_PAGES = 2000
+"""Log pages (8 MB) before they are copied into the database: pages that change often are copied once."""
+_CACHE_KIB = 16 * 1024
 
 
 def private_file(path: Path, *, create: bool) -> None:
@@ -55,6 +58,8 @@ def connect(path: Path, busy_timeout_s: float, *, read_only: bool = False) -> sq
     try:
         _write_ahead(connection, busy_timeout_s)
         connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         connection.execute("PRAGMA foreign_keys = ON")
         # Deleted texts are overwritten with zeros, not only unlinked.
         connection.execute("PRAGMA secure_delete = ON")

@@ -11,6 +11,8 @@ import hashlib
 from collections.abc import Iterator
 
 KEY_BYTES = 16
+Frame = tuple[bytes | None, ...]
+"""A view's pieces around its chain, with None in the chain's place."""
 
 
 def content_key(body: bytes) -> bytes:
@@ -32,8 +34,8 @@ class Chain:
         self.block = content_key(body)
         self.key: bytes = content_key((parent.key if parent else b"") + self.block)
         self.depth: int = parent.depth + 1 if parent else 1
-        self.stored = False
-        """Set by the store once the node is on disk, so that later turns need not write it again."""
+        self.stored: tuple[str, int] | None = None
+        """The session, by id and number, for which a store has the node: its later turns don't bring it."""
 
     def __eq__(self, other: object) -> bool:
         return self.key == other.key if isinstance(other, Chain) else NotImplemented
@@ -61,7 +63,7 @@ class View:
 
     __slots__ = ("chain", "frame")
 
-    def __init__(self, frame: tuple[bytes | None, ...], chain: Chain | None = None) -> None:
+    def __init__(self, frame: Frame, chain: Chain | None = None) -> None:
         if (chain is None) != (None not in frame):
             raise ValueError(
                 f"a view needs a None in its frame exactly where it has a chain, not {frame!r:.80}"

@@ -32,11 +32,11 @@ from gateway.trajectory.record import (
     SessionStatus,
     Setting,
     Shown,
-    TrainStep,
     Trajectory,
     Turn,
 )
-from gateway.trajectory.segments import StoredContent
+from gateway.trajectory.steps import TrainStep
+from gateway.trajectory.stored_content import StoredContent
 from gateway.trajectory.writing import VIEW_COLUMNS
 
 _DELIVERED = ("delivery.delivered", "delivery.durable", "delivery.total_us")
@@ -92,6 +92,7 @@ def turns(connection: sqlite3.Connection, session_id: str) -> list[Turn]:
     keys = [row[own:views] for row in rows]
     content = StoredContent(
         connection,
+        session_id,
         frames=(key for row in keys for key in row[0:8:2]),
         tips=(key for row in keys for key in (*row[1:8:2], row[8])),
     )

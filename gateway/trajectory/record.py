@@ -122,6 +122,8 @@ class Turn:
     delivered: Delivered = Delivered.UNKNOWN
     protocol: str = "chat"
     stream: bool = False
+    spared: bool = False
+    """Whether the request's header spared it new noise."""
     model: str | None = None
     response_id: str | None = None
     policy_first: str | None = None
@@ -235,7 +237,7 @@ class SessionMarked:
 
 @dataclass(frozen=True, slots=True)
 class SessionDeleted:
-    """A session that is to go with all its rows; content that others share stays, `sweep` takes the rest."""
+    """A session that is to go with all its rows; `sweep` then takes what content no other session uses."""
 
     session_id: str
 
@@ -283,20 +285,6 @@ Row = (
     | Reward
     | Setting
 )
-
-
-@dataclass(frozen=True, slots=True)
-class TrainStep:
-    """The write-ahead row of one optimiser step: written before the step, completed after its checkpoint."""
-
-    run: str
-    step: int
-    group_ids: tuple[str, ...]
-    seeds: Json
-    created_us: int
-    policy_version: str | None = None
-    metrics: Json | None = None
-    completed_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,132 +1,180 @@
-"""Content in SQLite: the chain nodes, frames and blocks that a batch brings, and how they are read back."""
+"""Content on its way into SQLite: the chain nodes, frames and blocks that a batch brings, by session."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any
 
-from gateway.trajectory.content import Chain, View, content_key
-
-_WALK = """
-WITH RECURSIVE node (key, parent, block, depth) AS (
-  SELECT key, parent, block, depth FROM chain WHERE key IN ({tips})
-  UNION
-  SELECT chain.key, chain.parent, chain.block, chain.depth FROM node JOIN chain ON chain.key = node.parent
-)
-SELECT node.key, node.parent, block.body FROM node JOIN block ON block.hash = node.block ORDER BY node.depth
-"""
-_AT_ONCE = 500
-"""Keys per query: below every SQLite's limit on parameters."""
+from gateway.trajectory.content import Chain, Frame, View, content_key
+from gateway.trajectory.frames import KnownFrames
+from gateway.trajectory.store import RowRefused
 
 EMPTY_FRAME = -1
 """The ordinal of the one row of a frame that has no pieces."""
 
+PLAIN = b"\0"
+"""What the key of a plain view's frame begins with; its block's hash follows, and no frame is stored."""
+
+
+class StaleContent(RowRefused):
+    """Content was taken to be stored for a session, and that session has gone since."""
+
+
+@dataclass(slots=True)
+class _Use:
+    """What one session brings in a write, and for which of its numbers content was taken to be stored."""
+
+    nodes: dict[bytes, Chain] = field(default_factory=dict)
+    frames: dict[bytes, list[tuple[bytes, int, bytes | None]]] = field(default_factory=dict)
+    blocks: dict[bytes, bytes] = field(default_factory=dict)
+    trusted: set[int] = field(default_factory=set)
+    again: list[Chain] = field(default_factory=list)
+    """Further objects that are equal to a node here."""
+    frame_views: list[tuple[Frame, bytes]] = field(default_factory=list)
+
 
 class NewContent:
-    """The content of one write that the store may not have yet, without the nodes marked as stored."""
+    """The content of one write that the store may not have yet, session by session.
 
-    def __init__(self, *, trust_stored: bool = True) -> None:
+    A session brings each piece once, also where another session stored an equal one: so it's known who uses
+    it. What a session is known to have stored is skipped, `known` holding that for frames and each node for
+    itself.
+    """
+
+    def __init__(self, known: KnownFrames, *, trust_stored: bool = True) -> None:
+        self._known = known
         self._trust_stored = trust_stored
-        self._frames: dict[bytes, list[tuple[bytes, int, bytes | None]]] = {}
-        self._blocks: dict[bytes, bytes] = {}
-        self._nodes: dict[bytes, Chain] = {}
-        self._seen: list[Chain] = []
+        self._uses: dict[str, _Use] = {}
+        self._numbers: dict[str, int] = {}
 
-    def chain(self, chain: Chain | None) -> bytes | None:
+    def _use(self, session_id: str) -> _Use:
+        use = self._uses.get(session_id)
+        if use is None:
+            use = self._uses[session_id] = _Use()
+        return use
+
+    def chain(self, session_id: str, chain: Chain | None) -> bytes | None:
         """Take in a chain; returns its key."""
         if chain is None:
             return None
-        for node in chain.nodes():
-            if node.stored and self._trust_stored:
+        use = self._use(session_id)
+        nodes = use.nodes
+        node: Chain | None = chain
+        while node is not None:
+            stored = node.stored
+            if stored is not None and stored[0] == session_id and self._trust_stored:
+                use.trusted.add(stored[1])
                 break
-            known = self._nodes.get(node.key)
+            known = nodes.get(node.key)
             if known is node:
                 break
-            self._seen.append(node)  # an equal node of another object is to be marked as well
             if known is None:
-                self._nodes[node.key] = node
-                self._blocks[node.block] = node.body
+                nodes[node.key] = node
+                use.blocks[node.block] = node.body
+            else:
+                use.again.append(node)
+            node = node.parent
         return chain.key
 
-    def view(self, view: View | None) -> tuple[bytes | None, bytes | None]:
+    def view(self, session_id: str, view: View | None) -> tuple[bytes | None, bytes | None]:
         """Take in a view; returns the keys of its frame and of its chain."""
         if view is None:
             return None, None
-        hashes = [None if piece is None else content_key(piece) for piece in view.frame]
-        frame = content_key(b"".join(b"-" if block is None else b"+" + block for block in hashes))
-        if frame not in self._frames:
-            rows = [(frame, ordinal, block) for ordinal, block in enumerate(hashes)]
-            self._frames[frame] = rows or [(frame, EMPTY_FRAME, None)]
-            self._blocks.update(
-                (block, piece)
-                for block, piece in zip(hashes, view.frame, strict=True)
-                if block is not None and piece is not None
-            )
-        return frame, self.chain(view.chain)
+        frame, chain = view.frame, view.chain
+        if chain is not None:
+            return self._frame_key(session_id, frame), self.chain(session_id, chain)
+        if len(frame) == 1 and (body := frame[0]) is not None:
+            block = content_key(body)
+            self._use(session_id).blocks[block] = body
+            return PLAIN + block, None
+        return self._new_frame(session_id, frame), None
+
+    def _frame_key(self, session_id: str, frame: Frame) -> bytes:
+        use = self._use(session_id)
+        for known, key in use.frame_views:
+            if known == frame:
+                return key
+        if self._trust_stored and (found := self._known.find(session_id, frame)):
+            number, key = found
+            use.trusted.add(number)
+            return key
+        key = self._new_frame(session_id, frame)
+        use.frame_views.append((frame, key))
+        return key
+
+    def _new_frame(self, session_id: str, frame: Frame) -> bytes:
+        use = self._use(session_id)
+        hashes = [None if piece is None else content_key(piece) for piece in frame]
+        key = content_key(b"".join(b"-" if block is None else b"+" + block for block in hashes))
+        if key not in use.frames:
+            rows = [(key, ordinal, block) for ordinal, block in enumerate(hashes)]
+            use.frames[key] = rows or [(key, EMPTY_FRAME, None)]
+            for block, piece in zip(hashes, frame, strict=True):
+                if block is not None and piece is not None:
+                    use.blocks[block] = piece
+        return key
 
     def insert(self, connection: sqlite3.Connection) -> None:
-        """Insert what is new: blocks, then nodes (parents first), then frames."""
-        if self._blocks:
-            connection.executemany(
-                "INSERT INTO block VALUES (?, ?) ON CONFLICT DO NOTHING", self._blocks.items()
-            )
-        if self._nodes:
-            nodes = sorted(self._nodes.values(), key=lambda node: node.depth)
-            connection.executemany(
-                "INSERT INTO chain VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                [
-                    (node.key, node.parent.key if node.parent else None, node.block, node.depth)
-                    for node in nodes
-                ],
-            )
-        if self._frames:
-            connection.executemany(
-                "INSERT INTO frame VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                [row for rows in self._frames.values() for row in rows],
-            )
+        """Insert what is new: blocks, then nodes (parents first), then frames. The sessions are in already.
+
+        StaleContent where content was taken for granted that went with a session of the same name.
+        """
+        numbers = self._numbers = session_numbers(connection, self._uses)
+        for session_id, use in self._uses.items():
+            if use.trusted and use.trusted != {numbers.get(session_id)}:
+                raise StaleContent(f"session {session_id!r} was deleted meanwhile")
+        owned = [
+            (use, numbers[session_id]) for session_id, use in self._uses.items() if session_id in numbers
+        ]
+        _many(
+            connection,
+            "INSERT INTO block VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+            [(block, body, number) for use, number in owned for block, body in use.blocks.items()],
+        )
+        _many(
+            connection,
+            "INSERT INTO chain VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            # A chain was taken in from its tip on: its parents come first in the opposite order.
+            [
+                (node.key, node.parent.key if node.parent else None, node.block, node.depth, number)
+                for use, number in owned
+                for node in sorted(use.nodes.values(), key=_DEPTH)
+            ],
+        )
+        _many(
+            connection,
+            "INSERT INTO frame VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            [(*row, number) for use, number in owned for rows in use.frames.values() for row in rows],
+        )
 
     def committed(self) -> None:
-        """Mark the nodes as stored: only once the transaction is on disk."""
-        for node in self._seen:
-            node.stored = True
+        """Remember what is stored: only once the transaction is on disk."""
+        for session_id, use in self._uses.items():
+            mark = (session_id, self._numbers[session_id])
+            for node in use.nodes.values():
+                node.stored = mark
+            for node in use.again:
+                node.stored = mark
+            if use.frame_views:
+                self._known.add(*mark, use.frame_views)
 
 
-class StoredContent:
-    """Content read back for a set of turns; chains share their common nodes."""
-
-    def __init__(
-        self, connection: sqlite3.Connection, frames: Iterable[bytes | None], tips: Iterable[bytes | None]
-    ) -> None:
-        self._chains: dict[bytes, Chain] = {}
-        self._frames: dict[bytes, list[bytes | None]] = {}
-        for part in _parts(tips):
-            for key, parent, body in connection.execute(_WALK.format(tips=_marks(part)), part):
-                if key not in self._chains:
-                    node = Chain(self._chains[parent] if parent else None, body)
-                    node.stored = True
-                    self._chains[key] = node
-        for part in _parts(frames):
-            query = (
-                "SELECT frame.key, ordinal, body FROM frame LEFT JOIN block ON block.hash = frame.block "
-                f"WHERE frame.key IN ({_marks(part)}) ORDER BY frame.key, frame.ordinal"
-            )
-            for key, ordinal, body in connection.execute(query, part):
-                pieces = self._frames.setdefault(key, [])
-                if ordinal != EMPTY_FRAME:
-                    pieces.append(body)
-
-    def chain(self, key: bytes | None) -> Chain | None:
-        return None if key is None else self._chains[key]
-
-    def view(self, frame: bytes | None, chain: bytes | None) -> View | None:
-        return None if frame is None else View(tuple(self._frames[frame]), self.chain(chain))
+_DEPTH = attrgetter("depth")
 
 
-def _marks(keys: Sequence[bytes]) -> str:
-    return ", ".join("?" * len(keys))
+def _many(connection: sqlite3.Connection, statement: str, rows: list[tuple[Any, ...]]) -> None:
+    if rows:
+        connection.executemany(statement, rows)
 
 
-def _parts(keys: Iterable[bytes | None]) -> list[list[bytes]]:
-    """The distinct keys in lists that one query can take."""
-    known = list(dict.fromkeys(key for key in keys if key is not None))
-    return [known[at : at + _AT_ONCE] for at in range(0, len(known), _AT_ONCE)]
+def session_numbers(connection: sqlite3.Connection, session_ids: Iterable[str]) -> dict[str, int]:
+    """The numbers of those of the sessions that exist."""
+    found = {}
+    for session_id in session_ids:
+        row = connection.execute("SELECT number FROM session WHERE id = ?", (session_id,)).fetchone()
+        if row is not None:
+            found[session_id] = row[0]
+    return found

@@ -16,6 +16,8 @@ from typing import Any, ClassVar
 from gateway.trajectory import reading
 from gateway.trajectory.columns import TRAIN_STEP
 from gateway.trajectory.connection import connect, explained, private_file
+from gateway.trajectory.deletion import sweep
+from gateway.trajectory.frames import KnownFrames
 from gateway.trajectory.freshness import SessionState, TurnHead
 from gateway.trajectory.readers import Readers
 from gateway.trajectory.record import (
@@ -26,13 +28,13 @@ from gateway.trajectory.record import (
     Session,
     Setting,
     Shown,
-    TrainStep,
     Trajectory,
     Turn,
 )
 from gateway.trajectory.schema import migrate
+from gateway.trajectory.steps import TrainStep
 from gateway.trajectory.store import RowRefused, StoreError, location
-from gateway.trajectory.writing import Batch, missing_sessions, sweep
+from gateway.trajectory.writing import Batch, missing_sessions
 
 
 class SqliteStore:
@@ -47,6 +49,8 @@ class SqliteStore:
         self.path = Path(path)
         self._lock = threading.Lock()
         self._closed = False
+        self._foreign_keys = True
+        self._known = KnownFrames()
         self._readers = Readers(self.path, busy_timeout_s)
         with explained(self.path):
             private_file(self.path, create=create)
@@ -67,12 +71,11 @@ class SqliteStore:
 
         Raises StoreUnavailable (try again) or RowRefused (no use trying); nothing was written then.
         """
-        batch = Batch(rows)
         try:
-            self._commit(batch)
+            self._commit(Batch(rows, self._known))
         except RowRefused:
-            # Chains may be marked as stored that were swept since, or that are in another store only.
-            self._commit(Batch(rows, trust_stored=False))
+            # Content may be taken for stored that was swept since, or that is in another store only.
+            self._commit(Batch(rows, self._known, trust_stored=False))
 
     def _commit(self, batch: Batch) -> None:
         with self._transaction() as connection:
@@ -83,10 +86,13 @@ class SqliteStore:
         batch.committed()
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def _transaction(self, *, foreign_keys: bool = True) -> Iterator[sqlite3.Connection]:
         with self._lock, explained(self.path):
             if self._closed:
                 raise StoreError(f"{self.path} is closed")
+            if foreign_keys is not self._foreign_keys:
+                self._writer.execute(f"PRAGMA foreign_keys = {int(foreign_keys)}")
+                self._foreign_keys = foreign_keys
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer
@@ -204,10 +210,10 @@ class SqliteStore:
         """Rows per kind (sessions, turns, events, ...), for reports."""
         return self._readers.snapshot(reading.counts)
 
-    def sweep(self) -> int:
-        """Delete the content that no turn refers to any longer; returns the number of blocks that went."""
-        with self._transaction() as connection:
-            return sweep(connection)
+    def sweep(self, most: int = 500) -> int:
+        """Give up about `most` pieces of deleted sessions' content; returns how many, 0 once all is done."""
+        with self._transaction(foreign_keys=False) as connection:
+            return sweep(connection, most)
 
     def close(self) -> None:
         """Close every connection. Readers still at work close theirs when they are done."""

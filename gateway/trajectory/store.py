@@ -20,10 +20,10 @@ from gateway.trajectory.record import (
     Session,
     Setting,
     Shown,
-    TrainStep,
     Trajectory,
     Turn,
 )
+from gateway.trajectory.steps import TrainStep
 
 
 class StoreError(Exception):
@@ -135,8 +135,12 @@ class Store(Protocol):
         """Rows per kind (sessions, turns, events, ...), for reports."""
         ...
 
-    def sweep(self) -> int:
-        """Delete the content that no turn refers to any longer; returns the number of blocks that went."""
+    def sweep(self, most: int = 500) -> int:
+        """Give up about `most` pieces of the content that only deleted sessions had; returns how many.
+
+        One short transaction; to be called again until it returns 0. Content is deleted where no other
+        session uses it.
+        """
         ...
 
     def close(self) -> None: ...

@@ -18,6 +18,8 @@ from gateway.trajectory.columns import (
     TURN,
     storable,
 )
+from gateway.trajectory.deletion import delete_session
+from gateway.trajectory.frames import KnownFrames
 from gateway.trajectory.record import (
     Delivery,
     Event,
@@ -80,7 +82,6 @@ _SETTING = SETTING.insert(
     conflict="ON CONFLICT DO UPDATE SET value_json = excluded.value_json, updated_us = excluded.updated_us"
 )
 _ERASED = "UPDATE shown SET text = NULL WHERE session_id = ? AND text IS NOT NULL"
-_DELETED = "DELETE FROM session WHERE id = ?"
 _ORDER = (
     _SESSION,
     _TURN,
@@ -95,15 +96,15 @@ _ORDER = (
     _DELIVERY,
     _SETTING,
     _ERASED,
-    _DELETED,
 )
 
 
 class Batch:
     """The rows of one transaction, encoded. RowRefused where one can't be."""
 
-    def __init__(self, rows: Sequence[Row], *, trust_stored: bool = True) -> None:
-        self._content = NewContent(trust_stored=trust_stored)
+    def __init__(self, rows: Sequence[Row], known: KnownFrames, *, trust_stored: bool = True) -> None:
+        self._content = NewContent(known, trust_stored=trust_stored)
+        self._deleted_ids: list[str] = []
         self._values: dict[str, list[Values]] = {statement: [] for statement in _ORDER}
         for row in rows:
             try:
@@ -118,10 +119,13 @@ class Batch:
 
     def insert(self, connection: sqlite3.Connection) -> None:
         """Insert everything, within the caller's transaction."""
-        self._content.insert(connection)
         for statement in _ORDER:
             if values := self._values[statement]:
                 _execute(connection, statement, values)
+            if statement is _SESSION:
+                self._content.insert(connection)
+        for session_id in self._deleted_ids:
+            delete_session(connection, session_id)
 
     def committed(self) -> None:
         """To be called once the transaction is on disk, and never otherwise."""
@@ -133,13 +137,18 @@ class Batch:
 
     def _turn(self, row: Turn) -> None:
         content = self._content
-        views = (row.received, row.sent, row.produced, row.delivered_view)
-        keys = [key for view in views for key in content.view(view)]
-        self._values[_TURN].append([*TURN.encode(row), *keys, content.chain(row.prompt_ids)])
-        self._values[_COMPLETION].extend(
-            [*COMPLETION.encode(completion), row.session_id, row.index, row.attempt]
-            for completion in row.completions
-        )
+        session_id, received = row.session_id, content.view(row.session_id, row.received)
+        values = TURN.encode(row)
+        values += received
+        values += received if row.sent is row.received else content.view(session_id, row.sent)
+        values += content.view(session_id, row.produced)
+        values += content.view(session_id, row.delivered_view)
+        values.append(content.chain(session_id, row.prompt_ids))
+        self._values[_TURN].append(values)
+        for completion in row.completions:
+            self._values[_COMPLETION].append(
+                [*COMPLETION.encode(completion), session_id, row.index, row.attempt]
+            )
 
     def _event(self, row: Event) -> None:
         self._values[_EVENT].append(EVENT.encode(row))
@@ -170,7 +179,7 @@ class Batch:
         self._values[_ERASED].append((row.session_id,))
 
     def _deleted(self, row: SessionDeleted) -> None:
-        self._values[_DELETED].append((row.session_id,))
+        self._deleted_ids.append(row.session_id)
 
 
 _ENCODE: dict[type, Callable[[Batch, Any], None]] = {
@@ -209,27 +218,3 @@ def missing_sessions(connection: sqlite3.Connection, batch: Batch) -> str | None
     if missing := sorted(batch.session_ids - known):
         return f"no session {', '.join(map(repr, missing[:5]))}; its Session row must be written first"
     return None
-
-
-def sweep(connection: sqlite3.Connection) -> int:
-    """Delete the chain nodes, frames and blocks that no turn refers to; returns how many blocks went."""
-    chains, frames = (
-        " UNION ".join(f"SELECT {name} AS key FROM turn" for name in VIEW_COLUMNS if name.endswith(end))
-        for end in ("_chain", "_frame")
-    )
-    # The nodes go all at once: a parent may precede its child among them.
-    connection.execute("PRAGMA defer_foreign_keys = ON")
-    connection.execute(
-        f"DELETE FROM frame WHERE key NOT IN (SELECT key FROM ({frames}) WHERE key IS NOT NULL)"
-    )
-    connection.execute(
-        f"""
-        WITH RECURSIVE alive (key) AS (
-          SELECT key FROM ({chains}) UNION SELECT chain.parent FROM alive JOIN chain ON chain.key = alive.key
-        )
-        DELETE FROM chain WHERE key NOT IN (SELECT key FROM alive WHERE key IS NOT NULL)"""
-    )
-    return connection.execute(
-        "DELETE FROM block WHERE hash NOT IN (SELECT block FROM chain) "
-        "AND hash NOT IN (SELECT block FROM frame WHERE block IS NOT NULL)"
-    ).rowcount

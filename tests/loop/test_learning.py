@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from gateway.trajectory.content import content_key
-from gateway.trajectory.record import FIT, RewardState, TrainStep, Turn
+from gateway.trajectory.record import FIT, RewardState, Turn
+from gateway.trajectory.steps import TrainStep
 from gateway.trajectory.store import Store, open_store
 from tests.loop.children import ROOT, Children, owner
 from tests.loop.replaying import compared

@@ -16,8 +16,9 @@ from pathlib import Path
 
 from gateway.recorder import NotDurable, Recorder
 from gateway.trajectory.content import Chain, View
-from gateway.trajectory.record import Reward, Row, Session, TrainStep, Turn
+from gateway.trajectory.record import Reward, Row, Session, Turn
 from gateway.trajectory.sqlite import SqliteStore
+from gateway.trajectory.steps import TrainStep
 
 MARGIN_BYTES = 300_000
 """Room that the full-disk programs leave for the store before they let it run full."""

@@ -19,10 +19,10 @@ from gateway.trajectory.record import (
     SessionDeleted,
     Setting,
     Shown,
-    TrainStep,
     Turn,
 )
 from gateway.trajectory.sqlite import SqliteStore
+from gateway.trajectory.steps import TrainStep
 from gateway.trajectory.store import RowRefused
 from tests.trajectory import rows
 

@@ -1,0 +1,71 @@
+"""Content read back from SQLite: the frames and chains of a set of turns."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+from gateway.trajectory.content import KEY_BYTES, Chain, View
+from gateway.trajectory.segments import EMPTY_FRAME, PLAIN, session_numbers
+
+_WALK = """
+WITH RECURSIVE node (key, parent, block, depth) AS (
+  SELECT key, parent, block, depth FROM chain WHERE key IN ({tips})
+  UNION
+  SELECT chain.key, chain.parent, chain.block, chain.depth FROM node JOIN chain ON chain.key = node.parent
+)
+SELECT node.key, node.parent, block.body FROM node JOIN block ON block.hash = node.block ORDER BY node.depth
+"""
+_AT_ONCE = 500
+"""Keys per query: below every SQLite's limit on parameters."""
+
+
+class StoredContent:
+    """Content read back for a set of turns; chains share their common nodes."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        session_id: str,
+        frames: Iterable[bytes | None],
+        tips: Iterable[bytes | None],
+    ) -> None:
+        self._chains: dict[bytes, Chain] = {}
+        self._frames: dict[bytes, list[bytes | None]] = {}
+        number = session_numbers(connection, (session_id,)).get(session_id)
+        mark = None if number is None else (session_id, number)
+        for part in _parts(tips):
+            for key, parent, body in connection.execute(_WALK.format(tips=_marks(part)), part):
+                if key not in self._chains:
+                    node = Chain(self._chains[parent] if parent else None, body)
+                    node.stored = mark
+                    self._chains[key] = node
+        for part in _parts(frames):
+            query = (
+                "SELECT frame.key, ordinal, body FROM frame LEFT JOIN block ON block.hash = frame.block "
+                f"WHERE frame.key IN ({_marks(part)}) ORDER BY frame.key, frame.ordinal"
+            )
+            for key, ordinal, body in connection.execute(query, part):
+                pieces = self._frames.setdefault(key, [])
+                if ordinal != EMPTY_FRAME:
+                    pieces.append(body)
+            plain = [key[1:] for key in part if len(key) > KEY_BYTES]
+            query = f"SELECT hash, body FROM block WHERE hash IN ({_marks(plain)})"
+            for block, body in connection.execute(query, plain):
+                self._frames[PLAIN + block] = [body]
+
+    def chain(self, key: bytes | None) -> Chain | None:
+        return None if key is None else self._chains[key]
+
+    def view(self, frame: bytes | None, chain: bytes | None) -> View | None:
+        return None if frame is None else View(tuple(self._frames[frame]), self.chain(chain))
+
+
+def _marks(keys: Sequence[bytes]) -> str:
+    return ", ".join("?" * len(keys))
+
+
+def _parts(keys: Iterable[bytes | None]) -> list[list[bytes]]:
+    """The distinct keys in lists that one query can take."""
+    known = list(dict.fromkeys(key for key in keys if key is not None))
+    return [known[at : at + _AT_ONCE] for at in range(0, len(known), _AT_ONCE)]
