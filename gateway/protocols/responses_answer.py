@@ -1,0 +1,157 @@
+"""Responses: what the policy answered, read from a plain body or from a stream's typed events.
+
+Of an event only its type and its items' places are decoded: the event that completes a stream brings the
+whole response. Only of a stream that was cut the response is put together from the events.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from gateway.protocols.codec import Chunk
+from gateway.protocols.document import decode, encode
+from gateway.protocols.responses_parts import grown
+from gateway.sse import Event
+from gateway.trajectory.record import Completion
+
+COMPLETING = frozenset({"response.completed", "response.incomplete", "response.failed"})
+_BEGINNING = frozenset({"response.created", "response.in_progress", "response.queued"})
+_FINISHED = frozenset({"completed", "incomplete", "failed", "cancelled"})
+_CALLING = ("response.function_call_arguments.", "response.custom_tool_call_input.")
+_CALLS = frozenset({"function_call", "custom_tool_call"})
+
+_NOTHING = msgspec.Raw(b"null")
+
+
+class _Typed(msgspec.Struct):
+    type: str | None = None
+
+
+class _Event(msgspec.Struct):
+    type: str
+    output_index: int = 0
+    response: msgspec.Raw = _NOTHING
+    item: msgspec.Raw = _NOTHING
+
+
+_events = msgspec.json.Decoder(_Event)
+_typed = msgspec.json.Decoder(_Typed)
+
+
+class ResponsesAnswer:
+    """Collects one answer. Nothing of it is edited: engines give no tokens on this route."""
+
+    prompt_ids: list[int] | None = None
+
+    def __init__(self) -> None:
+        self._raw: bytes | None = None
+        self._response: dict[str, Any] = {}
+        self._items: dict[int, msgspec.Raw] = {}
+        self._growing: dict[int, list[bytes]] = {}
+        self._broken: dict[str, Any] | None = None
+
+    def read_body(self, body: bytes) -> bytes:
+        """Read a plain answer; gives it back as it is."""
+        self._raw = body
+        self._response = _object(body)
+        return body
+
+    def read_event(self, event: Event) -> Chunk:
+        """Read one event of a streamed answer."""
+        try:
+            seen = _events.decode(event.data)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return Chunk(event.raw)
+        if seen.type in COMPLETING:
+            self._complete(bytes(seen.response))
+            return Chunk(event.raw, completing=True, ended=True)
+        calls = seen.type.startswith(_CALLING)
+        if seen.type in _BEGINNING:
+            self._response = _object(bytes(seen.response))
+        elif seen.type == "error":
+            self._broken = _error(_object(event.data))
+        elif seen.type == "response.output_item.done":
+            self._items[seen.output_index] = msgspec.Raw(bytes(seen.item))
+            self._growing.pop(seen.output_index, None)
+            calls = _is_call(seen.item)
+        else:
+            calls |= seen.type == "response.output_item.added" and _is_call(seen.item)
+            self._growing.setdefault(seen.output_index, []).append(event.data)
+        return Chunk(event.raw, calls)
+
+    def _complete(self, raw: bytes) -> None:
+        if response := _object(raw):
+            self._raw, self._response = raw, response
+
+    @property
+    def usage(self) -> dict[str, Any]:
+        """The usage as the upstream reported it."""
+        return _mapping(self._response.get("usage"))
+
+    @property
+    def error(self) -> dict[str, Any] | None:
+        """Why the response failed, or the stream broke off."""
+        return self._broken or _mapping(self._response.get("error")) or None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the response came to its end."""
+        return self._response.get("status") in _FINISHED
+
+    def produced(self) -> bytes:
+        """The response: as it came, or what a stream's events amount to."""
+        if self._raw is not None:
+            return self._raw
+        if not self._response:
+            return encode({"error": self._broken} if self._broken else {})
+        items: dict[int, Any] = dict(self._items)
+        for index, events in self._growing.items():
+            if (item := grown(events)) is not None:
+                items[index] = item
+        return encode(self._response | {"output": [item for _, item in sorted(items.items())]})
+
+    def text(self, name: str) -> str | None:
+        """A text member of the response: `id`, `model`."""
+        value = self._response.get(name)
+        return value if isinstance(value, str) else None
+
+    def completions(self) -> tuple[Completion, ...]:
+        """The response, whose tokens nobody tells. It finished by its status, or what made it incomplete."""
+        if not self._response.get("status"):
+            return ()
+        reason = _mapping(self._response.get("incomplete_details")).get("reason")
+        return (Completion(0, finish_reason=reason if isinstance(reason, str) else self.text("status")),)
+
+    def fitness(self) -> str:
+        """Why this answer can't be trained on: it never can."""
+        if self.error is not None:
+            return "upstream_error"
+        if not self.finished:
+            return "finish_not_seen"
+        return "aborted" if self._response["status"] in ("failed", "cancelled") else "engine_no_tokens"
+
+
+def _is_call(item: msgspec.Raw) -> bool:
+    try:
+        return _typed.decode(item).type in _CALLS
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+
+
+def _error(event: dict[str, Any]) -> dict[str, Any]:
+    """What an error event says, which some servers wrap as a plain answer's error."""
+    return _mapping(event.get("error")) or {name: event.get(name) for name in ("code", "message", "param")}
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    try:
+        value = decode(data)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

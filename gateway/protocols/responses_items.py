@@ -1,0 +1,80 @@
+"""Responses: one item of `input` read, and a text written back into it.
+
+An item has its texts in one member at most, as a string or as parts: `content` of a message, `output` of a
+tool's result. `input` may be a string instead of items: it then is one item of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gateway.protocols.document import decode
+from gateway.protocols.format import UNREAD, Answered, Read, Text
+from gateway.protocols.rewriting import content_texts
+from gateway.protocols.splicing import Path, spliced
+from injectors.conversation import ToolCall
+
+INPUT_TEXT = ("input_text",)
+OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
+CALLS: Mapping[str, str] = {"function_call": "arguments", "custom_tool_call": "input"}
+"""The kinds of calls that the client's own tools get, and the member with what they are called with."""
+
+
+class ResponsesItems:
+    """The items of `input`: a text's place is its part's index. What isn't the user's, a call or its result
+    is left alone: the provider's own tools, reasoning, references, compactions.
+    """
+
+    def read(self, message: Any) -> Read:
+        if isinstance(message, str):
+            return Read((Text(None, message),), user=True)
+        if not isinstance(message, dict):
+            return UNREAD
+        kind = _kind(message)
+        if kind == "message":
+            return _message(message)
+        if kind in CALLS:
+            return Read(calls=(_call(message, CALLS[kind]),))
+        if kind in OUTPUTS:
+            texts = _texts(message.get("output"))
+            return Read((Answered(text_of(message, "call_id"), text_of(message, "name"), texts),))
+        return UNREAD
+
+    def write(self, raw: bytes, replacements: Sequence[tuple[int | None, str]]) -> bytes:
+        item = decode(raw)
+        return spliced(raw, {_path(item, place): text for place, text in replacements})
+
+
+def text_of(item: Mapping[str, Any], name: str) -> str:
+    """A text member; empty where it is none."""
+    value = item.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _kind(item: Mapping[str, Any]) -> Any:
+    """A message may come without a type."""
+    kind = item.get("type")
+    return "message" if kind is None and "role" in item else kind
+
+
+def _message(item: Mapping[str, Any]) -> Read:
+    return Read(_texts(item.get("content")), user=True) if item.get("role") == "user" else UNREAD
+
+
+def _texts(content: Any) -> tuple[Text, ...]:
+    return tuple(Text(place, text) for place, text in content_texts(content, INPUT_TEXT))
+
+
+def _call(item: Mapping[str, Any], member: str) -> ToolCall:
+    called_with = item.get(member)
+    return ToolCall(
+        text_of(item, "call_id"), text_of(item, "name"), called_with if isinstance(called_with, str) else "{}"
+    )
+
+
+def _path(item: Any, place: int | None) -> Path:
+    if isinstance(item, str):
+        return ()
+    member = "output" if _kind(item) in OUTPUTS else "content"
+    return (member,) if place is None else (member, place, "text")
