@@ -18,8 +18,10 @@ from gateway.recording import Recording
 from gateway.redaction import Redactor
 from gateway.safety import NOISE, SWITCH, KillSwitch, switch_file
 from gateway.sessions import Sessions
+from gateway.sharing import Sharing
 from gateway.trajectory.store import Store, StoreError, open_store
 from gateway.upstreams.upstreams import configured
+from gateway.workers.claims import Claims
 from gateway.workers.crew import Crew
 from injectors.profile import ProfileError
 
@@ -41,7 +43,8 @@ def create_app(settings: Settings, crew: Crew | None = None) -> Gateway:
         store.close()
         raise
     recorder = Recorder(store, detail=settings.record, durability_wait_s=settings.durability_wait)
-    sessions = Sessions(settings, store, profiles)
+    sharing = None if crew is None else Sharing(store, Claims(crew.folder / "claims.db"))
+    sessions = Sessions(settings, store, profiles, sharing)
     switch = KillSwitch(switch_file(settings), enabled=switched is None or bool(switched.value["enabled"]))
     upstreams = configured(settings)
     metrics = Metrics(recorder.state, sessions.live, upstreams.states)
@@ -60,7 +63,18 @@ def create_app(settings: Settings, crew: Crew | None = None) -> Gateway:
         passing=PassThrough(settings, upstreams, Listing(upstreams), sessions, metrics),
     )
     return Gateway(
-        settings, store, recorder, profiles, sessions, curricula, switch, metrics, upstreams, data, crew
+        settings,
+        store,
+        recorder,
+        profiles,
+        sessions,
+        curricula,
+        switch,
+        metrics,
+        upstreams,
+        data,
+        crew,
+        sharing,
     )
 
 

@@ -18,6 +18,7 @@ from gateway.proxy import Proxy
 from gateway.recorder import NotDurable, Recorder
 from gateway.safety import NOISE, SWITCH, KillSwitch
 from gateway.sessions import Sessions
+from gateway.sharing import Sharing
 from gateway.trajectory.record import Row, Setting
 from gateway.trajectory.store import Store
 from gateway.upstreams.replicas import ReplicaState
@@ -41,13 +42,15 @@ class Gateway:
     data: Proxy
     crew: Crew | None = None
     """The other processes, where this one isn't alone."""
+    sharing: Sharing | None = None
     _unnamed: count[int] = field(default_factory=count)
 
-    def next_unnamed(self) -> str:
+    async def next_unnamed(self) -> str:
         """The name of a session that was given none: the number of such sessions so far, so that a run
         repeats.
         """
-        return f"unnamed-{next(self._unnamed)}"
+        number = next(self._unnamed) if self.sharing is None else await self.sharing.number("unnamed")
+        return f"unnamed-{number}"
 
     async def acknowledge(self, rows: Sequence[Row]) -> None:
         """Write rows and wait until they are on disk. ServiceError 503 where they aren't: nothing was written
@@ -111,3 +114,5 @@ class Gateway:
         await self.upstreams.close()
         await self.recorder.aclose()
         self.store.close()
+        if self.sharing is not None:
+            self.sharing.claims.close()

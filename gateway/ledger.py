@@ -19,7 +19,14 @@ class Ledger:
 
     def __init__(self, rows: Iterable[Shown] = (), *, complete: bool = True) -> None:
         self.complete = complete
-        self._known = {row.anchor: Known(row.text, _decisions(row)) for row in rows}
+        self._known: dict[str, Known] = {}
+        self.learn(rows)
+
+    def learn(self, rows: Iterable[Shown]) -> None:
+        """Take in what is stored. Of two rows of one part the first one counts: it was shown first."""
+        for row in rows:
+            if row.anchor not in self._known:
+                self._known[row.anchor] = Known(row.text, _decisions(row))
 
     @property
     def known(self) -> Mapping[str, Known]:

@@ -60,6 +60,8 @@ def noise_in(
     if not session.ledger.complete:
         return Noise(unfit=LEDGER_UNAVAILABLE)
     try:
+        if session.behind:
+            return _as_known(session, conversation)
         return _decided(session, conversation, place, now, redactor)
     except Exception:
         # Noise must never break traffic: the clean payload goes through, the turn says why it can't train.
@@ -76,6 +78,12 @@ def _stopped(session: LiveSession) -> Noise:
         session.mark(noise_stopped=True)
         noise.rows.append(SessionMarked(session.record.id, noise_stopped=True))
     return noise
+
+
+def _as_known(session: LiveSession, conversation: Conversation) -> Noise:
+    """History as far as it is known, and nothing new: another worker may have decided it otherwise."""
+    known = perturb(session.plan, conversation, session.ledger.known, allow_new=False)
+    return Noise(known.replacements, unfit=LEDGER_UNAVAILABLE)
 
 
 def _decided(

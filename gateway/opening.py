@@ -11,9 +11,31 @@ from typing import Any
 from gateway.ledger import Ledger
 from gateway.profiles import Profiles
 from gateway.protocols.codec import Codec, Reader
+from gateway.trajectory.freshness import SessionState
 from gateway.trajectory.record import Arm, Session
 from gateway.turns import TokenLine, TurnLine
 from injectors.plan import Plan, make_plan
+
+
+@dataclass(slots=True)
+class Seen:
+    """How far a session's copy in memory is, by the store's rows."""
+
+    stored: bool = False
+    """Whether it is known to be in the store; one that was and isn't there any longer was deleted."""
+    compared: bool = False
+    """Whether it was compared with the store, where another worker may have opened it at the same moment."""
+    turn_row: int = 0
+    shown_row: int = 0
+
+    def covers(self, state: SessionState) -> bool:
+        return self.compared and self.turn_row >= state.turn_row and self.shown_row >= state.shown_row
+
+    def up_to(self, state: SessionState) -> None:
+        """Everything up to this state is known."""
+        self.stored = self.compared = True
+        self.turn_row = max(self.turn_row, state.turn_row)
+        self.shown_row = max(self.shown_row, state.shown_row)
 
 
 @dataclass(slots=True, eq=False)
@@ -30,6 +52,9 @@ class LiveSession:
     """Its row has to go to the store along with its first turn."""
     busy: int = 0
     """Turns that are in flight, or whose rows may not be in the store yet."""
+    seen: Seen = field(default_factory=Seen)
+    behind: bool = False
+    """Others may have shown the policy what isn't known here: nothing new is decided."""
 
     def reader(self, codec: Codec) -> Reader:
         """What the session has read in this protocol."""

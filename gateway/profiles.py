@@ -44,6 +44,11 @@ class Profiles:
         self._stored[name] = (text, profile)
         return profile
 
+    def renew(self, name: str, text: str) -> None:
+        """Keep a profile where it isn't kept in this wording already. ProfileError."""
+        if name not in self._stored or self._stored[name][0] != text:
+            self.put(name, text)
+
     def names(self) -> list[str]:
         return sorted({*built_in.names(), *self._stored})
 

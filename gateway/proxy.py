@@ -130,10 +130,12 @@ class Proxy:
         upstream: Upstream,
     ) -> int:
         """One turn: noise in, upstream, and the way back, on which it is recorded."""
-        http.cancel_when_gone()
         redactor = self.redactor.of_caller(caller.credential)
         request = codec.read(split, session.reader(codec), redactor.mask)
-        exchange, body = self._perturbed(http, codec, session, request, redactor, upstream)
+        digest = content_key(request.document.body)
+        place = await self.sessions.place(session, request.chain, digest, retry=_is_retry(http))
+        http.cancel_when_gone()
+        exchange, body = self._perturbed(http, codec, session, request, place, redactor, upstream)
         try:
             await faults.wait(exchange.noise.transport, "request")
             answer = await self._send(http, route, caller, exchange, body, upstream)
@@ -156,12 +158,12 @@ class Proxy:
         codec: Codec,
         session: LiveSession,
         request: Request,
+        place: Place,
         redactor: Redactor,
         upstream: Upstream,
     ) -> tuple[Exchange, bytes]:
-        """Place the turn, decide its noise and capture, and write both into the body to send."""
+        """Decide the turn's noise and capture, and write both into the body to send."""
         raw = request.document.body
-        place = session.turns.place(request.chain, content_key(raw), retry=_is_retry(http))
         noise = self._noise(http, session, request, place, redactor)
         captured = codec.tokens and self._captures(session, upstream)
         edits, neutralised = codec.capture_edits(request, training=session.training) if captured else ({}, ())

@@ -37,7 +37,10 @@ class Recording:
         turn, ticket = self._submit(exchange)
         if self.durability is Durability.RELAXED:
             return Settled(turn, Durable.YES)
-        return Settled(turn, await self.recorder.durable(ticket))
+        durable = await self.recorder.durable(ticket)
+        if durable is Durable.YES:
+            exchange.session.seen.stored = True
+        return Settled(turn, durable)
 
     def _submit(self, exchange: Exchange) -> tuple[Turn, Ticket]:
         """Submit the turn with its events and ledger rows, and the session's row with its first turn."""

@@ -17,9 +17,11 @@ from gateway.errors import ServiceError
 from gateway.ledger import Ledger
 from gateway.opening import LiveSession, Opening, now_us, opened
 from gateway.profiles import Profiles
+from gateway.sharing import Sharing
+from gateway.trajectory.content import Chain
 from gateway.trajectory.record import Session, SessionStatus, Setting
 from gateway.trajectory.store import Store, StoreError
-from gateway.turns import TurnLine
+from gateway.turns import Place, TurnLine
 from injectors.identity import digest
 from injectors.plan import Plan, make_plan
 
@@ -45,10 +47,13 @@ class Claim:
 class Sessions:
     """All sessions that are in memory, and the way to those that aren't."""
 
-    def __init__(self, settings: Settings, store: Store, profiles: Profiles) -> None:
+    def __init__(
+        self, settings: Settings, store: Store, profiles: Profiles, sharing: Sharing | None = None
+    ) -> None:
         self._settings = settings
         self._store = store
         self._profiles = profiles
+        self._sharing = sharing
         self._live: OrderedDict[str, LiveSession] = OrderedDict()
         self._loading: dict[str, asyncio.Task[LiveSession | None]] = {}
         self._keys: dict[str, str] = {}
@@ -70,7 +75,7 @@ class Sessions:
             session_id, identity = self._inferred_id(claim, first_user_turn), "inferred"
         session = await self.get(session_id)
         if session is None:
-            session = self._unseen(session_id, identity, claim, first_user_turn)
+            session = await self._unseen(session_id, identity, claim, first_user_turn)
         if session.record.status is SessionStatus.CLOSED:
             raise closed_session(session_id)
         return session
@@ -99,14 +104,25 @@ class Sessions:
         noise.
         """
         session = self._live.get(session_id)
+        if session is not None and self._sharing is not None and not await self._sharing.refresh(session):
+            if self._live.get(session_id) is session:
+                self.forget(session_id)
+            session = None
         if session is not None:
-            self._live.move_to_end(session_id)
+            if session_id in self._live:
+                self._live.move_to_end(session_id)
             return session
         task = self._loading.get(session_id)
         if task is None:
             task = self._loading[session_id] = asyncio.create_task(self._load(session_id))
             task.add_done_callback(lambda _: self._loading.pop(session_id, None))
         return await asyncio.shield(task)
+
+    async def place(self, session: LiveSession, chain: Chain | None, digest: bytes, *, retry: bool) -> Place:
+        """The place of a turn in its session."""
+        if self._sharing is not None:
+            return await self._sharing.place(session, chain, digest, retry=retry)
+        return session.turns.place(chain, digest, retry=retry)
 
     def add(self, session: LiveSession, key: str | None = None) -> None:
         """Take in a session that was opened here; `key` is its session key's digest."""
@@ -143,7 +159,7 @@ class Sessions:
             session = await asyncio.to_thread(self._read, session_id)
         except StoreError as error:
             return self._stand_in(session_id, error)
-        if session is not None:
+        if session is not None and (session.ledger.complete or self._sharing is None):
             self.add(session)
         return session
 
@@ -151,12 +167,16 @@ class Sessions:
         record = self._store.session(session_id)
         if record is None:
             return None
-        plan = Plan.from_json(record.plan)
-        return LiveSession(record, plan, self._ledger(record), TurnLine(self._store.turns(session_id)))
+        state = self._store.session_state(session_id)
+        plan, turns = Plan.from_json(record.plan), self._store.turns_since(session_id, 0)
+        session = LiveSession(record, plan, self._ledger(record), TurnLine(turns))
+        if state is not None:
+            session.seen.up_to(state)
+        return session
 
     def _ledger(self, record: Session) -> Ledger:
         try:
-            return Ledger(self._store.ledger(record.id))
+            return Ledger(self._store.ledger_since(record.id, 0))
         except (StoreError, ValueError) as error:
             _log.error(
                 "a session's ledger can't be read: no new noise in it", session=record.id, error=str(error)
@@ -184,13 +204,20 @@ class Sessions:
             str(self._settings.seed), claim.profile or self._settings.profile, first_user_turn
         )
 
-    def _unseen(self, session_id: str, identity: str, claim: Claim, first_user_turn: str) -> LiveSession:
+    async def _unseen(
+        self, session_id: str, identity: str, claim: Claim, first_user_turn: str
+    ) -> LiveSession:
         if self._settings.sessions == "strict":
             raise unknown_session(session_id)
         inferred = identity == "inferred"
+        profile = claim.profile or claim.caller.profile or self._settings.profile
+        if self._sharing is not None:
+            await self._sharing.refresh_profile(self._profiles, profile)
+            if session_id in self._live:
+                return self._live[session_id]
         opening = Opening(
             session_id=session_id,
-            profile=claim.profile or claim.caller.profile or self._settings.profile,
+            profile=profile,
             seed=self._settings.seed if claim.seed is None else claim.seed,
             name=digest(first_user_turn) if inferred else session_id,
             task_id=claim.task_id,

@@ -5,16 +5,19 @@ chain.
 from __future__ import annotations
 
 import sys
+import time
 from array import array
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gateway.trajectory.content import Chain
-from gateway.trajectory.record import Turn
+from gateway.trajectory.freshness import TurnHead
 
 MAIN_BRANCH = ""
 _REMEMBERED = 64
+_APART = 10**15
+"""Indexes from here on are times in microseconds: no count of turns gets there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,48 +41,75 @@ class TurnLine:
     branch.
     """
 
-    def __init__(self, turns: Iterable[Turn] = ()) -> None:
+    def __init__(self, turns: Iterable[TurnHead] = ()) -> None:
+        self.claimed = 0
+        """Up to which claim of a place this line has them all, where workers share a session."""
         self._next = 0
         self._heads: dict[bytes, _Head] = {}
+        self._by_index: dict[int, _Head] = {}
         self._requests: OrderedDict[bytes, Place] = OrderedDict()
-        for turn in turns:
-            self._next = max(self._next, turn.index + 1)
-            chain = turn.received.chain if turn.received else None
-            if parent := self._head_of(chain.parent if chain else None):
-                parent.continued = True
-            if chain is not None:
-                self._heads[chain.key] = _Head(Place(turn.index, turn.attempt, turn.parent, turn.branch))
+        self.learn(turns)
 
-    def place(self, chain: Chain | None, digest: bytes, *, retry: bool) -> Place:
+    def learn(self, turns: Iterable[TurnHead]) -> None:
+        """Take in turns that are in the store; those that are known already change nothing."""
+        for turn in turns:
+            self.placed(Place(turn.index, turn.attempt, turn.parent, turn.branch), turn.received)
+
+    def placed(self, place: Place, key: bytes | None, digest: bytes | None = None) -> None:
+        """Take in a turn that was placed elsewhere: `key` is its chain's, `digest` its body's."""
+        if digest is not None:
+            self._remember(digest, place)
+        if place.index in self._by_index:
+            return
+        if place.index < _APART:
+            self._next = max(self._next, place.index + 1)
+        if place.parent is not None and (parent := self._by_index.get(place.parent)):
+            parent.continued = True
+        self._by_index[place.index] = head = _Head(place)
+        if key is not None:
+            self._heads[key] = head
+
+    def place(self, chain: Chain | None, digest: bytes, *, retry: bool, apart: bool = False) -> Place:
         """The place of a request with these messages. A marked retry of an equal body is one more attempt at
-        its turn.
+        its turn. `apart`: it can't be known which indexes are free, so one is taken where no other can be.
         """
         earlier = self._requests.get(digest)
         if retry and earlier is not None:
             place = Place(earlier.index, earlier.attempt + 1, earlier.parent, earlier.branch)
         else:
-            place = self._new(chain)
+            place = self._new(chain, _time_us() if apart else None)
+        self._remember(digest, place)
+        return place
+
+    def _remember(self, digest: bytes, place: Place) -> None:
+        known = self._requests.get(digest)
+        if known is not None and (known.index, known.attempt) >= (place.index, place.attempt):
+            return
         self._requests[digest] = place
         if len(self._requests) > _REMEMBERED:
             self._requests.popitem(last=False)
+
+    def _new(self, chain: Chain | None, index: int | None) -> Place:
+        if index is None:
+            index, self._next = self._next, self._next + 1
+        place = self._after(chain, index)
+        self._by_index[place.index] = head = _Head(place)
+        if chain is not None:
+            self._heads[chain.key] = head
         return place
 
-    def _new(self, chain: Chain | None) -> Place:
-        index, self._next = self._next, self._next + 1
+    def _after(self, chain: Chain | None, index: int) -> Place:
         if chain is None:
             return Place(index)
         same = self._heads.get(chain.key)
-        head = self._head_of(chain.parent)
         if same is not None:
-            place = Place(index, 0, same.place.parent, f"{chain.key.hex()[:12]}.{index}")
-        elif head is None:
-            place = Place(index, 0, None, f"{chain.key.hex()[:12]}" if self._heads else MAIN_BRANCH)
-        else:
-            branch = f"{chain.key.hex()[:12]}" if head.continued else head.place.branch
-            head.continued = True
-            place = Place(index, 0, head.place.index, branch)
-        self._heads[chain.key] = _Head(place)
-        return place
+            return Place(index, 0, same.place.parent, f"{chain.key.hex()[:12]}.{index}")
+        head = self._head_of(chain.parent)
+        if head is None:
+            return Place(index, 0, None, f"{chain.key.hex()[:12]}" if self._heads else MAIN_BRANCH)
+        branch = f"{chain.key.hex()[:12]}" if head.continued else head.place.branch
+        head.continued = True
+        return Place(index, 0, head.place.index, branch)
 
     def _head_of(self, node: Chain | None) -> _Head | None:
         """The nearest turn of which these messages are a continuation."""
@@ -88,6 +118,10 @@ class TurnLine:
                 return head
             node = node.parent
         return None
+
+
+def _time_us() -> int:
+    return max(_APART, time.time_ns() // 1000)
 
 
 class TokenLine:

@@ -124,7 +124,7 @@ async def _opening(gateway: Gateway, body: OpenSession, session_id: str) -> Open
         session_id=session_id,
         profile=body.profile or (curriculum.profile if curriculum else gateway.settings.profile),
         seed=seed,
-        name=gateway.next_unnamed(),
+        name=await gateway.next_unnamed(),
         arm=assigned.arm if assigned else (None if body.arm == "auto" else body.arm),
         level=assigned.level if assigned and body.level is None else body.level,
         noise_type=assigned.noise_type if assigned and body.noise_type is None else body.noise_type,

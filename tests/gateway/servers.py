@@ -23,6 +23,7 @@ from gateway.control.application import create_control
 from gateway.gateway import Gateway
 from gateway.serving import make_server
 from gateway.trajectory.record import Durable, Setting
+from gateway.workers.crew import Crew
 
 Reply = Callable[["Seen"], AsyncIterator["Part"]]
 Part = tuple[int, list[tuple[bytes, bytes]]] | bytes
@@ -232,12 +233,14 @@ def settings(tmp: Path, url: str, **given: Any) -> Settings:
 
 
 @contextlib.asynccontextmanager
-async def gateway(tmp: Path, to: Upstream | str, **given: Any) -> AsyncIterator[Running]:
+async def gateway(
+    tmp: Path, to: Upstream | str, crew: Crew | None = None, **given: Any
+) -> AsyncIterator[Running]:
     """A gateway that runs within the block, in front of an upstream."""
     data, control = listener(), listener()
     url = to if isinstance(to, str) else to.url
     given = {"port": data.getsockname()[1], "control_port": control.getsockname()[1], **given}
-    built = create_app(settings(tmp, url, **given))
+    built = create_app(settings(tmp, url, **given), crew)
     try:
         async with (
             serving(make_server(built.settings, built.data), data) as data_url,

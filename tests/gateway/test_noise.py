@@ -127,10 +127,10 @@ async def test_a_ledger_that_cannot_be_read_means_no_new_noise(
             await lead(running, "s", range(1))
         async with gateway(tmp_path, app, **flaky) as running:
 
-            def broken(_: str) -> Any:
+            def broken(_: str, __: int) -> Any:
                 raise StoreError("the ledger is lost")
 
-            monkeypatch.setattr(running.gateway.store, "ledger", broken)
+            monkeypatch.setattr(running.gateway.store, "ledger_since", broken)
             await lead(running, "s", range(1, 2))
             assert app.seen[-1].texts() == clean_texts(2)
             stored = await running.trajectory("s")

@@ -1,0 +1,120 @@
+"""Sessions that several workers serve: each brings its own copy up to date before it takes a turn.
+
+The store is the truth of what was shown and how a session stands; what is still in flight is in the claims.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+import structlog
+
+from gateway.ledger import Ledger
+from gateway.opening import LiveSession, now_us
+from gateway.profiles import PROFILE, Profiles
+from gateway.trajectory.content import Chain
+from gateway.trajectory.freshness import SessionState, TurnHead
+from gateway.trajectory.record import Session, Shown
+from gateway.trajectory.store import Store, StoreError
+from gateway.turns import Place
+from gateway.workers.claims import Claims, ClaimsUnavailable
+from injectors.plan import Plan
+from injectors.profile import ProfileError
+
+_log = structlog.get_logger("crosswind.sessions")
+
+
+@dataclass(frozen=True, slots=True)
+class _News:
+    shown: list[Shown]
+    turns: list[TurnHead]
+    record: Session | None
+    """The session as the store has it, where it may have been opened elsewhere too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """What a worker does for sessions that others serve too."""
+
+    store: Store
+    claims: Claims
+
+    async def refresh(self, session: LiveSession) -> bool:
+        """Bring a session up to date; False where it was deleted.
+
+        Where the store can't be read the session is `behind`: others may have shown what isn't known here.
+        """
+        seen, session_id = session.seen, session.record.id
+        try:
+            state = self.store.session_state(session_id)
+            if state is None:
+                return not seen.stored
+            if not seen.covers(state):
+                self._take_in(session, await asyncio.to_thread(self._news, session))
+                seen.up_to(state)
+        except (StoreError, ValueError) as error:
+            _log.error(
+                "the store can't be read: a session gets no new noise", session=session_id, error=str(error)
+            )
+            session.behind = True
+            return True
+        session.behind = False
+        _settle(session, state)
+        return True
+
+    def _news(self, session: LiveSession) -> _News:
+        seen, session_id = session.seen, session.record.id
+        return _News(
+            self.store.ledger_since(session_id, seen.shown_row),
+            self.store.turns_since(session_id, seen.turn_row),
+            None if seen.compared else self.store.session(session_id),
+        )
+
+    def _take_in(self, session: LiveSession, news: _News) -> None:
+        if news.record is not None and news.record.plan != session.record.plan:
+            # Another worker opened it at the same moment, and its opening is the one that counts.
+            session.record, session.plan = news.record, Plan.from_json(news.record.plan)
+            session.ledger = Ledger()
+        session.ledger.learn(news.shown)
+        session.turns.learn(news.turns)
+
+    async def place(self, session: LiveSession, chain: Chain | None, digest: bytes, *, retry: bool) -> Place:
+        """The place of a turn among those of all workers.
+
+        Where that can't be known, an index that no other turn has; the session is `behind` then.
+        """
+        if session.ledger.complete:
+            try:
+                return await self.claims.place(session.record.id, session.turns, chain, digest, retry=retry)
+            except ClaimsUnavailable as error:
+                _log.error("no place can be claimed for a turn", session=session.record.id, error=str(error))
+                session.behind = True
+        return session.turns.place(chain, digest, retry=retry, apart=True)
+
+    async def refresh_profile(self, profiles: Profiles, name: str) -> None:
+        """Take in a profile as it was last stored, for a session that is opened now."""
+        for kept in (name, name.rpartition("/level-")[0]):
+            try:
+                stored = await asyncio.to_thread(self.store.setting, PROFILE, kept) if kept else None
+                if stored is not None:
+                    profiles.renew(kept, str(stored.value["yaml"]))
+            except (StoreError, ProfileError) as error:
+                _log.error("a stored profile can't be read: as it was known", profile=kept, error=str(error))
+
+    async def number(self, name: str) -> int:
+        """The next number of this name over all processes; one that was never given where that fails."""
+        try:
+            return await self.claims.number(name)
+        except ClaimsUnavailable as error:
+            _log.error("numbers can't be shared", name=name, error=str(error))
+            return now_us()
+
+
+def _settle(session: LiveSession, state: SessionState) -> None:
+    """How the session stands. What was marked here and isn't in the store yet stays."""
+    record = session.record
+    stopped = record.noise_stopped or state.noise_stopped
+    quarantine = state.quarantine or record.quarantine
+    if (record.status, record.noise_stopped, record.quarantine) != (state.status, stopped, quarantine):
+        session.mark(status=state.status, noise_stopped=stopped, quarantine=quarantine)

@@ -1,0 +1,114 @@
+"""Places of turns, claimed by one worker at a time.
+
+A turn is in the store once it is complete; until then other workers can't see there that its index is taken
+and of which turn it is the continuation. So each place is claimed first: an entry in a log that all workers
+of the run append to and read on from where they were, under one short lock. With it every worker gives a
+turn the place that a single one would have given it. The log is a companion of the store: it is never
+synced, needn't outlive the run, and what a process that was killed had claimed stays claimed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gateway.trajectory.content import Chain
+from gateway.turns import Place, TurnLine
+
+_KEPT = 200_000
+"""Claims that are kept: what is older is in the store by far."""
+_PRUNE_EVERY = 1_000
+_WAIT_S, _PAUSE_S = 1.0, 0.0005
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS claim (
+  id INTEGER PRIMARY KEY, session_id TEXT NOT NULL, turn_index INTEGER NOT NULL, attempt INTEGER NOT NULL,
+  parent INTEGER, branch TEXT NOT NULL, chain BLOB, digest BLOB NOT NULL
+);
+CREATE INDEX IF NOT EXISTS claim_session ON claim (session_id);
+CREATE TABLE IF NOT EXISTS number (name TEXT PRIMARY KEY, next INTEGER NOT NULL);
+"""
+_SINCE = (
+    "SELECT id, turn_index, attempt, parent, branch, chain, digest FROM claim "
+    "WHERE session_id = ? AND id > ? ORDER BY id"
+)
+_CLAIM = (
+    "INSERT INTO claim (session_id, turn_index, attempt, parent, branch, chain, digest) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+_NEXT = "INSERT INTO number VALUES (?, 1) ON CONFLICT DO UPDATE SET next = next + 1 RETURNING next - 1"
+
+
+class ClaimsUnavailable(Exception):
+    """The log can't be read or written: it isn't known which places are free."""
+
+
+class Claims:
+    """The log in `file`. For the event loop's thread: the lock is tried again, never waited for."""
+
+    def __init__(self, file: Path) -> None:
+        self._connection = sqlite3.connect(file, timeout=10, isolation_level=None)
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA synchronous = OFF")
+        self._connection.executescript(_SCHEMA)
+        self._connection.execute("PRAGMA busy_timeout = 0")
+
+    async def place(
+        self, session_id: str, line: TurnLine, chain: Chain | None, digest: bytes, *, retry: bool
+    ) -> Place:
+        """The place of a request after all that were claimed before, by whomever. ClaimsUnavailable."""
+        try:
+            await self._begin()
+            with self._transaction() as connection:
+                for row, index, attempt, parent, branch, key, body in connection.execute(
+                    _SINCE, (session_id, line.claimed)
+                ):
+                    line.placed(Place(index, attempt, parent, branch), key, body)
+                    line.claimed = row
+                place = line.place(chain, digest, retry=retry)
+                key = None if chain is None else chain.key
+                values = (session_id, place.index, place.attempt, place.parent, place.branch, key, digest)
+                line.claimed = connection.execute(_CLAIM, values).lastrowid or line.claimed
+                if line.claimed % _PRUNE_EVERY == 0:
+                    connection.execute("DELETE FROM claim WHERE id <= ?", (line.claimed - _KEPT,))
+        except sqlite3.Error as error:
+            raise ClaimsUnavailable(str(error)) from error
+        return place
+
+    async def number(self, name: str) -> int:
+        """The next number of this name, from 0; none is given twice. ClaimsUnavailable."""
+        try:
+            await self._begin()
+            with self._transaction() as connection:
+                number: int = connection.execute(_NEXT, (name,)).fetchone()[0]
+        except sqlite3.Error as error:
+            raise ClaimsUnavailable(str(error)) from error
+        return number
+
+    async def _begin(self) -> None:
+        """Take the lock. Others hold it for some ten microseconds; who is killed lets go of it."""
+        until = asyncio.get_running_loop().time() + _WAIT_S
+        while True:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+                if not busy or asyncio.get_running_loop().time() > until:
+                    raise
+            await asyncio.sleep(_PAUSE_S)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        try:
+            yield self._connection
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def close(self) -> None:
+        self._connection.close()
