@@ -43,7 +43,7 @@ def create_app(settings: Settings, crew: Crew | None = None) -> Gateway:
         store.close()
         raise
     recorder = Recorder(store, detail=settings.record, durability_wait_s=settings.durability_wait)
-    sharing = None if crew is None else Sharing(store, Claims(crew.folder / "claims.db"))
+    sharing = None if crew is None else Sharing(store, Claims(crew.folder / "claims.sqlite"))
     sessions = Sessions(settings, store, profiles, sharing)
     switch = KillSwitch(switch_file(settings), enabled=switched is None or bool(switched.value["enabled"]))
     upstreams = configured(settings)

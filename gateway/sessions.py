@@ -213,8 +213,8 @@ class Sessions:
         profile = claim.profile or claim.caller.profile or self._settings.profile
         if self._sharing is not None:
             await self._sharing.refresh_profile(self._profiles, profile)
-            if session_id in self._live:
-                return self._live[session_id]
+        if session_id in self._live:
+            return self._live[session_id]  # opened by a request that came at the same moment
         opening = Opening(
             session_id=session_id,
             profile=profile,

@@ -43,6 +43,7 @@ def create_control(gateway: Gateway) -> ASGIApp:
         return {
             "status": status,
             "error": "; ".join(problems) or None,
+            "workers": gateway.crew.workers if gateway.crew else [],
             "upstreams": gateway.upstream_states(),
         }
 

@@ -21,20 +21,21 @@ class Crew:
     channel: Channel | None = None
     """To the supervisor."""
     restarts: int = 0
-    _workers: list[dict[str, Any]] = field(default_factory=list)
+    workers: list[dict[str, Any]] = field(default_factory=list)
+    """Each worker's number, process id and trouble, as the supervisor sees them."""
 
     def hear(self, message: Message) -> None:
         """The supervisor's word on how the workers are."""
-        self._workers = list(message["workers"])
+        self.workers = list(message["workers"])
         self.restarts = int(message["restarts"])
 
     def ready(self) -> int:
         """How many workers are in order."""
-        return sum(worker["trouble"] is None for worker in self._workers)
+        return sum(worker["trouble"] is None for worker in self.workers)
 
     def troubles(self) -> list[str]:
         """Why not all workers are in order, in a few words each."""
-        return [worker["trouble"] for worker in self._workers if worker["trouble"] is not None]
+        return [worker["trouble"] for worker in self.workers if worker["trouble"] is not None]
 
     def upstreams(self) -> dict[str, dict[str, Any]]:
         """How the upstreams' replicas fare: as the worker says to which one fares worst."""
