@@ -40,7 +40,7 @@ class Crew:
     def upstreams(self) -> dict[str, dict[str, Any]]:
         """How the upstreams' replicas fare: as the worker says to which one fares worst."""
         merged: dict[str, dict[str, Any]] = {}
-        for worker in self._workers:
+        for worker in self.workers:
             for name, replicas in worker["upstreams"].items():
                 known = merged.setdefault(name, {})
                 for base, state in replicas.items():
