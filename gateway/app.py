@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gateway.answering import Answering
 from gateway.auth import Authenticator
 from gateway.config import Settings
@@ -11,6 +13,7 @@ from gateway.gateway import Gateway
 from gateway.listing import Listing
 from gateway.metrics import Metrics
 from gateway.passing import PassThrough
+from gateway.plane import DataPlane
 from gateway.profiles import PROFILE, Profiles
 from gateway.proxy import Proxy
 from gateway.recorder import Recorder
@@ -20,16 +23,19 @@ from gateway.safety import NOISE, SWITCH, KillSwitch, switch_file
 from gateway.sessions import Sessions
 from gateway.sharing import Sharing
 from gateway.trajectory.store import Store, StoreError, open_store
-from gateway.upstreams.upstreams import configured
+from gateway.upstreams.replicas import ReplicaState
+from gateway.upstreams.upstreams import Upstreams, configured
 from gateway.workers.claims import Claims
 from gateway.workers.crew import Crew
 from injectors.profile import ProfileError
 
 
-def create_app(settings: Settings, crew: Crew | None = None) -> Gateway:
+def create_app(
+    settings: Settings, crew: Crew | None = None, source: Callable[[], Settings] | None = None
+) -> Gateway:
     """Put a gateway together. ConfigurationError where the store or the profile can't be used.
 
-    `crew` is what a process of several knows of the others.
+    `crew` is what a process of several knows of the others; `source` reads the configuration anew.
     """
     profiles = Profiles()
     store = _opened(settings)
@@ -46,22 +52,31 @@ def create_app(settings: Settings, crew: Crew | None = None) -> Gateway:
     sharing = None if crew is None else Sharing(store, Claims(crew.folder / "claims.sqlite"))
     sessions = Sessions(settings, store, profiles, sharing)
     switch = KillSwitch(switch_file(settings), enabled=switched is None or bool(switched.value["enabled"]))
-    upstreams = configured(settings)
-    metrics = Metrics(recorder.state, sessions.live, upstreams.states)
-    authenticator = Authenticator(settings)
-    recording = Recording(settings.durability, recorder, metrics)
-    data = Proxy(
-        settings=settings,
-        upstreams=upstreams,
-        sessions=sessions,
-        authenticator=authenticator,
-        switch=switch,
-        redactor=Redactor(settings.body_secrets, _secrets(settings)),
-        metrics=metrics,
-        recording=recording,
-        answering=Answering(settings, recording),
-        passing=PassThrough(settings, upstreams, Listing(upstreams), sessions, metrics),
-    )
+
+    def upstream_states() -> dict[str, dict[str, ReplicaState]]:
+        return data.proxy.upstreams.states()
+
+    metrics = Metrics(recorder.state, sessions.live, upstream_states)
+
+    def proxy_of(settings: Settings, known: Upstreams | None) -> Proxy:
+        """Everything that a configuration decides: made anew whenever that changes."""
+        _check_profiles(settings, profiles)
+        upstreams = configured(settings, known)
+        recording = Recording(settings.durability, recorder, metrics)
+        return Proxy(
+            settings=settings,
+            upstreams=upstreams,
+            sessions=sessions,
+            authenticator=Authenticator(settings),
+            switch=switch,
+            redactor=Redactor(settings.body_secrets, _secrets(settings)),
+            metrics=metrics,
+            recording=recording,
+            answering=Answering(settings, recording),
+            passing=PassThrough(settings, upstreams, Listing(upstreams), sessions, metrics),
+        )
+
+    data = DataPlane(proxy_of(settings, None))
     return Gateway(
         settings,
         store,
@@ -71,8 +86,9 @@ def create_app(settings: Settings, crew: Crew | None = None) -> Gateway:
         curricula,
         switch,
         metrics,
-        upstreams,
         data,
+        proxy_of,
+        source or (lambda: settings),
         crew,
         sharing,
     )

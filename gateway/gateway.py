@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
+import structlog
+
 from gateway.config import Settings
 from gateway.control.curricula import Curricula
-from gateway.errors import ServiceError
+from gateway.errors import ConfigurationError, ServiceError
+from gateway.logs import set_level
 from gateway.metrics import Metrics, text_of_all
 from gateway.opening import now_us
+from gateway.plane import DataPlane
 from gateway.profiles import Profiles
 from gateway.proxy import Proxy
 from gateway.recorder import NotDurable, Recorder
+from gateway.reloading import changes
 from gateway.safety import NOISE, SWITCH, KillSwitch
 from gateway.sessions import Sessions
 from gateway.sharing import Sharing
 from gateway.trajectory.record import Row, Setting
 from gateway.trajectory.store import Store
+from gateway.upstreams.probing import Probing
 from gateway.upstreams.replicas import ReplicaState
 from gateway.upstreams.upstreams import Upstreams
 from gateway.workers.crew import Crew
+
+_log = structlog.get_logger("crosswind.gateway")
 
 
 @dataclass(slots=True)
@@ -38,12 +46,71 @@ class Gateway:
     curricula: Curricula
     switch: KillSwitch
     metrics: Metrics
-    upstreams: Upstreams
-    data: Proxy
+    data: DataPlane
+    proxy_of: Callable[[Settings, Upstreams | None], Proxy]
+    """Makes the proxy of a configuration, with what can be taken over of the upstreams known so far."""
+    source: Callable[[], Settings]
+    """Reads the configuration anew."""
     crew: Crew | None = None
     """The other processes, where this one isn't alone."""
     sharing: Sharing | None = None
+    _probing: Probing = field(default_factory=Probing)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _unnamed: count[int] = field(default_factory=count)
+
+    @property
+    def upstreams(self) -> Upstreams:
+        """The upstreams of the configuration in force."""
+        return self.data.proxy.upstreams
+
+    def start(self) -> None:
+        """What the gateway does of its own accord, as long as it serves."""
+        self._probing.watch(self.upstreams)
+
+    async def reread(self) -> tuple[str, ...]:
+        """Read the configuration anew and put it in force, in all processes; gives the settings that changed.
+
+        ConfigurationError where it can't be: nothing is changed then.
+        """
+        if self.crew is None:
+            return self.reload(await asyncio.to_thread(self.source))
+        settings = await self.crew.read()
+        changed = self.reload(settings)
+        await self.crew.reload()
+        return changed
+
+    def hang_up(self) -> None:
+        """SIGHUP: read the configuration anew; what is wrong with it is logged, and nothing changes then."""
+
+        async def reread() -> None:
+            try:
+                await self.reread()
+            except ConfigurationError as error:
+                _log.error("the configuration is kept as it is", error=str(error))
+
+        rereading = asyncio.create_task(reread())
+        self._tasks.add(rereading)
+        rereading.add_done_callback(self._tasks.discard)
+
+    def reload(self, settings: Settings) -> tuple[str, ...]:
+        """Put a configuration in force at once; gives the settings that changed. Requests in flight end with
+        what they began with.
+
+        ConfigurationError where it can't be: nothing is changed then.
+        """
+        changed = changes(self.settings, settings)
+        before = self.upstreams
+        proxy = self.proxy_of(settings, before)
+        self.settings, self.data.proxy = settings, proxy
+        self.sessions.reconfigure(settings)
+        set_level(settings.log.level)
+        for gone in set(before) - set(proxy.upstreams):
+            closing = asyncio.create_task(gone.close(drain=True))
+            self._tasks.add(closing)
+            closing.add_done_callback(self._tasks.discard)
+        self._probing.watch(proxy.upstreams)
+        _log.info("the configuration was reloaded", changed=changed)
+        return changed
 
     async def next_unnamed(self) -> str:
         """The name of a session that was given none: the number of such sessions so far, so that a run
@@ -111,6 +178,9 @@ class Gateway:
 
     async def close(self) -> None:
         """Write what is queued and let go of everything."""
+        self._probing.stop()
+        for closing in self._tasks:
+            closing.cancel()
         await self.upstreams.close()
         await self.recorder.aclose()
         self.store.close()

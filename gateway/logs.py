@@ -4,15 +4,48 @@ from __future__ import annotations
 
 import logging
 import sys
+from typing import Any, ClassVar
 
 import structlog
 
 from gateway.configuration.sections import Logging
 
+_LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+
+
+class _Logger(structlog.BoundLoggerBase):
+    """A bound logger whose threshold is the process's, and can change while it is in use."""
+
+    threshold: ClassVar[int] = logging.INFO
+
+    def _say(self, method: str, event: str, values: dict[str, Any]) -> None:
+        if _LEVELS[method] >= _Logger.threshold:
+            self._proxy_to_logger(method, event, **values)
+
+    def debug(self, event: str, **values: Any) -> None:
+        self._say("debug", event, values)
+
+    def info(self, event: str, **values: Any) -> None:
+        self._say("info", event, values)
+
+    def warning(self, event: str, **values: Any) -> None:
+        self._say("warning", event, values)
+
+    def error(self, event: str, **values: Any) -> None:
+        self._say("error", event, values)
+
+    def exception(self, event: str, **values: Any) -> None:
+        self._say("error", event, {"exc_info": True, **values})
+
+
+def set_level(level: str) -> None:
+    """From now on, log what is at least of this level."""
+    _Logger.threshold = _LEVELS[level]
+
 
 def configure(settings: Logging) -> None:
     """Set up structured logs for the whole process."""
-    level = logging.getLevelNamesMapping()[settings.level.upper()]
+    set_level(settings.level)
     renderer: structlog.typing.Processor = (
         structlog.processors.JSONRenderer()
         if settings.format == "json"
@@ -29,7 +62,7 @@ def configure(settings: Logging) -> None:
             *formatting,
             renderer,
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
+        wrapper_class=_Logger,
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )

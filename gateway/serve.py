@@ -73,8 +73,13 @@ def serve(config: Path | None, **flags: Any) -> None:
     control = _bound(settings.control_host, settings.control_port, "control_port")
     ports = {"port": data.getsockname()[1], "control_port": control.getsockname()[1]}
 
+    configured = settings.model_copy()
+
     def reread() -> Settings:
-        return read().model_copy(update=ports)
+        """The configuration as it is now; a port that is still asked for is the one that was bound."""
+        now = read()
+        same = {name: port for name, port in ports.items() if getattr(now, name) == getattr(configured, name)}
+        return now.model_copy(update=same)
 
     settings = settings.model_copy(update=ports)
     sys.exit((_serve_alone if settings.workers == 1 else _supervise)(settings, data, control, reread))
@@ -127,7 +132,7 @@ def _serve_alone(
     """Both planes in this process, in one loop."""
     from gateway.app import create_app
 
-    gateway = create_app(settings)
+    gateway = create_app(settings, source=reread)
     try:
         import uvloop
     except ImportError:
@@ -145,8 +150,10 @@ async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop, servers)
+    loop.add_signal_handler(signal.SIGHUP, gateway.hang_up)
     loop.add_signal_handler(signal.SIGUSR1, gateway.set_noise, False)
     loop.add_signal_handler(signal.SIGUSR2, gateway.set_noise, True)
+    gateway.start()
     _announce(settings)
     try:
         await serve_on(servers, (data, control))

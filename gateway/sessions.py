@@ -58,6 +58,10 @@ class Sessions:
         self._loading: dict[str, asyncio.Task[LiveSession | None]] = {}
         self._keys: dict[str, str] = {}
 
+    def reconfigure(self, settings: Settings) -> None:
+        """Go by another configuration from now on. Sessions that are open keep their plans."""
+        self._settings = settings
+
     async def find(self, claim: Claim, *, first_user_turn: str = "") -> LiveSession:
         """The session that a request belongs to; an unseen one is opened where the configuration allows it.
 

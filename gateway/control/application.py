@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway.control import profiles, sessions
+from gateway.control import configuration, profiles, sessions
 from gateway.errors import ServiceError, openai_error
 from gateway.trajectory.store import StoreError
 from injectors.profile import ProfileError
@@ -26,6 +26,7 @@ def create_control(gateway: Gateway) -> ASGIApp:
     app = FastAPI(title="Crosswind control plane", docs_url=None, redoc_url=None, openapi_url="/openapi.json")
     app.include_router(sessions.router(gateway))
     app.include_router(profiles.router(gateway))
+    app.include_router(configuration.router(gateway))
 
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:

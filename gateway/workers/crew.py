@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gateway.config import Settings
+from gateway.errors import ConfigurationError
 from gateway.workers.channel import Channel, Message
 
 _ANSWER_S = 2.0
@@ -48,7 +50,22 @@ class Crew:
                         known[base] = state
         return merged
 
+    async def read(self) -> Settings:
+        """The configuration as the supervisor reads it now. ConfigurationError where it can't be used."""
+        told = await self._ask({"read": True})
+        if told is None:
+            raise ConfigurationError("the supervisor did not answer; send it again")
+        if "error" in told:
+            raise ConfigurationError(str(told["error"]))
+        return Settings(**told["settings"])
+
+    async def reload(self) -> None:
+        """Have the supervisor keep what it read last, and hand it to all workers."""
+        await self._ask({"reload": True})
+
+    async def _ask(self, message: Message) -> Message | None:
+        return None if self.channel is None else await self.channel.ask(message, _ANSWER_S)
+
     async def switch_noise(self, enabled: bool) -> None:
         """Have all workers switch noise, and wait until they have, two seconds at most."""
-        if self.channel is not None:
-            await self.channel.ask({"noise": enabled}, _ANSWER_S)
+        await self._ask({"noise": enabled})

@@ -62,6 +62,8 @@ class Supervisor:
         self._stopping = False
         self._up = asyncio.Event()
         self._over = asyncio.Event()
+        self._read_last: Settings | None = None
+        """What the control plane is trying."""
         self._failed: Message | None = None
         self._restarts = 0
         self._control = Child(0)
@@ -123,7 +125,7 @@ class Supervisor:
         return {
             "number": child.number,
             "folder": str(self._folder),
-            "settings": json.loads(json.dumps(self._settings.model_dump(), default=_revealed)),
+            "settings": _message(self._settings),
             "noise": self._noise,
         }
 
@@ -151,6 +153,11 @@ class Supervisor:
         elif "noise" in message:
             self._noise = bool(message["noise"])
             return {"answered": await self._ask_workers({"noise": self._noise})}
+        elif "read" in message:
+            return await self._read()
+        elif "reload" in message and self._read_last is not None:
+            self._settings = self._read_last
+            return {"answered": await self._ask_workers({"reload": _message(self._settings)})}
         return None
 
     async def _ask_workers(self, message: Message) -> int:
@@ -182,7 +189,8 @@ class Supervisor:
             loop.add_signal_handler(number, self._stop)
         loop.add_signal_handler(signal.SIGUSR1, self._switch, False)
         loop.add_signal_handler(signal.SIGUSR2, self._switch, True)
-        loop.add_signal_handler(signal.SIGHUP, self._reread)
+        # The control plane tries a new configuration first, and says so when the workers may have it.
+        loop.add_signal_handler(signal.SIGHUP, self._control.tell, {"hang_up": True})
 
     def _stop(self) -> None:
         """Drain; asked again, cut."""
@@ -199,14 +207,13 @@ class Supervisor:
         for child in self._children:
             child.tell({"noise": enabled})
 
-    def _reread(self) -> None:
+    async def _read(self) -> Message:
+        """The configuration as it is now, for the control plane to try."""
         try:
-            self._settings = self._reload()
+            self._read_last = await asyncio.to_thread(self._reload)
         except ConfigurationError as error:
-            _log.error("the configuration is kept as it is", error=str(error))
-            return
-        for child in self._children:
-            child.tell({"reload": self._instructions(child)["settings"]})
+            return {"error": str(error)}
+        return {"settings": _message(self._read_last)}
 
     async def _ended(self, keeping: list[asyncio.Task[None]]) -> int:
         """Wait for all children to end, and cut those that don't; gives the exit code."""
@@ -218,6 +225,12 @@ class Supervisor:
         await asyncio.gather(*keeping)
         codes = [child.process.returncode for child in self._children if child.process is not None]
         return 0 if not any(codes) and self._up.is_set() else 1
+
+
+def _message(settings: Settings) -> Message:
+    """A configuration as a child is told it."""
+    message: Message = json.loads(json.dumps(settings.model_dump(), default=_revealed))
+    return message
 
 
 def _revealed(value: Any) -> Any:

@@ -59,6 +59,7 @@ async def _run(end: socket.socket, other: socket.socket) -> int:
     server = _server(gateway, other, worker=bool(told["number"]))
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop, [server])
+    gateway.start()
     listening = asyncio.create_task(_listen(channel, gateway, server))
     beating = asyncio.create_task(_beat(channel, gateway))
     try:
@@ -99,6 +100,10 @@ async def _listen(channel: Channel, gateway: Gateway, server: Server) -> None:
     async def hear(message: Message) -> Mapping[str, Any] | None:
         if "noise" in message:
             gateway.hear_noise(message["noise"])
+        elif "hang_up" in message:
+            gateway.hang_up()
+        elif "reload" in message:
+            _reload(gateway, message["reload"])
         elif "workers" in message and gateway.crew is not None:
             gateway.crew.hear(message)
         return None
@@ -109,6 +114,14 @@ async def _listen(channel: Channel, gateway: Gateway, server: Server) -> None:
     if not server.should_exit:
         _log.error("the supervisor is gone: draining")
         stop([server])
+
+
+def _reload(gateway: Gateway, settings: Message) -> None:
+    """Take over a configuration that the control plane has tried."""
+    try:
+        gateway.reload(Settings(**settings))
+    except ConfigurationError as error:
+        _log.error("the configuration is kept as it is", error=str(error))
 
 
 async def _beat(channel: Channel, gateway: Gateway) -> None:

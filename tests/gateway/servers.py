@@ -234,13 +234,19 @@ def settings(tmp: Path, url: str, **given: Any) -> Settings:
 
 @contextlib.asynccontextmanager
 async def gateway(
-    tmp: Path, to: Upstream | str, crew: Crew | None = None, **given: Any
+    tmp: Path,
+    to: Upstream | str,
+    crew: Crew | None = None,
+    *,
+    source: Callable[[], Settings] | None = None,
+    **given: Any,
 ) -> AsyncIterator[Running]:
-    """A gateway that runs within the block, in front of an upstream."""
+    """A gateway that runs within the block, in front of an upstream. `source`: what a reload reads."""
     data, control = listener(), listener()
     url = to if isinstance(to, str) else to.url
     given = {"port": data.getsockname()[1], "control_port": control.getsockname()[1], **given}
-    built = create_app(settings(tmp, url, **given), crew)
+    built = create_app(settings(tmp, url, **given), crew, source)
+    built.start()
     try:
         async with (
             serving(make_server(built.settings, built.data), data) as data_url,

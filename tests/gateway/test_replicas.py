@@ -210,7 +210,7 @@ async def test_a_probe_says_whether_a_replica_is_well(tmp_path: Path) -> None:
             "name": "pool",
             "replicas": [f"{app.url}/v1", f"{closed_port()}/v1"],
             "key": "sk-own",
-            "health": {"probe": "/models", "failures": 1},
+            "health": {"failures": 1},
         }
         async with gateway(tmp_path, app, upstream=None, upstreams=[entry]) as running:
             (known,) = running.gateway.upstreams
@@ -221,3 +221,16 @@ async def test_a_probe_says_whether_a_replica_is_well(tmp_path: Path) -> None:
             await probe(known, dead, "/models")
             assert not dead.up and dead.last_error == "upstream_unreachable"
         assert app.seen[0].path == "/v1/models" and app.seen[0].headers["authorization"] == "Bearer sk-own"
+
+
+async def test_replicas_are_asked_by_themselves_where_a_path_is_named(tmp_path: Path) -> None:
+    asked = asyncio.Event()
+
+    async def well(_: Seen) -> AsyncIterator[Part]:
+        asked.set()
+        yield 200, [JSON]
+        yield b"{}"
+
+    async with upstream(well) as app, gateway(tmp_path, app, health={"probe": "/health"}):
+        await asyncio.wait_for(asked.wait(), 20)
+        assert app.seen[0].path == "/v1/health"

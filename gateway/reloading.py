@@ -1,0 +1,52 @@
+"""Which settings can change while the gateway serves, and what differs between two configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel
+
+from gateway.config import Settings
+from gateway.errors import ConfigurationError
+
+LIVE = frozenset(
+    {
+        "upstream", "upstream_key", "token_ids", "upstreams", "websockets", "public_url",
+        "retries.attempts", "retries.backoff", "retries.on_status", "retries.longest_wait",
+        "health.failures", "health.eject", "health.eject_longest", "health.probe", "health.probe_every",
+        "profile", "seed", "sessions", "auth", "keys",
+        "steering", "steering_cap.profiles", "steering_cap.seed",
+        "capture", "body_secrets", "durability", "acknowledge_wait",
+        "timeouts.connect", "timeouts.pool_wait", "timeouts.first_byte", "timeouts.between_chunks",
+        "timeouts.after_completion", "timeouts.total",
+        "limits.body", "limits.header", "limits.event", "limits.decoded", "limits.connections",
+        "limits.live_sessions",
+        "log.level",
+    }
+)  # fmt: skip
+"""What a gateway takes over at once; everything else is what it was started with."""
+
+
+def changes(old: Settings, new: Settings) -> tuple[str, ...]:
+    """The settings that differ, those of a section by their dotted names.
+
+    ConfigurationError where one of them can't change while the gateway serves.
+    """
+    changed = tuple(sorted(_differing(old, new)))
+    if fixed := [name for name in changed if name not in LIVE]:
+        raise ConfigurationError(
+            f"{', '.join(fixed)} can't be changed while the gateway serves; "
+            "undo that, or restart: nothing was changed"
+        )
+    return changed
+
+
+def _differing(old: BaseModel, new: BaseModel, within: str = "") -> Iterator[str]:
+    for name in type(old).model_fields:
+        before: Any = getattr(old, name)
+        after: Any = getattr(new, name)
+        if isinstance(before, BaseModel) and type(before) is type(after):
+            yield from _differing(before, after, f"{within}{name}.")
+        elif before != after:
+            yield within + name
