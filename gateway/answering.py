@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from contextlib import closing
 from dataclasses import dataclass
 
 import structlog
@@ -12,12 +14,16 @@ from gateway.errors import UpstreamError
 from gateway.exchange import Exchange
 from gateway.headers import Headers, end_to_end
 from gateway.recording import Recording, Settled
+from gateway.rounds import next_body
 from gateway.sse import Inflater
 from gateway.streaming import StreamRelay
 from gateway.trajectory.record import Delivered
 from gateway.upstreams.answer import Answer
 
 _log = structlog.get_logger("crosswind.answering")
+
+
+Again = Callable[[bytes], Awaitable[Answer]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,49 +33,72 @@ class Answering:
     settings: Settings
     recording: Recording
 
-    async def relay(self, http: Http, exchange: Exchange, answer: Answer) -> int:
-        """Relay an answer, record its turn, give its status. UpstreamError where a plain one breaks off."""
+    async def relay(self, http: Http, exchange: Exchange, answer: Answer, again: Again) -> int:
+        """Relay an answer, record its turn, give its status. UpstreamError where a plain one breaks off.
+
+        Rounds that are answered inside are sent by `again`, and what the client gets is one answer.
+        """
         if answer.status >= 400:
             exchange.failed("upstream", f"status_{answer.status}", "the upstream answered with an error")
         if answer.header("content-type").startswith("text/event-stream"):
-            await self._stream(http, exchange, answer)
+            await self._stream(http, exchange, answer, again)
         else:
-            await self._plain(http, exchange, answer)
+            await self._plain(http, exchange, answer, again)
         return answer.status
 
-    async def _plain(self, http: Http, exchange: Exchange, answer: Answer) -> None:
+    async def _plain(self, http: Http, exchange: Exchange, answer: Answer, again: Again) -> None:
         """A plain body is released once its turn is durable: its last byte is what clients act on."""
         raw = await answer.body()
         exchange.first_byte_came()
         read = exchange.answer.read_body(Inflater(answer.header("content-encoding")).feed(raw))
-        body = read if exchange.captured else raw
+        while (following := next_body(exchange)) is not None:
+            # The round is over; its answer stays the caller's to close.
+            answer = await again(following)
+            with closing(answer):
+                read = exchange.answer.read_body(await answer.body())
+        if exchange.answer.unanswered:
+            read = exchange.answer.concluded()
+        body = read if exchange.edited else raw
         settled = await self.recording.settle(exchange)
-        headers = _without(_headers(answer, edited=exchange.captured), b"content-length")
+        headers = _without(_headers(answer, edited=exchange.edited), b"content-length")
         await http.answer(answer.status, body, headers)
         self.recording.released(exchange, settled, Delivered.YES)
 
-    async def _stream(self, http: Http, exchange: Exchange, answer: Answer) -> None:
+    async def _stream(self, http: Http, exchange: Exchange, answer: Answer, again: Again) -> None:
         """Event by event; the completing one is held until its turn is durable, then goes with the rest."""
         relay = StreamRelay(
             exchange.answer,
-            edited=exchange.captured,
+            edited=exchange.edited,
             encoding=answer.header("content-encoding"),
             durability=self.settings.durability,
             limit=self.settings.limits.event,
             patience_s=self.settings.timeouts.after_completion,
         )
-        await http.start(answer.status, _headers(answer, edited=exchange.captured))
+        await http.start(answer.status, _headers(answer, edited=exchange.edited))
         settled: Settled | None = None
         cut: UpstreamError | None = None
         try:
-            async for chunk in answer.chunks(idle_s=relay.patience_s):
-                exchange.first_byte_came()
-                await http.chunk(relay.feed(chunk))
-                if relay.settles(idle=not chunk) and settled is None:
-                    settled = await self._settle(http, exchange, relay)
+            settled = await self._relayed(http, exchange, relay, answer)
+            while (following := next_body(exchange)) is not None:
+                with closing(await again(following)) as later:
+                    _check(later)
+                    settled = await self._relayed(http, exchange, relay, later)
         except UpstreamError as error:
             cut = error
         await self._finish(http, exchange, relay, settled, cut)
+
+    async def _relayed(
+        self, http: Http, exchange: Exchange, relay: StreamRelay, answer: Answer
+    ) -> Settled | None:
+        """Relay a stream to its end; gives how its turn was recorded, where that was due before the end."""
+        settled: Settled | None = None
+        async for chunk in answer.chunks(idle_s=relay.patience_s):
+            exchange.first_byte_came()
+            await http.chunk(relay.feed(chunk))
+            if relay.settles(idle=not chunk) and settled is None:
+                settled = await self._settle(http, exchange, relay)
+        await http.chunk(relay.finish())
+        return settled
 
     async def _finish(
         self,
@@ -84,7 +113,6 @@ class Answering:
             self.recording.metrics.upstream_errors.labels(cut.code).inc()
             exchange.failed("upstream", cut.code, cut.message)
             _log.warning("the upstream broke off a stream", turn=exchange.place.index, error=cut.message)
-        await http.chunk(relay.finish())
         settled = settled or await self._settle(http, exchange, relay)
         if cut is None:
             await http.end()
@@ -97,7 +125,17 @@ class Answering:
             exchange.failed("upstream", "error_in_stream", str(exchange.answer.error.get("message", "")))
         settled = await self.recording.settle(exchange)
         await http.chunk(relay.release())
+        if exchange.answer.unanswered:
+            await http.chunk(exchange.answer.concluded())
         return settled
+
+
+def _check(answer: Answer) -> None:
+    """A further round of a stream must be one too."""
+    if answer.status >= 400 or not answer.header("content-type").startswith("text/event-stream"):
+        raise UpstreamError(
+            502, f"the upstream answered a further round with status {answer.status}", "upstream_refused"
+        )
 
 
 def _headers(answer: Answer, *, edited: bool) -> Headers:

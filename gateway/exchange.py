@@ -6,11 +6,14 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from gateway.closed_world import ClosedWorld
 from gateway.errors import Attempt
 from gateway.noise import Noise
 from gateway.opening import LiveSession, now_us
-from gateway.protocols.codec import AnswerReader, Codec
+from gateway.protocols.answer import AnswerReader
+from gateway.protocols.codec import Codec
 from gateway.protocols.request import Request
+from gateway.protocols.world import InnerCall
 from gateway.redaction import MASK, Redactor
 from gateway.trajectory.content import Chain, View
 from gateway.trajectory.record import FIT, Completion, Durable, Turn
@@ -34,6 +37,14 @@ class Exchange:
     answer: AnswerReader
     captured: bool
     redactor: Redactor
+    edits: dict[str, bytes | None] = field(default_factory=dict)
+    """The body's members that are sent otherwise than they came."""
+    results: list[list[tuple[InnerCall, str]]] = field(default_factory=list)
+    """Per round that was answered inside: its calls with what they got."""
+    appended: list[bytes] = field(default_factory=list)
+    """What these rounds added to the history."""
+    left: set[str] = field(default_factory=set)
+    """Tools that left the schema in this turn."""
     started_us: int = field(default_factory=now_us)
     clock: int = field(default_factory=time.monotonic_ns)
     queue_us: int | None = None
@@ -43,6 +54,16 @@ class Exchange:
     attempts: tuple[Attempt, ...] = ()
     """Requests to the upstream that failed, before the one that was answered if any was."""
     recorded: bool = False
+
+    @property
+    def world(self) -> ClosedWorld | None:
+        """How the tools are shown, where that is not as the client declared them."""
+        return self.noise.world
+
+    @property
+    def edited(self) -> bool:
+        """Whether the client gets other bytes than the upstream sent."""
+        return self.captured or self.noise.world is not None
 
     def elapsed_us(self) -> int:
         """Since the request came."""

@@ -1,15 +1,20 @@
 """What a session was shown: in memory one dict look-up per known message, in the store one row per message
-part.
+part, per list of tools, and per message of the policy's that the client got in another form.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
+import msgspec
+
+from gateway.protocols.world import PutBack
 from gateway.trajectory.record import Shown
 from injectors.conversation import Site, UserText
 from injectors.decide import Decision, Known, NewlyShown
 from injectors.identity import digest, normalise
+from injectors.shown_tools import ShownTools
 
 
 class Ledger:
@@ -19,19 +24,38 @@ class Ledger:
 
     def __init__(self, rows: Iterable[Shown] = (), *, complete: bool = True) -> None:
         self.complete = complete
+        self.tools: ShownTools | None = None
+        """The tools as they were shown last."""
+        self.put_back: dict[str, PutBack] = {}
+        """What is put back around messages of the policy's, by their anchor."""
+        self.answered: Counter[str] = Counter()
+        """How many calls of each tool were answered inside, by the name that the policy saw."""
         self._known: dict[str, Known] = {}
+        self._lists: dict[str, ShownTools] = {}
         self.learn(rows)
-
-    def learn(self, rows: Iterable[Shown]) -> None:
-        """Take in what is stored. Of two rows of one part the first one counts: it was shown first."""
-        for row in rows:
-            if row.anchor not in self._known:
-                self._known[row.anchor] = Known(row.text, _decisions(row))
 
     @property
     def known(self) -> Mapping[str, Known]:
         """What was shown, by anchor."""
         return self._known
+
+    def shown_tools(self, anchor: str) -> ShownTools | None:
+        """What was shown for the declared list of this anchor, else what was shown last."""
+        return self._lists.get(anchor, self.tools)
+
+    def learn(self, rows: Iterable[Shown]) -> None:
+        """Take in what is stored. Of two rows of one part the first one counts: it was shown first.
+
+        ValueError where a row can't be read.
+        """
+        for row in rows:
+            match row.site:
+                case Site.TOOL_SCHEMA:
+                    self._take_tools(ShownTools.from_json(msgspec.json.decode(row.text or "{}")))
+                case Site.MODEL_RESPONSE:
+                    self._take_put_back(row.anchor, msgspec.json.decode(row.text or "{}", type=PutBack))
+                case _ if row.anchor not in self._known:
+                    self._known[row.anchor] = Known(row.text, _decisions(row))
 
     def add(self, new: NewlyShown, *, session_id: str, turn: int, branch: str) -> Shown:
         """Remember what is shown for the first time; gives the row to store with the turn."""
@@ -49,6 +73,42 @@ class Ledger:
             text=new.text,
             branch=branch,
         )
+
+    def add_tools(self, shown: ShownTools, *, session_id: str, turn: int, branch: str) -> Shown:
+        """Remember how a list of tools is shown from now on."""
+        self._take_tools(shown)
+        return Shown(
+            session_id=session_id,
+            anchor=shown.anchor,
+            site=Site.TOOL_SCHEMA,
+            ordinal=turn,
+            turn_index=turn,
+            clean_hash="",
+            text=msgspec.json.encode(shown.to_json()).decode(),
+            branch=branch,
+        )
+
+    def add_put_back(self, anchor: str, put: PutBack, *, session_id: str, turn: int, branch: str) -> Shown:
+        """Remember what a message of the policy's lost on its way to the client."""
+        self._take_put_back(anchor, put)
+        return Shown(
+            session_id=session_id,
+            anchor=anchor,
+            site=Site.MODEL_RESPONSE,
+            ordinal=turn,
+            turn_index=turn,
+            clean_hash="",
+            text=msgspec.json.encode(put).decode(),
+            branch=branch,
+        )
+
+    def _take_tools(self, shown: ShownTools) -> None:
+        self.tools = self._lists[shown.anchor] = shown
+
+    def _take_put_back(self, anchor: str, put: PutBack) -> None:
+        if anchor not in self.put_back:
+            self.put_back[anchor] = put
+            self.answered.update(put.names)
 
 
 def clean_hash(text: str) -> str:

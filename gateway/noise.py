@@ -8,14 +8,18 @@ from typing import Any
 
 import structlog
 
+from gateway.closed_world import ClosedWorld, world_in
 from gateway.faults import MODEL_LINK
 from gateway.ledger import clean_hash
 from gateway.opening import LiveSession
+from gateway.protocols.codec import Codec
 from gateway.protocols.document import encode
+from gateway.protocols.request import Request
+from gateway.protocols.world import Forward
 from gateway.redaction import Redactor
-from gateway.trajectory.record import Event, Row, SessionMarked, Shown
+from gateway.trajectory.record import Event, NameMap, Row, SessionMarked, Shown
 from gateway.turns import Place
-from injectors.conversation import Conversation, Ref
+from injectors.conversation import Ref
 from injectors.decide import Decision, perturb
 from injectors.transport import decide_transport
 
@@ -34,8 +38,20 @@ class Noise:
     transport: list[Mapping[str, Any]] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
+    world: ClosedWorld | None = None
+    """How the tools are shown, where that is not as the client declared them."""
     unfit: str | None = None
     """Why the turn may not train, where noise is the reason."""
+
+    @property
+    def members(self) -> Mapping[str, bytes | None]:
+        """The body's members that noise changed."""
+        return {} if self.world is None else self.world.members
+
+    @property
+    def forward(self) -> Forward | None:
+        """What the history needs besides texts."""
+        return None if self.world is None else self.world.forward
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +63,17 @@ class Circumstances:
     """False: no new decisions in this request; history stays as it was."""
     streaming: bool
     now_us: int
+    duplicates: str = "allowed"
+    """Whether the upstream takes two tools of one name: `allowed`, or `suffixed`."""
 
 
 def noise_in(
-    session: LiveSession, conversation: Conversation, place: Place, now: Circumstances, redactor: Redactor
+    session: LiveSession,
+    codec: Codec,
+    request: Request,
+    place: Place,
+    now: Circumstances,
+    redactor: Redactor,
 ) -> Noise:
     """Decide the noise of a request. Never raises: where noise fails, the request stays clean."""
     if not session.plan.rules:
@@ -61,8 +84,8 @@ def noise_in(
         return Noise(unfit=LEDGER_UNAVAILABLE)
     try:
         if session.behind:
-            return _as_known(session, conversation)
-        return _decided(session, conversation, place, now, redactor)
+            return _as_known(session, codec, request, place, now)
+        return _decided(session, codec, request, place, now, redactor)
     except Exception:
         # Noise must never break traffic: the clean payload goes through, the turn says why it can't train.
         _log.exception(
@@ -80,18 +103,31 @@ def _stopped(session: LiveSession) -> Noise:
     return noise
 
 
-def _as_known(session: LiveSession, conversation: Conversation) -> Noise:
+def _as_known(
+    session: LiveSession, codec: Codec, request: Request, place: Place, now: Circumstances
+) -> Noise:
     """History as far as it is known, and nothing new: another worker may have decided it otherwise."""
-    known = perturb(session.plan, conversation, session.ledger.known, allow_new=False)
-    return Noise(known.replacements, unfit=LEDGER_UNAVAILABLE)
+    ledger = session.ledger
+    known = perturb(session.plan, request.conversation, ledger.known, allow_new=False)
+    world = world_in(
+        codec, session.plan, ledger, request, turn=place.index, allow_new=False, duplicates=now.duplicates
+    )
+    return Noise(known.replacements, world=world, unfit=LEDGER_UNAVAILABLE)
 
 
 def _decided(
-    session: LiveSession, conversation: Conversation, place: Place, now: Circumstances, redactor: Redactor
+    session: LiveSession,
+    codec: Codec,
+    request: Request,
+    place: Place,
+    now: Circumstances,
+    redactor: Redactor,
 ) -> Noise:
+    conversation = request.conversation
     perturbed = perturb(session.plan, conversation, session.ledger.known, allow_new=now.allow_new)
     noise = Noise(perturbed.replacements)
     scribe = _Scribe(session.record.id, place, now.now_us, redactor)
+    _show_tools(noise, session, codec, request, place, now, scribe)
     for new in perturbed.new:
         shown = session.ledger.add(new, session_id=session.record.id, turn=place.index, branch=place.branch)
         if scribe.storable(shown):
@@ -109,6 +145,46 @@ def _decided(
             noise.transport.append(settings)
             noise.events.append(scribe.event(decision, "", encode(settings).decode(), note))
     return noise
+
+
+def _show_tools(
+    noise: Noise,
+    session: LiveSession,
+    codec: Codec,
+    request: Request,
+    place: Place,
+    now: Circumstances,
+    scribe: _Scribe,
+) -> None:
+    """Show the declared tools as before, or decide how; put back what the client never saw."""
+    ledger, session_id = session.ledger, session.record.id
+    known = ledger.tools
+    world = world_in(
+        codec,
+        session.plan,
+        ledger,
+        request,
+        turn=place.index,
+        allow_new=now.allow_new,
+        duplicates=now.duplicates,
+    )
+    if world is None:
+        return
+    noise.world = world
+    if world.shown.anchor and (known is None or world.lasting.decided != known.decided):
+        row = ledger.add_tools(world.lasting, session_id=session_id, turn=place.index, branch=place.branch)
+        if scribe.storable(row):
+            noise.rows.append(row)
+        noise.rows += [
+            NameMap(session_id, declared, shown, place.index)
+            for shown, declared in world.shown.declared_of.items()
+        ]
+    for one in world.shown.injections:
+        noise.events.append(
+            scribe.event(
+                one.decision, one.before, one.after, one.note, tool=one.tool, tool_class=one.tool_class
+            )
+        )
 
 
 @dataclass(slots=True)

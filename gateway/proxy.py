@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 
 import structlog
@@ -138,10 +139,11 @@ class Proxy:
         exchange, body = self._perturbed(http, codec, session, request, place, redactor, upstream)
         try:
             await faults.wait(exchange.noise.transport, "request")
-            answer = await self._send(http, route, caller, exchange, body, upstream)
+            answer = await self._send(http, route, caller, exchange, upstream, body)
             try:
                 await faults.wait(exchange.noise.transport, "response")
-                return await self.answering.relay(http, exchange, answer)
+                again = partial(self._send, http, route, caller, exchange, upstream)
+                return await self.answering.relay(http, exchange, answer, again)
             finally:
                 answer.close()
         except UpstreamError as error:
@@ -164,36 +166,55 @@ class Proxy:
     ) -> tuple[Exchange, bytes]:
         """Decide the turn's noise and capture, and write both into the body to send."""
         raw = request.document.body
-        noise = self._noise(http, session, request, place, redactor)
+        noise = self._noise(http, codec, session, request, place, redactor, upstream)
         captured = codec.tokens and self._captures(session, upstream)
         edits, neutralised = codec.capture_edits(request, training=session.training) if captured else ({}, ())
         if neutralised:
             _log.info("sampling knobs neutralised", turn=place.index, knobs=neutralised)
         edits |= upstream.edits(request.model)
+        edits |= noise.members
         received = request.received(redactor.mask)
         body, sent = raw, received
-        if noise.replacements or edits:
-            body, sent = request.rewritten(noise.replacements, edits, redactor.mask)
-        answer = codec.answer(request, captured=captured)
-        return Exchange(
-            codec, session, request, place, noise, received, sent, answer, captured, redactor
-        ), body
+        if noise.replacements or edits or noise.forward:
+            body, sent = request.rewritten(noise.replacements, edits, redactor.mask, noise.forward)
+        answer = (
+            codec.answer(request, captured=captured)
+            if noise.world is None
+            else noise.world.closing.answer(request, noise.world, captured=captured)
+        )
+        exchange = Exchange(
+            codec, session, request, place, noise, received, sent, answer, captured, redactor, edits
+        )
+        return exchange, body
 
     def _noise(
-        self, http: Http, session: LiveSession, request: Request, place: Place, redactor: Redactor
+        self,
+        http: Http,
+        codec: Codec,
+        session: LiveSession,
+        request: Request,
+        place: Place,
+        redactor: Redactor,
+        upstream: Upstream,
     ) -> Noise:
         spared = self.settings.steering and http.header(b"x-crosswind-noise") == "off"
-        now = Circumstances(self.switch.enabled, not spared, request.stream, now_us())
-        return noise_in(session, request.conversation, place, now, redactor)
+        now = Circumstances(
+            self.switch.enabled,
+            not spared,
+            request.stream,
+            now_us(),
+            upstream.dialect.duplicate_tool_names,
+        )
+        return noise_in(session, codec, request, place, now, redactor)
 
     def _captures(self, session: LiveSession, upstream: Upstream) -> bool:
         mode = self.settings.capture
         return mode == "on" or (mode == "auto" and (upstream.dialect.token_ids or session.training))
 
     async def _send(
-        self, http: Http, route: Route, caller: Caller, exchange: Exchange, body: bytes, upstream: Upstream
+        self, http: Http, route: Route, caller: Caller, exchange: Exchange, upstream: Upstream, body: bytes
     ) -> Answer:
-        changes = _readable(http, exchange.captured)
+        changes = _readable(http, exchange.edited)
         changes[b"content-length"] = str(len(body)).encode()
         outgoing = Outgoing(
             "POST",
@@ -203,7 +224,7 @@ class Proxy:
         )
         exchange.queue_us = exchange.elapsed_us()
         answer = await upstream.send(outgoing, exchange.session.record.id)
-        exchange.attempts = answer.attempts
+        exchange.attempts += answer.attempts
         exchange.upstream_status = answer.status
         return answer
 
@@ -228,10 +249,10 @@ def _is_retry(http: Http) -> bool:
     return retries.isdigit() and int(retries) > 0
 
 
-def _readable(http: Http, captured: bool) -> dict[bytes, bytes | None]:
-    """The content encodings that we can look into; a captured answer has to be edited, so it comes plain."""
+def _readable(http: Http, edited: bool) -> dict[bytes, bytes | None]:
+    """The content encodings that we can look into; an answer that is edited comes plain."""
     offered = http.header(b"accept-encoding")
-    if captured:
+    if edited:
         return {b"accept-encoding": b"identity"}
     if offered is None:
         return {}

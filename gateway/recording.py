@@ -10,6 +10,7 @@ from gateway.configuration.sections import Durability
 from gateway.exchange import Exchange
 from gateway.metrics import Metrics
 from gateway.recorder import Recorder
+from gateway.rounds import closing_rows, with_rounds
 from gateway.submission import Ticket
 from gateway.trajectory.record import Delivered, Delivery, Durable, Row, Turn
 
@@ -45,8 +46,8 @@ class Recording:
     def _submit(self, exchange: Exchange) -> tuple[Turn, Ticket]:
         """Submit the turn with its events and ledger rows, and the session's row with its first turn."""
         relaxed = self.durability is Durability.RELAXED
-        turn = exchange.turn(Durable.LATE if relaxed else Durable.YES)
-        rows: list[Row] = [*exchange.noise.rows, turn, *exchange.noise.events]
+        turn = with_rounds(exchange.turn(Durable.LATE if relaxed else Durable.YES), exchange)
+        rows: list[Row] = [*exchange.noise.rows, *closing_rows(exchange), turn, *exchange.noise.events]
         if exchange.session.unwritten:
             exchange.session.unwritten = False
             rows.insert(0, exchange.session.record)

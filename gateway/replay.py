@@ -69,9 +69,10 @@ def _replayed(live: LiveSession, turn: Turn, captured: bool) -> Replayed | None:
     if turn.fitness not in _WITHOUT_NOISE:
         place = Place(turn.index, turn.attempt, turn.parent, turn.branch)
         now = Circumstances(True, True, request.stream, turn.created_us)
-        noise = noise_in(live, request.conversation, place, now, _nothing_hidden)
+        noise = noise_in(live, codec, request, place, now, _nothing_hidden)
     edits = codec.capture_edits(request, training=live.training)[0] if captured and codec.tokens else {}
     sent = request.document.body
-    if noise.replacements or edits:
-        sent, _ = request.rewritten(noise.replacements, edits, mask)
+    edits |= noise.members
+    if noise.replacements or edits or noise.forward:
+        sent, _ = request.rewritten(noise.replacements, edits, mask, noise.forward)
     return Replayed(turn, sent, tuple(noise.events))

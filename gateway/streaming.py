@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateway.configuration.sections import Durability
-from gateway.protocols.codec import AnswerReader
+from gateway.protocols.answer import AnswerReader
 from gateway.sse import Event, EventSplitter, Inflater
 
 

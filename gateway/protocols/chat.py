@@ -8,6 +8,7 @@ from typing import Any
 from gateway.errors import ServiceError, openai_error
 from gateway.protocols.capture import capture_edits
 from gateway.protocols.chat_answer import ChatAnswer
+from gateway.protocols.chat_closing import ChatClosing, is_function
 from gateway.protocols.codec import Codec, Reader
 from gateway.protocols.document import Document
 from gateway.protocols.format import Answered, Read, Text
@@ -30,7 +31,8 @@ class ChatMessages:
             case "tool":
                 return Read((Answered(_text(message, "tool_call_id"), _text(message, "name"), texts),))
             case "assistant":
-                return Read(calls=tuple(_calls(message)))
+                said = "".join(part.text for part in texts)
+                return Read(calls=tuple(_calls(message)), said=said)
             case _:
                 return Read()
 
@@ -45,14 +47,15 @@ class ChatCodec:
     path = "/chat/completions"
     messages = ChatMessages()
     tokens = True
+    closing = ChatClosing()
 
     @staticmethod
     def tools(declared: Any) -> list[ToolSchema]:
         """`tools` as declared."""
         out = []
         for tool in declared if isinstance(declared, list) else []:
-            function = tool.get("function") if isinstance(tool, dict) else None
-            if isinstance(function, dict) and isinstance(function.get("name"), str):
+            if is_function(tool):
+                function = tool["function"]
                 description, parameters = function.get("description"), function.get("parameters")
                 out.append(
                     ToolSchema(

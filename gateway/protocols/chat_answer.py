@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from gateway.protocols.codec import Chunk
+from gateway.protocols.answer import Chunk, SingleRound
 from gateway.protocols.document import encode
 from gateway.sse import DONE, Event, with_data
 from gateway.trajectory.record import FIT, Completion, VersionSpan
@@ -31,7 +31,7 @@ class Choice:
     finish_reason: str | None = None
 
 
-class ChatAnswer:
+class ChatAnswer(SingleRound):
     """Collects one answer. `asked`: the capture fields that the client itself asked for."""
 
     def __init__(self, *, choices: int, captured: bool, asked: frozenset[str]) -> None:
@@ -121,6 +121,12 @@ class ChatAnswer:
         ]
         head = self._head | {"object": "chat.completion", "choices": choices}
         return encode(head | {"usage": self.usage} if self.usage else head)
+
+    def content(self) -> str | None:
+        """The first choice's text."""
+        choice = self._choices.get(0)
+        content = choice.message.get("content") if choice else None
+        return content if isinstance(content, str) else None
 
     def text(self, name: str) -> str | None:
         """A text member of the answer's head: `id`, `model`."""

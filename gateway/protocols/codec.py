@@ -5,77 +5,16 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol
+from typing import Protocol
 
 from gateway.errors import ServiceError
+from gateway.protocols.answer import AnswerReader
+from gateway.protocols.closing import Closing
 from gateway.protocols.format import MessageFormat
 from gateway.protocols.history import Histories, Mask
 from gateway.protocols.request import Request, SplitBody
 from gateway.protocols.tools import ReadTools, ToolReader
-from gateway.sse import Event
-from gateway.trajectory.record import Completion
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """A stream's event as far as relaying it goes. `raw` is what the client gets of it: nothing drops it."""
-
-    raw: bytes
-    calls_tools: bool = False
-    completing: bool = False
-    """Clients act on it: it is held until its turn is on record."""
-    ended: bool = False
-    """Nothing comes after it."""
-
-
-class AnswerReader(Protocol):
-    """Collects one answer, plain or streamed, and says what the client gets of it."""
-
-    @property
-    def prompt_ids(self) -> list[int] | None:
-        """The prompt's token ids, where the engine gave them."""
-        ...
-
-    @property
-    def usage(self) -> Mapping[str, Any]:
-        """The usage as the upstream reported it."""
-        ...
-
-    @property
-    def error(self) -> Mapping[str, Any] | None:
-        """An error that the answer itself carries, in a 200's stream for one."""
-        ...
-
-    def read_body(self, body: bytes) -> bytes:
-        """Read a plain answer; gives the body for the client: the very same object where nothing changed."""
-        ...
-
-    def read_event(self, event: Event) -> Chunk:
-        """Read one event of a streamed answer."""
-        ...
-
-    @property
-    def finished(self) -> bool:
-        """Whether the answer came to its end."""
-        ...
-
-    def produced(self) -> bytes:
-        """The answer as one plain body: what came, or what a stream's events amount to."""
-        ...
-
-    def text(self, name: str) -> str | None:
-        """A text member of the answer's head: `id`, `model`."""
-        ...
-
-    def completions(self) -> tuple[Completion, ...]:
-        """The choices as sampled."""
-        ...
-
-    def fitness(self) -> str:
-        """FIT, or the first reason why this answer can't be trained on."""
-        ...
 
 
 class Codec(Protocol):
@@ -112,6 +51,11 @@ class Codec(Protocol):
 
     def read(self, split: SplitBody, reader: Reader, mask: Mask) -> Request:
         """Read what is new in a body since the session's last turn."""
+        ...
+
+    @property
+    def closing(self) -> Closing | None:
+        """How the client's world is closed; None where the protocol has no tools."""
         ...
 
     def capture_edits(

@@ -39,6 +39,8 @@ class Read:
     calls: tuple[ToolCall, ...] = ()
     user: bool = False
     """It counts as a user's message, even where it has no text."""
+    said: str | None = None
+    """The policy's own text, where the message is the policy's."""
 
 
 UNREAD = Read()

@@ -15,7 +15,7 @@ from gateway.protocols.document import decode
 from gateway.protocols.format import UNREAD, Answered, MessageFormat, Read, Replacements, Text
 from gateway.trajectory.content import Chain
 from injectors.conversation import Ref, Site, ToolCall, ToolResult, UserText
-from injectors.identity import call_anchor, logical_call, text_anchor
+from injectors.identity import call_anchor, digest, logical_call, normalise, text_anchor
 
 Mask = Callable[[bytes], bytes]
 """Takes a segment, gives what may be stored of it: the same object where nothing had to be hidden."""
@@ -37,9 +37,14 @@ class Step:
     items: tuple[Item, ...]
     received: Chain
     masked: bool
+    made: str | None
+    """The anchor of a message of the policy's: by its first call's id, else by its text."""
     rewritten: dict[Replacements, bytes] = field(default_factory=dict)
     sent: Chain | None = None
     sent_raw: bytes = b""
+    carried: bytes = b""
+    carried_key: object = None
+    """What `carried` was made of: the message as the policy met it, made once."""
 
 
 class History:
@@ -65,9 +70,17 @@ class History:
         items = self._items(len(self.steps), read)
         stored = mask(raw)
         parent = self.steps[-1].received if self.steps else None
-        step = Step(raw, lead, read, items, Chain(parent, stored), stored is not raw)
+        made = self._made(read)
+        step = Step(raw, lead, read, items, Chain(parent, stored), stored is not raw, made)
         self._append(step)
         return step
+
+    def _made(self, read: Read) -> str | None:
+        base = made_base(read.calls[0].call_id if read.calls else "", read.said)
+        if base is None:
+            return None
+        occurrence, self._seen[base] = self._seen[base], self._seen[base] + 1
+        return f"{base}#{occurrence}"
 
     def fork(self, length: int) -> History:
         """A new history with the first `length` steps of this one."""
@@ -143,6 +156,15 @@ class History:
         for item in step.items:
             named = item.anchor.startswith("call:")
             self._seen[item.anchor if named else item.anchor.rpartition("#")[0] + "#0"] += 1
+        if step.made is not None:
+            self._seen[step.made.rpartition("#")[0]] += 1
+
+
+def made_base(call_id: str, said: str | None) -> str | None:
+    """The anchor of a message of the policy's, without its occurrence; None for other messages."""
+    if call_id:
+        return f"made:{call_id}"
+    return None if said is None else f"said:{digest(normalise(said))}"
 
 
 class Histories:

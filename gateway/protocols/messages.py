@@ -63,6 +63,7 @@ class MessagesCodec:
     path = "/messages"
     messages = MessagesFormat()
     tokens = False
+    closing = None
 
     @staticmethod
     def tools(declared: Any) -> list[ToolSchema]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.protocols.codec import Chunk
+from gateway.protocols.answer import Chunk, SingleRound
 from gateway.protocols.document import decode, encode
 from gateway.sse import Event
 from gateway.trajectory.record import Completion
@@ -46,7 +46,7 @@ class Block:
             return {**self.members, "input": self.input}
 
 
-class MessagesAnswer:
+class MessagesAnswer(SingleRound):
     """Collects one answer. Nothing of it is edited: engines give no tokens on this route."""
 
     prompt_ids: list[int] | None = None

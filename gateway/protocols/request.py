@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from gateway.protocols.document import Document, decode
 from gateway.protocols.format import MessageFormat, Replacements, Text
 from gateway.protocols.history import Mask, Step
+from gateway.protocols.world import Forward
 from gateway.trajectory.content import Chain, View
 from injectors.conversation import Conversation, Ref
 
@@ -109,16 +110,41 @@ class Request:
         return (*pieces, mask(bytes(text + self.document.closing)))
 
     def rewritten(
-        self, replacements: Mapping[Ref, str], edits: Mapping[str, bytes | None], mask: Mask
+        self,
+        replacements: Mapping[Ref, str],
+        edits: Mapping[str, bytes | None],
+        mask: Mask,
+        forward: Forward | None = None,
     ) -> tuple[bytes, View]:
         """The body to send, and what is stored of it. Messages and members that nothing touched keep their
         bytes.
         """
-        segments = _segments(self.messages, self.steps, replacements)
+        segments = self._carried(_segments(self.messages, self.steps, replacements), forward)
         pieces = self._frame(edits, _unmasked)
         body = b"".join(b"".join(segments) if piece is None else piece for piece in pieces)
         frame = tuple(None if piece is None else mask(piece) for piece in pieces)
         return body, View(frame, _sent_chain(self.steps, segments, mask))
+
+    def continued(
+        self,
+        replacements: Mapping[Ref, str],
+        edits: Mapping[str, bytes | None],
+        forward: Forward | None,
+        appended: Sequence[bytes],
+    ) -> bytes:
+        """The body to send for a further round within the gateway: these messages end the history."""
+        segments = self._carried(_segments(self.messages, self.steps, replacements), forward)
+        history = b",".join([b"".join(segments), *appended])
+        return b"".join(history if piece is None else piece for piece in self._frame(edits, _unmasked))
+
+    def _carried(self, segments: list[bytes], forward: Forward | None) -> list[bytes]:
+        """The history as the policy met it: its calls under the names it saw, withheld ones put back."""
+        if not forward:
+            return segments
+        return [
+            _as_met(step, segment, forward, index)
+            for index, (step, segment) in enumerate(zip(self.steps, segments, strict=True))
+        ]
 
 
 def _segments(messages: MessageFormat, steps: Sequence[Step], replacements: Mapping[Ref, str]) -> list[bytes]:
@@ -138,6 +164,22 @@ def _rewritten(messages: MessageFormat, step: Step, replacements: Replacements) 
             replacements: step.raw[: step.lead] + messages.write(step.raw[step.lead :], replacements)
         }
     return step.rewritten[replacements]
+
+
+def _as_met(step: Step, segment: bytes, forward: Forward, index: int) -> bytes:
+    called = {call.name for call in step.read.calls}
+    names = {name: forward.names[name] for name in called & forward.names.keys()}
+    put, before = forward.put_back.get(index), forward.put_back.get(index - 1)
+    if not names and put is None and before is None:
+        return segment
+    key = (segment, tuple(sorted(names.items())), put, before)
+    if step.carried_key != key:
+        raw = segment[step.lead :]
+        raw = forward.carrying.renamed(raw, names) if names else raw
+        raw = forward.carrying.answered(raw, before) if before is not None else raw
+        raw = forward.carrying.put_back(raw, put) if put is not None else raw
+        step.carried_key, step.carried = key, segment[: step.lead] + raw
+    return step.carried
 
 
 def _sent_chain(steps: Sequence[Step], segments: Sequence[bytes], mask: Mask) -> Chain | None:

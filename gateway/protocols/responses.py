@@ -21,6 +21,7 @@ class ResponsesCodec:
     path = "/responses"
     messages = ResponsesItems()
     tokens = False
+    closing = None
 
     @staticmethod
     def tools(declared: Any) -> list[ToolSchema]:

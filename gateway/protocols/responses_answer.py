@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from gateway.protocols.codec import Chunk
+from gateway.protocols.answer import Chunk, SingleRound
 from gateway.protocols.document import decode, encode
 from gateway.protocols.responses_parts import grown
 from gateway.sse import Event
@@ -40,7 +40,7 @@ _events = msgspec.json.Decoder(_Event)
 _typed = msgspec.json.Decoder(_Typed)
 
 
-class ResponsesAnswer:
+class ResponsesAnswer(SingleRound):
     """Collects one answer. Nothing of it is edited: engines give no tokens on this route."""
 
     prompt_ids: list[int] | None = None

@@ -45,6 +45,18 @@ def shallow(raw: bytes) -> dict[str, Any]:
     return members
 
 
+def elements(raw: Any) -> list[bytes]:
+    """The elements of an array, as JSON text each; none where it is no array."""
+    if raw is None:
+        return []
+    try:
+        found = _parts.decode(raw if isinstance(raw, bytes) else bytes(raw))
+    except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
+        value = decode(bytes(raw)) if isinstance(raw, bytes | msgspec.Raw) else raw
+        return [encode(element) for element in value] if isinstance(value, list) else []
+    return [bytes(element) for element in found]
+
+
 def _with_text(content: Any, part: int | None, text: str) -> Any:
     if part is None:
         return msgspec.Raw(encode(text))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from gateway.protocols.document import decode
+from gateway.protocols.document import decode, encode
 from injectors.conversation import ToolSchema
+from injectors.shown_tools import ShownTool
 
 ReadTools = Callable[[Any], list[ToolSchema]]
 """Reads the decoded `tools` member of a protocol; never raises."""
@@ -27,3 +28,53 @@ class ToolReader:
         if raw != self._raw:
             self._raw, self._tools = raw, tuple(self._read(decode(raw)))
         return self._tools
+
+
+def changed_members(tool: ShownTool, *, parameters: str) -> dict[str, Any]:
+    """The members of a shown tool that differ from the declared one's; all, where it has no source.
+    `parameters` is the protocol's name of the schema.
+    """
+    members: dict[str, Any] = {}
+    if "name" in tool.changed:
+        members["name"] = tool.name
+    if "description" in tool.changed and tool.description is not None:
+        members["description"] = tool.description
+    if "parameters" in tool.changed and tool.parameters is not None:
+        members[parameters] = tool.parameters
+    return members
+
+
+def arranged(declared: Sequence[tuple[bytes, bool]], shown: Sequence[bytes]) -> bytes:
+    """An array of tools: those of other kinds (True) stay at their place, the shown ones take the other
+    places in order, and those that are too many come last.
+    """
+    rest = iter(shown)
+    out = [element if other else next(rest, None) for element, other in declared]
+    return b"[" + b",".join([*(one for one in out if one is not None), *rest]) + b"]"
+
+
+def chosen(raw: bytes, names: dict[str, str]) -> bytes:
+    """A `tool_choice` with the tools that it names under other names (declared -> shown)."""
+    value = decode(raw)
+    mapped = _chosen(value, names)
+    return raw if mapped == value else encode(mapped)
+
+
+def named(choice: Any) -> frozenset[str]:
+    """The tools that a `tool_choice` names."""
+    if isinstance(choice, dict):
+        name = choice.get("name")
+        own = [name] if isinstance(name, str) else []
+        return frozenset(own).union(*(named(value) for value in choice.values()))
+    if isinstance(choice, list):
+        return frozenset().union(*(named(value) for value in choice))
+    return frozenset()
+
+
+def _chosen(value: Any, names: dict[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {
+            key: names.get(one, one) if key == "name" and isinstance(one, str) else _chosen(one, names)
+            for key, one in value.items()
+        }
+    return [_chosen(one, names) for one in value] if isinstance(value, list) else value

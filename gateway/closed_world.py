@@ -1,0 +1,143 @@
+"""The closed world of one turn: how the tools are shown, whose the calls are, and what is put back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from gateway.ledger import Ledger
+from gateway.protocols.closing import Closing
+from gateway.protocols.codec import Codec
+from gateway.protocols.history import made_base
+from gateway.protocols.request import Request
+from gateway.protocols.tools import chosen, named
+from gateway.protocols.world import Forward, InnerCall, PutBack
+from injectors.plan import Plan
+from injectors.schemas import ShownTools, acts_on_tools, perturb_tools, tools_anchor
+
+UNKNOWN_TOOL = '{"error": "unknown_tool", "message": "there is no tool of that name"}'
+MOST_ROUNDS = 3
+"""How many rounds in a row are answered as the phantom says; then it is gone."""
+
+
+@dataclass(slots=True)
+class ClosedWorld:
+    """What a turn's policy sees of the tools. It is the `World` of the turn's answer."""
+
+    closing: Closing
+    shown: ShownTools
+    answered: Mapping[str, int]
+    """How many calls of each tool were answered inside before this turn."""
+    members: dict[str, bytes | None] = field(default_factory=dict)
+    """What of the body differs from the client's: its tools and its choice of tools."""
+    forward: Forward | None = None
+
+    lasting: ShownTools = field(init=False)
+    """What the ledger keeps: a list that this request alone asked for in another form is arranged anew."""
+
+    def __post_init__(self) -> None:
+        self.lasting = self.shown
+
+    def declared(self, name: str) -> str:
+        return self.shown.declared_of.get(name, name)
+
+    def inside(self, name: str, arguments: str) -> bool:
+        return name in self.shown.phantoms or self._objection(name, arguments) is not None
+
+    def needs_arguments(self, name: str) -> bool:
+        return name in self.shown.refusals and not self.answered.get(name)
+
+    def may_continue(self, name: str) -> bool:
+        names = (*(tool.name for tool in self.shown.tools), *self.shown.phantoms)
+        return any(one != name and one.startswith(name) for one in names)
+
+    def answer(self, call: InnerCall, before: int) -> str:
+        """What an inner call gets. `before` counts the calls of its tool in this turn that were answered."""
+        phantom = self.shown.phantoms.get(call.name)
+        if phantom is not None:
+            return phantom.answer(self.answered.get(call.name, 0) + before)
+        return self._objection(call.name, call.arguments) or UNKNOWN_TOOL
+
+    def _objection(self, name: str, arguments: str) -> str | None:
+        refusal = self.shown.refusals.get(name)
+        return refusal.objection(arguments) if refusal and not self.answered.get(name) else None
+
+
+def world_in(
+    codec: Codec,
+    plan: Plan,
+    ledger: Ledger,
+    request: Request,
+    *,
+    turn: int,
+    allow_new: bool,
+    duplicates: str,
+) -> ClosedWorld | None:
+    """How the declared tools are shown in this turn; None where they are as the client declared them and
+    nothing has to be mapped.
+    """
+    tools = request.conversation.tools
+    raw = request.document.raw("tools")
+    closing = codec.closing
+    if closing is None or raw is None or not tools or not (acts_on_tools(plan) or ledger.tools is not None):
+        return None
+    choice = request.document.value("tool_choice")
+    shown = perturb_tools(
+        plan,
+        tools,
+        known=ledger.shown_tools(tools_anchor(tools)),
+        allow_new=allow_new,
+        choices=request.choices,
+        forced=named(choice),
+        duplicates="suffixed" if "suffixed" in (duplicates, closing.duplicates) else "allowed",
+        strict=closing.strict(raw),
+        turn=turn,
+    )
+    world = ClosedWorld(closing, shown, dict(ledger.answered))
+    if request.choices > 1 or named(choice):
+        world.lasting = replace(shown, anchor=f"{shown.anchor}!")
+    if not shown.untouched:
+        world.members["tools"] = closing.written_tools(raw, shown.tools)
+    names = shown.shown_of
+    written = request.document.raw("tool_choice")
+    if names and written is not None:
+        world.members["tool_choice"] = chosen(written, names)
+    put_back = {
+        index: ledger.put_back[step.made]
+        for index, step in enumerate(request.steps if ledger.put_back else ())
+        if step.made in ledger.put_back
+    }
+    world.forward = Forward(closing, names, put_back)
+    return world
+
+
+def put_back_of(
+    closing: Closing,
+    before: Sequence[tuple[bytes, Sequence[tuple[InnerCall, str]]]],
+    text: str | None,
+    last: Sequence[tuple[InnerCall, str]],
+) -> PutBack:
+    """What the client's history will lack: the rounds before (what was produced, and the answered calls), and
+    the last answer's own inner calls.
+    """
+    rounds = [
+        message
+        for produced, results in before
+        for message in (*closing.made_message(produced), *closing.result_messages(results))
+    ]
+    return PutBack(
+        before=tuple(message.decode() for message in rounds),
+        text=text if rounds else None,
+        calls=tuple((call.position, call.json()) for call, _ in last),
+        results=tuple(message.decode() for message in closing.result_messages(last)),
+        names=tuple(call.name for _, results in [*before, (b"", last)] for call, _ in results),
+    )
+
+
+def made_anchor(request: Request, call_id: str, said: str | None) -> str | None:
+    """The anchor by which the message that is delivered now will be found in later turns' histories."""
+    base = made_base(call_id, said)
+    if base is None:
+        return None
+    earlier = sum(step.made is not None and step.made.startswith(base + "#") for step in request.steps)
+    return f"{base}#{earlier}"

@@ -1,0 +1,148 @@
+"""What reads an answer, plain or streamed: what is recorded of it, and what the client gets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from gateway.protocols.world import InnerCall
+from gateway.sse import Event
+from gateway.trajectory.record import Completion
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A stream's event as far as relaying it goes. `raw` is what the client gets of it: nothing drops it."""
+
+    raw: bytes
+    calls_tools: bool = False
+    completing: bool = False
+    """Clients act on it: it is held until its turn is on record."""
+    ended: bool = False
+    """Nothing comes after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One exchange with the policy that was answered inside: what it produced there."""
+
+    produced: bytes
+    prompt_ids: list[int] | None
+    completions: tuple[Completion, ...]
+    usage: Mapping[str, Any]
+    fitness: str
+    content: str | None
+    """Its text, which the client got."""
+
+
+class SingleRound:
+    """What readers share that never answer inside: the client gets what was produced."""
+
+    unanswered = False
+
+    def inner(self) -> list[InnerCall]:
+        return []
+
+    def rounds(self) -> list[Round]:
+        return []
+
+    def next_round(self) -> None:
+        raise AssertionError("nothing is answered inside here")
+
+    def concluded(self) -> bytes:
+        raise AssertionError("nothing is answered inside here")
+
+    def made(self) -> tuple[str, str | None]:
+        raise AssertionError("nothing is answered inside here")
+
+    def content(self) -> str | None:
+        return None
+
+    def delivered(self) -> bytes | None:
+        return None
+
+
+class AnswerReader(Protocol):
+    """Collects one answer, plain or streamed, and says what the client gets of it."""
+
+    @property
+    def prompt_ids(self) -> list[int] | None:
+        """The prompt's token ids, where the engine gave them."""
+        ...
+
+    @property
+    def usage(self) -> Mapping[str, Any]:
+        """The usage as the upstream reported it."""
+        ...
+
+    @property
+    def error(self) -> Mapping[str, Any] | None:
+        """An error that the answer itself carries, in a 200's stream for one."""
+        ...
+
+    def read_body(self, body: bytes) -> bytes:
+        """Read a plain answer; gives the body for the client: the very same object where nothing changed."""
+        ...
+
+    def read_event(self, event: Event) -> Chunk:
+        """Read one event of a streamed answer."""
+        ...
+
+    @property
+    def finished(self) -> bool:
+        """Whether the answer came to its end."""
+        ...
+
+    def produced(self) -> bytes:
+        """The answer as one plain body: what came, or what a stream's events amount to. After rounds that
+        were answered inside, the last one's.
+        """
+        ...
+
+    def delivered(self) -> bytes | None:
+        """What the client gets, as one plain body; None where it is what was produced."""
+        ...
+
+    def inner(self) -> list[InnerCall]:
+        """The calls of the round at hand that the client doesn't see."""
+        ...
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether the round at hand called inner tools only: nothing that completes it went out."""
+        ...
+
+    def rounds(self) -> list[Round]:
+        """The rounds that were answered inside so far."""
+        ...
+
+    def next_round(self) -> None:
+        """The round at hand is answered inside: go on with the next one's answer."""
+        ...
+
+    def made(self) -> tuple[str, str | None]:
+        """What the client's history will show of this answer: the id of its first call (empty: none), and its
+        text.
+        """
+        ...
+
+    def content(self) -> str | None:
+        """The text of the round at hand."""
+        ...
+
+    def concluded(self) -> bytes:
+        """The round at hand won't be answered: what completes it for the client (of a plain answer, all)."""
+        ...
+
+    def text(self, name: str) -> str | None:
+        """A text member of the answer's head: `id`, `model`."""
+        ...
+
+    def completions(self) -> tuple[Completion, ...]:
+        """The choices as sampled."""
+        ...
+
+    def fitness(self) -> str:
+        """FIT, or the first reason why this answer can't be trained on."""
+        ...

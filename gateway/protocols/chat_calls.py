@@ -1,0 +1,112 @@
+"""Chat Completions: the calls of a streamed choice, mapped back to the client's names, inner ones withheld.
+
+Only tool-call deltas wait, and only until it is known whose they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gateway.protocols.world import InnerCall, World
+
+
+@dataclass(slots=True)
+class _Call:
+    """One call as it streams. `held` are the deltas that wait; `index` is set once it goes to the client."""
+
+    name: str = ""
+    call_id: str = ""
+    arguments: str = ""
+    held: list[dict[str, Any]] = field(default_factory=list)
+    decided: bool = False
+    index: int | None = None
+
+
+class CallStream:
+    """The calls of one choice, in the order in which the policy made them."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._calls: dict[int, _Call] = {}
+        self.delivered = 0
+
+    def feed(self, deltas: Sequence[Any]) -> list[dict[str, Any]]:
+        """Take the `tool_calls` of a delta; gives what goes to the client now."""
+        out: list[dict[str, Any]] = []
+        for delta in deltas:
+            if isinstance(delta, dict):
+                out += self._take(delta)
+        return out
+
+    def end(self) -> list[dict[str, Any]]:
+        """No more deltas will come: what still waited."""
+        return self._settled(complete=True)
+
+    @property
+    def first_id(self) -> str:
+        """The id of the first call that the client got; empty where it got none."""
+        return next((call.call_id for call in self._calls.values() if call.index == 0), "")
+
+    def inner(self) -> list[InnerCall]:
+        """The calls that were withheld."""
+        return [
+            InnerCall(position, call.call_id, call.name, call.arguments, _whole(call))
+            for position, (_, call) in enumerate(sorted(self._calls.items()))
+            if call.decided and call.index is None
+        ]
+
+    def _take(self, delta: dict[str, Any]) -> list[dict[str, Any]]:
+        index = delta.get("index")
+        call = self._calls.setdefault(index if isinstance(index, int) else len(self._calls), _Call())
+        function = delta.get("function")
+        function = function if isinstance(function, dict) else {}
+        call.name += function.get("name") or ""
+        call.arguments += function.get("arguments") or ""
+        call.call_id = call.call_id or delta.get("id") or ""
+        if call.decided and call.index is not None:
+            return [{**delta, "index": call.index}]
+        if not call.decided or self._world.inside(call.name, call.arguments):
+            call.held.append(delta)
+        return [] if call.decided else self._settled(complete=False)
+
+    def _settled(self, *, complete: bool) -> list[dict[str, Any]]:
+        """Decide what can be decided, in order: a call waits for the ones before it."""
+        out: list[dict[str, Any]] = []
+        for index, call in sorted(self._calls.items()):
+            if call.decided:
+                continue
+            # The next call has begun, so this one is whole.
+            whole = complete or index < max(self._calls)
+            if not whole and self._waits(call):
+                break
+            call.decided = True
+            if not self._world.inside(call.name, call.arguments):
+                call.index, self.delivered = self.delivered, self.delivered + 1
+                out.append(self._mapped(call))
+                call.held.clear()
+        return out
+
+    def _waits(self, call: _Call) -> bool:
+        if not call.name or self._world.needs_arguments(call.name):
+            return True
+        return not call.arguments and self._world.may_continue(call.name)
+
+    def _mapped(self, call: _Call) -> dict[str, Any]:
+        """The deltas that waited, as one, under the client's name."""
+        whole = _whole(call)
+        function = {**whole["function"], "name": self._world.declared(call.name)}
+        return {**whole, "index": call.index, "function": function}
+
+
+def _whole(call: _Call) -> dict[str, Any]:
+    """A call's deltas as the call itself, with fields that only its provider knows."""
+    merged: dict[str, Any] = {}
+    inner: dict[str, Any] = {}
+    for delta in call.held:
+        function = delta.get("function")
+        inner = {**(function if isinstance(function, dict) else {}), **inner}
+        merged = {**delta, **merged}
+    merged.pop("index", None)
+    return {**merged, "function": {**inner, "name": call.name, "arguments": call.arguments}}

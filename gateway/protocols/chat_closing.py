@@ -1,0 +1,88 @@
+"""Chat Completions: the client's world closed. Results are messages of their own, behind the policy's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from gateway.protocols.chat_answer import ChatAnswer
+from gateway.protocols.chat_world import ClosedChatAnswer
+from gateway.protocols.document import decode, encode
+from gateway.protocols.request import Request
+from gateway.protocols.rewriting import elements, shallow
+from gateway.protocols.tools import arranged, changed_members
+from gateway.protocols.world import InnerCall, PutBack, World
+from injectors.shown_tools import ShownTool
+
+
+class ChatClosing:
+    """The forms of Chat Completions."""
+
+    duplicates = "allowed"
+
+    def strict(self, tools: bytes) -> frozenset[str]:
+        declared = [tool["function"] for tool in decode(tools) if is_function(tool)]
+        return frozenset(function["name"] for function in declared if function.get("strict") is True)
+
+    def written_tools(self, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
+        declared = [(element, is_function(decode(element))) for element in elements(raw)]
+        functions = [element for element, function in declared if function]
+        written = [
+            _tool({}, tool) if tool.source is None else _shown(functions[tool.source], tool) for tool in shown
+        ]
+        return arranged([(element, not function) for element, function in declared], written)
+
+    def made_message(self, produced: bytes) -> tuple[bytes, ...]:
+        message = decode(produced)["choices"][0]["message"]
+        return (encode({name: value for name, value in message.items() if value is not None}),)
+
+    def result_messages(self, results: Sequence[tuple[InnerCall, str]]) -> tuple[bytes, ...]:
+        return tuple(
+            encode({"role": "tool", "tool_call_id": call.call_id, "content": text}) for call, text in results
+        )
+
+    def renamed(self, raw: bytes, names: Mapping[str, str]) -> bytes:
+        members = shallow(raw)
+        calls = decode(bytes(members["tool_calls"]))
+        for call in calls:
+            call["function"]["name"] = names.get(call["function"]["name"], call["function"]["name"])
+        return encode({**members, "tool_calls": calls})
+
+    def put_back(self, raw: bytes, put: PutBack) -> bytes:
+        members = shallow(raw)
+        if put.before:
+            members["content"] = put.text
+        if put.calls:
+            calls = [msgspec.Raw(call) for call in elements(members.get("tool_calls"))]
+            for position, call in put.calls:
+                calls.insert(position, msgspec.Raw(call.encode()))
+            members["tool_calls"] = calls
+        around = [[message.encode() for message in messages] for messages in (put.before, put.results)]
+        return b",".join([*around[0], encode(members), *around[1]])
+
+    def answered(self, raw: bytes, put: PutBack) -> bytes:
+        return raw
+
+    def answer(self, request: Request, world: World, *, captured: bool) -> ClosedChatAnswer:
+        make = partial(ChatAnswer, choices=request.choices, captured=captured, asked=request.asked)
+        return ClosedChatAnswer(world, make)
+
+
+def is_function(tool: Any) -> bool:
+    """Whether a declared tool is a function with a name."""
+    function = tool.get("function") if isinstance(tool, dict) else None
+    return isinstance(function, dict) and isinstance(function.get("name"), str)
+
+
+def _shown(raw: bytes, tool: ShownTool) -> bytes:
+    """A declared tool as it is shown: its own bytes where nothing changed."""
+    return _tool(shallow(raw), tool) if tool.changed else raw
+
+
+def _tool(members: dict[str, Any], tool: ShownTool) -> bytes:
+    function = shallow(bytes(members["function"])) if members else {}
+    function |= changed_members(tool, parameters="parameters")
+    return encode({"type": "function", **members, "function": function})

@@ -1,0 +1,99 @@
+"""The closed world of one exchange: what of the policy's view of the tools the client must not see.
+
+The client sees calls only to tools that it declared, under its own names. Calls to what only noise put there
+are answered inside the gateway; on the next turn they are put back where the policy made them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from gateway.protocols.document import encode
+
+
+class World(Protocol):
+    """What the policy was shown, as far as its calls go. Names are those that the policy sees."""
+
+    def declared(self, name: str) -> str:
+        """The client's own name of a tool."""
+        ...
+
+    def inside(self, name: str, arguments: str) -> bool:
+        """Whether a call is answered inside the gateway."""
+        ...
+
+    def needs_arguments(self, name: str) -> bool:
+        """Whether `inside` hangs on the arguments."""
+        ...
+
+    def may_continue(self, name: str) -> bool:
+        """Whether another name begins with this one, so that a streamed name may not be whole yet."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class InnerCall:
+    """A call that the client never sees. `position` is its place among its answer's calls; `raw` the call as
+    the policy made it, in the protocol's own form.
+    """
+
+    position: int
+    call_id: str
+    name: str
+    arguments: str
+    raw: Mapping[str, Any]
+
+    def json(self) -> str:
+        """The call as JSON."""
+        return encode(self.raw).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class PutBack:
+    """What to put back around a delivered message of the policy's, so that it meets again what it made.
+
+    `before` are whole messages that stood before it (rounds that were answered inside), `text` is then its
+    own text without theirs; `calls` are its withheld calls with their position, and `results` the messages
+    that answered them: all in the protocol's own form, as JSON. `names` are the tools of all calls that were
+    answered inside, as the policy saw them.
+    """
+
+    before: tuple[str, ...] = ()
+    text: str | None = None
+    calls: tuple[tuple[int, str], ...] = ()
+    results: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+class Carrying(Protocol):
+    """How a protocol's history is carried back to what the policy met. Messages are JSON text."""
+
+    def renamed(self, raw: bytes, names: Mapping[str, str]) -> bytes:
+        """The policy's message with its calls under other names (declared -> shown)."""
+        ...
+
+    def put_back(self, raw: bytes, put: PutBack) -> bytes:
+        """The policy's message with what the client never saw of it, and the messages around it, with commas
+        between them.
+        """
+        ...
+
+    def answered(self, raw: bytes, put: PutBack) -> bytes:
+        """The message after one with something put back: where the protocol wants results in it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """What a request's history needs besides noisy texts: calls under the names that the policy saw
+    (declared -> shown), and withheld calls put back, by the index of their message.
+    """
+
+    carrying: Carrying
+    names: Mapping[str, str]
+    put_back: Mapping[int, PutBack]
+
+    def __bool__(self) -> bool:
+        return bool(self.names or self.put_back)

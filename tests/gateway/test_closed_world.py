@@ -1,0 +1,314 @@
+"""The client's world stays closed: it meets its own tools only, whatever the policy was shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai import AsyncOpenAI
+
+from tests.gateway.policy import Said, acting
+from tests.gateway.servers import Running, gateway, upstream
+
+TOOL = "search_customer_orders"
+ABBREVIATED = "schema.misleading_description_abbreviated"
+MISMATCH = "schema.type_mismatch"
+DUPLICATE = "schema.duplicate_no_description"
+STREAMED = pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
+
+
+def tool(
+    name: str = TOOL, description: str = "Search the orders of a customer.", **more: Any
+) -> dict[str, Any]:
+    parameters = {
+        "type": "object",
+        "properties": {
+            "customer": {"type": "string", "description": "The customer."},
+            "limit": {"type": "integer"},
+        },
+        "required": ["customer"],
+    }
+    function = {"name": name, "description": description, "parameters": parameters, **more}
+    return {"type": "function", "function": function}
+
+
+def profile(operator: str) -> str:
+    rule = f"  - operator: {operator}\n    severity: 1.0\n    when: {{probability: 1.0}}\n"
+    return f"name: closed\nversion: 1\nsummary: Tools are shown otherwise.\ncompose: all_of\nrules:\n{rule}"
+
+
+class Client:
+    """An agent on the real SDK that keeps its own history."""
+
+    def __init__(self, running: Running, stream: bool) -> None:
+        self.sdk = AsyncOpenAI(base_url=f"{running.data}/s/one/v1", api_key="unused-but-long", max_retries=0)
+        self.stream = stream
+        self.messages: list[dict[str, Any]] = [{"role": "user", "content": "What did ACME order?"}]
+        self.usage: Any = None
+        self.finish: str | None = None
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.sdk.close()
+
+    async def turn(self, tools: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+        """One turn; gives the assistant's message as the client keeps it."""
+        asked: Any = {"model": "tiny", "messages": self.messages, "tools": tools, **more}
+        message = await self._streamed(asked) if self.stream else await self._plain(asked)
+        self.messages.append(message)
+        return message
+
+    async def _plain(self, asked: Any) -> dict[str, Any]:
+        answer = await self.sdk.chat.completions.create(**asked)
+        self.usage, self.finish = answer.usage, answer.choices[0].finish_reason
+        return answer.choices[0].message.to_dict(exclude_none=True) | {"role": "assistant"}
+
+    async def _streamed(self, asked: Any) -> dict[str, Any]:
+        """The message put together as agents do it: by role, text, and the calls' indices."""
+        message: dict[str, Any] = {"content": ""}
+        calls: dict[int, dict[str, Any]] = {}
+        heads: set[tuple[str, str]] = set()
+        async with await self.sdk.chat.completions.create(
+            **asked, stream=True, stream_options={"include_usage": True}
+        ) as chunks:
+            async for chunk in chunks:
+                heads.add((chunk.id, chunk.model))
+                self.usage = chunk.usage or self.usage
+                for choice in chunk.choices:
+                    self.finish = choice.finish_reason or self.finish
+                    if choice.delta.role is not None:
+                        assert "role" not in message, "one role"
+                        message["role"] = choice.delta.role
+                    message["content"] += choice.delta.content or ""
+                    for piece in choice.delta.tool_calls or ():
+                        merge(calls, piece.to_dict(exclude_none=True))
+        assert len(heads) == 1, "one answer"
+        assert sorted(calls) == list(range(len(calls))), "indices without a gap"
+        return message | ({"tool_calls": [calls[index] for index in sorted(calls)]} if calls else {})
+
+    def answer_calls(self) -> None:
+        for call in self.messages[-1].get("tool_calls", ()):
+            content = json.dumps({"orders": ["W1"], "of": call["function"]["name"]})
+            self.messages.append({"role": "tool", "tool_call_id": call["id"], "content": content})
+
+
+def merge(calls: dict[int, dict[str, Any]], piece: dict[str, Any]) -> None:
+    call = calls.setdefault(
+        piece.pop("index"), {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
+    )
+    call["id"] = piece.get("id", call["id"])
+    for name, value in piece.get("function", {}).items():
+        call["function"][name] += value
+
+
+def shown(body: dict[str, Any]) -> list[str]:
+    return [one["function"]["name"] for one in body["tools"]]
+
+
+def called(message: dict[str, Any]) -> list[str]:
+    return [call["function"]["name"] for call in message.get("tool_calls") or ()]
+
+
+def script(*answers: Any) -> Any:
+    """A policy that says one thing after the other; each may be a function of the tools' shown names."""
+    left = list(answers)
+
+    def policy(body: dict[str, Any]) -> Said:
+        step = left.pop(0) if len(left) > 1 else left[0]
+        said: Said = step(body) if callable(step) else step
+        return said
+
+    return acting(policy)
+
+
+def true_and_phantom(body: dict[str, Any]) -> tuple[str, str]:
+    names = shown(body)
+    (true,) = [name for name in names if name != TOOL]
+    assert TOOL in names, "the full name is the distractor's"
+    return true, TOOL
+
+
+def calling(*which: int, text: str | None = None) -> Any:
+    """Calls of the true tool (0) and of the phantom (1)."""
+
+    def step(body: dict[str, Any]) -> Said:
+        names = true_and_phantom(body)
+        turn = len(body["messages"])
+        calls = tuple((f"c{turn}_{at}", names[one], {"customer": "ACME"}) for at, one in enumerate(which))
+        return Said(text, calls)
+
+    return step
+
+
+@STREAMED
+async def test_a_renamed_tool_has_its_own_name_for_each_side(tmp_path: Path, stream: bool) -> None:
+    policy = script(calling(0), Said("Two orders."))
+    path = tmp_path / "closed.yaml"
+    path.write_text(profile(ABBREVIATED))
+    async with (
+        upstream(policy) as app,
+        gateway(tmp_path, app, profile=str(path)) as running,
+        Client(running, stream) as client,
+    ):
+        choice = {"type": "function", "function": {"name": TOOL}}
+        assert called(await client.turn([tool()])) == [TOOL]
+        client.answer_calls()
+        await client.turn([tool()], tool_choice=choice)
+        first, second = app.seen[0].json, app.seen[1].json
+        true, _ = true_and_phantom(first)
+        assert shown(second) == shown(first)
+        assert called(second["messages"][1]) == [true], "the history names what the policy called"
+        assert second["tool_choice"]["function"]["name"] == true
+        assert client.messages[-1]["content"].strip() == "Two orders."
+
+
+@STREAMED
+async def test_a_phantom_alone_is_answered_inside(tmp_path: Path, stream: bool) -> None:
+    policy = script(calling(1, text="Let me see."), calling(0, text="So then."), Said("Two orders."))
+    path = tmp_path / "closed.yaml"
+    path.write_text(profile(ABBREVIATED))
+    async with (
+        upstream(policy) as app,
+        gateway(tmp_path, app, profile=str(path)) as running,
+        Client(running, stream) as client,
+    ):
+        first = await client.turn([tool()])
+        assert called(first) == [TOOL]
+        assert "".join(first["content"].split()) == "Letmesee.Sothen."
+        assert (client.usage.completion_tokens, client.usage.prompt_tokens) == (8, 20)
+        client.answer_calls()
+        await client.turn([tool()])
+        _, inner, later = (seen.json["messages"] for seen in app.seen)
+        true, phantom = true_and_phantom(app.seen[0].json)
+        assert called(inner[1]) == [phantom]
+        assert inner[2]["role"] == "tool" and inner[2]["tool_call_id"] == inner[1]["tool_calls"][0]["id"]
+        assert later[: len(inner)] == inner, "the next turn goes on from what the policy met"
+        assert called(later[3]) == [true] and later[3]["content"].strip() == "So then."
+        assert later[4]["role"] == "tool" and len(later) == 5
+        stored = await running.trajectory("one")
+        turn = stored["turns"][0]
+        assert turn["usage_injected"] == {
+            "calls": 1,
+            "prompt_tokens": 10,
+            "completion_tokens": 4,
+            "total_tokens": 14,
+        }
+        assert turn["inner"][0]["calls"][0]["name"] == phantom
+
+
+@STREAMED
+async def test_real_and_phantom_calls_in_one_answer(tmp_path: Path, stream: bool) -> None:
+    policy = script(calling(1, 0, 1, 0), Said("Two orders."))
+    path = tmp_path / "closed.yaml"
+    path.write_text(profile(ABBREVIATED))
+    async with (
+        upstream(policy) as app,
+        gateway(tmp_path, app, profile=str(path)) as running,
+        Client(running, stream) as client,
+    ):
+        assert called(await client.turn([tool()])) == [TOOL, TOOL]
+        client.answer_calls()
+        await client.turn([tool()])
+        assert len(app.seen) == 2, "no inner round"
+        history = app.seen[1].json["messages"]
+        true, phantom = true_and_phantom(app.seen[0].json)
+        assert called(history[1]) == [phantom, true, phantom, true]
+        answered = [one["tool_call_id"] for one in history if one["role"] == "tool"]
+        assert sorted(answered) == sorted(call["id"] for call in history[1]["tool_calls"])
+        await client.turn([tool()])
+        assert app.seen[2].json["messages"][: len(history)] == history, "it stays put"
+
+
+@STREAMED
+async def test_a_phantom_that_is_called_again_and_again_leaves(tmp_path: Path, stream: bool) -> None:
+    policy = script(
+        *[calling(1, text=f"Try {number}.") for number in range(4)],
+        lambda body: Said("Five.", (("c9", TOOL, {"customer": "ACME"}),)),
+        Said("Done."),
+    )
+    path = tmp_path / "closed.yaml"
+    path.write_text(profile(ABBREVIATED))
+    async with (
+        upstream(policy) as app,
+        gateway(tmp_path, app, profile=str(path)) as running,
+        Client(running, stream) as client,
+    ):
+        message = await client.turn([tool()])
+        assert len(app.seen) == 5 and TOOL in shown(app.seen[3].json) and TOOL not in shown(app.seen[4].json)
+        assert "unknown_tool" in app.seen[4].json["messages"][-1]["content"]
+        assert called(message) == [] and client.finish == "stop"
+        assert "".join(message["content"].split()) == "Try0.Try1.Try2.Try3.Five."
+        client.messages.append({"role": "user", "content": "And now?"})
+        await client.turn([tool()])
+        assert TOOL not in shown(app.seen[5].json), "it does not come back"
+
+
+@STREAMED
+async def test_a_wrong_type_is_refused_inside_once(tmp_path: Path, stream: bool) -> None:
+    wrong: list[Any] = []
+
+    def call(body: dict[str, Any]) -> Said:
+        properties = body["tools"][0]["function"]["parameters"]["properties"]
+        false = {"limit": 3, "customer": "ACME"}
+        for name, value in properties.items():
+            declared = {"customer": "string", "limit": "integer"}[name]
+            if value.get("type") != declared:
+                wrong.append(name)
+                false[name] = 7 if name == "customer" else "3"
+        return Said(None, ((f"c{len(body['messages'])}", TOOL, false),))
+
+    right = Said(None, (("r1", TOOL, {"customer": "ACME", "limit": 3}),))
+    path = tmp_path / "closed.yaml"
+    path.write_text(profile(MISMATCH))
+    policy = script(call, right, Said("Done."))
+    async with (
+        upstream(policy) as app,
+        gateway(tmp_path, app, profile=str(path)) as running,
+        Client(running, stream) as client,
+    ):
+        message = await client.turn([tool()])
+        assert wrong, "the schema was wrong"
+        assert json.loads(message["tool_calls"][0]["function"]["arguments"]) == {
+            "customer": "ACME",
+            "limit": 3,
+        }
+        assert "must be of type" in app.seen[1].json["messages"][-1]["content"]
+
+
+@STREAMED
+async def test_a_true_duplicate_goes_to_the_agent_as_it_is(tmp_path: Path, stream: bool) -> None:
+    path = tmp_path / "closed.yaml"
+    path.write_text(profile(DUPLICATE))
+    call = Said(None, (("c1", TOOL, {"customer": "ACME"}),))
+    async with (
+        upstream(script(call)) as app,
+        gateway(tmp_path, app, profile=str(path)) as running,
+        Client(running, stream) as client,
+    ):
+        assert called(await client.turn([tool()])) == [TOOL]
+        assert shown(app.seen[0].json) == [TOOL, TOOL]
+
+
+async def test_another_process_goes_on_from_the_ledger(tmp_path: Path) -> None:
+    policy = script(calling(1, 0), calling(0), Said("Two orders."))
+    path = tmp_path / "closed.yaml"
+    path.write_text(profile(ABBREVIATED))
+    async with upstream(policy) as app:
+        async with (
+            gateway(tmp_path, app, profile=str(path)) as running,
+            Client(running, stream=False) as first,
+        ):
+            await first.turn([tool()])
+        first.answer_calls()
+        async with (
+            gateway(tmp_path, app, profile=str(path)) as running,
+            Client(running, stream=False) as second,
+        ):
+            second.messages = first.messages
+            assert called(await second.turn([tool()])) == [TOOL]
+        assert called(app.seen[1].json["messages"][1]) == [TOOL, true_and_phantom(app.seen[0].json)[0]]
+        assert shown(app.seen[1].json) == shown(app.seen[0].json)
