@@ -11,6 +11,8 @@ from gateway.errors import ConfigurationError
 from gateway.workers.channel import Channel, Message
 
 _ANSWER_S = 2.0
+_READ_S = 30.0
+"""How long the supervisor may take to read the configuration, and workers to take it over."""
 
 
 @dataclass(slots=True, eq=False)
@@ -52,7 +54,7 @@ class Crew:
 
     async def read(self) -> Settings:
         """The configuration as the supervisor reads it now. ConfigurationError where it can't be used."""
-        told = await self._ask({"read": True})
+        told = await self._ask({"read": True}, _READ_S)
         if told is None:
             raise ConfigurationError("the supervisor did not answer; send it again")
         if "error" in told:
@@ -61,10 +63,10 @@ class Crew:
 
     async def reload(self) -> None:
         """Have the supervisor keep what it read last, and hand it to all workers."""
-        await self._ask({"reload": True})
+        await self._ask({"reload": True}, _READ_S)
 
-    async def _ask(self, message: Message) -> Message | None:
-        return None if self.channel is None else await self.channel.ask(message, _ANSWER_S)
+    async def _ask(self, message: Message, timeout_s: float = _ANSWER_S) -> Message | None:
+        return None if self.channel is None else await self.channel.ask(message, timeout_s)
 
     async def switch_noise(self, enabled: bool) -> None:
         """Have all workers switch noise, and wait until they have, two seconds at most."""
