@@ -12,11 +12,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from injectors import examples, profile, registry
-from injectors.decide import perturb
 from injectors.documents import DocumentError, conversation, messages_and_tools
 from injectors.plan import make_plan
+from injectors.preview import preview as previewed
 from injectors.rendering import event, heading, reflowed
-from injectors.transport import decide_transport
 
 
 class ConfigurationError(click.ClickException):
@@ -111,24 +110,12 @@ def preview(
         f"profile {plan.profile}, level {plan.level}, seed {seed}, type {plan.noise_type or 'any'}",
         markup=False,
     )
-    shown = 0
-    for new in perturb(plan, conversation(messages, tools), {}).new:
-        for injection in new.injections:
-            shown += injection.after is not None
-            tool = f", {injection.tool} ({injection.tool_class})" if injection.tool else ""
-            place = f"message {new.item.ref.message}{tool}"
-            console.print(
-                heading(f"{injection.decision.rule} at severity {injection.decision.severity:g}: {place}")
-            )
-            console.print(event(injection.before, injection.after, injection.note))
     turns = sum(message["role"] == "assistant" for message in messages)
-    for turn in range(turns):
-        for decision, settings, note in decide_transport(
-            plan, link="model", turn=turn, attempt=0, streaming=False
-        ):
-            shown += 1
-            console.print(heading(f"{decision.rule} at severity {decision.severity:g}: answer {turn}"))
-            console.print(event("", json.dumps(settings), note))
+    shown = 0
+    for one in previewed(plan, conversation(messages, tools), turns):
+        shown += one.after is not None
+        console.print(heading(f"{one.decision.rule} at severity {one.decision.severity:g}: {one.place}"))
+        console.print(event(one.before, one.after, one.note))
     console.print(f"{shown} injected." + ("" if shown else " Another --seed or --level gives other draws."))
 
 

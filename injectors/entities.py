@@ -37,6 +37,8 @@ _EDGES = ".,;:!?()[]{}<>\"'“”‘’«»„…،؛؟。、"
 _LETTERS = re.compile(r"[^\W\d_]+")
 _TECHNICAL = re.compile(r"_|@|://|\\|\w/\w|\w\.\w|^[#$€£¥₹@]|[^\W\d_A-Z][A-Z]|^www\.", re.ASCII)
 
+_OPENING = re.compile(r"(?:^|(?<=[.!?]\s))\w")
+
 MEANING_WORDS = frozenset(
     """
     no not never none nothing neither nor without except unless only but instead don't doesn't didn't
@@ -99,6 +101,16 @@ def survive(before: str, after: str, tools: Iterable[ToolSchema] = ()) -> str | 
             return entity
         at = found + len(entity)
     return None
+
+
+def plainly_begun(text: str) -> str:
+    """The text with its sentences begun in lower case: the verb that a description begins with is no name."""
+    return _OPENING.sub(lambda match: _lower(match.group()), text)
+
+
+def _lower(text: str) -> str:
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else text
 
 
 def numbers(text: str) -> set[str]:

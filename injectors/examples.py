@@ -32,7 +32,7 @@ TOOL = ToolSchema(
     "Look an order up. Returns its status and items.",
     {
         "type": "object",
-        "properties": {"order_id": {"type": "string", "description": "The order, as #W2378156."}},
+        "properties": {"order_id": {"type": "string", "description": "The specified order's number."}},
         "required": ["order_id"],
     },
 )
@@ -81,7 +81,8 @@ def as_text(shown: Target | str | Mapping[str, Any] | ToolChange) -> str:
         case ToolTarget():
             return _as_json(shown.tool)
         case ToolChange():
-            return "\n".join([_as_json(shown.tool), *(_as_json(tool) for tool in shown.added)])
+            place = "" if shown.behind is None else f"behind {shown.behind or 'none'}: "
+            return "\n".join([place + _as_json(shown.tool), *(_as_json(tool) for tool in shown.added)])
         case Mapping():
             return json.dumps(dict(shown))
         case _:

@@ -246,7 +246,9 @@ class _Walk:
         was = _as_json([_document(row.tool)])
         if refused is not None or change is None:
             return Injection(decision, was, None, f"Not injected: {refused}.", name, tool_class)
-        now = _as_json([_document(change.tool), *(_added(tool, change) for tool in change.added)])
+        place = {} if change.behind is None else {"behind": change.behind}
+        added = [_added(tool, change) for tool in change.added]
+        now = _as_json([{**_document(change.tool), **place}, *added])
         note = f"{note} {why_solvable(entry, self._plan.bounds)}"
         return Injection(decision, was, now, note, name, tool_class)
 

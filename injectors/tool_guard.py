@@ -65,7 +65,8 @@ def _bad_change(target: ToolTarget, declared_name: str, change: ToolChange) -> I
         if after.name in target.taken:
             yield f"the name {after.name} is taken"
         yield _bad_name(after.name, before.name)
-    lost = entities.survive(before.description, after.description, (before,))
+    was, now = (entities.plainly_begun(one.description) for one in (before, after))
+    lost = entities.survive(was, now, (before,))
     if lost is not None:
         yield f"the description would have lost {lost!r:.60}"
     if bool(before.description.strip()) != bool(after.description.strip()):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from injectors.edits import edit
 from injectors.state.scene import gaps
 from injectors.streams import Stream
-from injectors.user.edits import edit
 
 OBJECTS = [
     "bowl",

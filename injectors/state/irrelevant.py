@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from injectors.conversation import Site
+from injectors.edits import edited
 from injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
 from injectors.payload import parsed
 from injectors.state import foreign, grid, household, key_values, shop_pages
 from injectors.state.scene import Scene, scene_of
 from injectors.streams import Stream
 from injectors.tool.insertion import object_span, taken_keys, with_fields
-from injectors.user.edits import edited
 
 MOST = 400
 """The volume ε at severity 1, in characters."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from injectors.conversation import Site
+from injectors.edits import disjoint, edit, edited, phrases, unprotected
 from injectors.operator import Draw, Recovery, Result, UserTarget, operator
 from injectors.streams import Stream
-from injectors.user.edits import disjoint, edit, edited, phrases, unprotected
 from injectors.user.sentences import is_prose
 from injectors.user.vague import COMPARED, DETERMINERS, NAMED, VAGUER
 

@@ -7,9 +7,9 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 
+from injectors.edits import unprotected
 from injectors.entities import Span, numbers
 from injectors.operator import UserTarget
-from injectors.user.edits import unprotected
 from injectors.user.opposites import OTHERS
 
 QUOTES = re.compile(r"[\"'`“”‘’«»„「」]")

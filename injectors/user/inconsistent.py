@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from injectors.conversation import Site
+from injectors.edits import disjoint, edit, edited, splits
 from injectors.entities import Span
 from injectors.operator import Draw, Recovery, Result, UserTarget, operator
 from injectors.streams import Stream
 from injectors.user.choices import QUOTES, around, choices, values
-from injectors.user.edits import disjoint, edit, edited, splits
 from injectors.user.opposites import OTHERS
 from injectors.user.sentences import is_prose, joint, sentence_spans
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from injectors.conversation import Site
+from injectors.edits import disjoint, edit, edited, phrases, touches, unprotected
 from injectors.entities import Span
 from injectors.operator import Draw, Recovery, Result, UserTarget, operator
 from injectors.streams import Stream
-from injectors.user.edits import disjoint, edit, edited, phrases, touches, unprotected
 from injectors.user.sentences import is_prose, sentence_spans
 from injectors.user.synonyms import SYNONYMS
 

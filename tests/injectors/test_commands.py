@@ -60,6 +60,13 @@ def test_preview_shows_delays_too(chat: Path) -> None:
     assert output.count("delay_ms") == 5
 
 
+def test_preview_shows_what_becomes_of_tools_and_answers(chat: Path) -> None:
+    tools = run("preview", "--profile", "robustbench-tc/MisDesc-Abbr", chat).output
+    assert "tool get_order (read_only)" in tools and "get_ord" in tools and "another declared tool" in tools
+    answers = run("preview", "--profile", "chaos/provider-outage", "--seed", 3, chat).output
+    assert "answer 0" in answers and '"where": "instead"' in answers
+
+
 def test_preview_says_so_where_nothing_happens(chat: Path) -> None:
     assert "0 injected." in run("preview", "--profile", "off", chat).output
 

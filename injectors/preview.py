@@ -1,0 +1,43 @@
+"""The noise of a whole conversation, event by event, in the order in which a session meets it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from injectors.conversation import Conversation
+from injectors.decide import perturb
+from injectors.decision import Decision
+from injectors.link import decide_transport
+from injectors.model_link import LINK, decide_model
+from injectors.plan import Plan
+from injectors.schemas import perturb_tools
+
+
+@dataclass(frozen=True, slots=True)
+class Previewed:
+    """One event. `after` is None where the guard withdrew it; `before` is empty where there was no text."""
+
+    decision: Decision
+    place: str
+    before: str
+    after: str | None
+    note: str
+
+
+def preview(plan: Plan, conversation: Conversation, turns: int) -> Iterator[Previewed]:
+    """Every event of the conversation with that many answers, each of them to a first attempt."""
+    for one in perturb_tools(plan, conversation.tools).injections:
+        place = f"tool {one.tool} ({one.tool_class})"
+        yield Previewed(one.decision, place, one.before, one.after, one.note)
+    for new in perturb(plan, conversation, {}).new:
+        for one in new.injections:
+            tool = f", {one.tool} ({one.tool_class})" if one.tool else ""
+            place = f"message {new.item.ref.message}{tool}"
+            yield Previewed(one.decision, place, one.before, one.after, one.note)
+    for turn in range(turns):
+        met = decide_model(plan, turn=turn, attempt=0, streaming=False)
+        met += decide_transport(plan, link=LINK, turn=turn, attempt=0, streaming=False)
+        for decision, settings, note in met:
+            yield Previewed(decision, f"answer {turn}", "", json.dumps(dict(settings)), note)

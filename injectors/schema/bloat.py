@@ -1,0 +1,47 @@
+"""Many tools that have nothing to do with the task."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from injectors.conversation import Site
+from injectors.operator import AddedTool, Draw, Recovery, Result, ToolChange, ToolTarget, operator
+from injectors.schema.phantom import unavailable
+from injectors.schema.placing import drawn_place
+from injectors.schema.unrelated import UNRELATED
+from injectors.streams import Stream
+
+MOST = 8
+"""Added tools per declared tool, at severity 1."""
+
+
+@operator(
+    "schema.bloat",
+    site=Site.TOOL_SCHEMA,
+    recovery=Recovery.IGNORE,
+    source="beyond the papers; assistants that are connected to too many servers",
+)
+class Bloat:
+    """Unrelated tools stand among the declared ones, each with a description and a parameter of its own.
+
+    Severity: their number per declared tool is binomial with mean 8 x severity (8 trials), until the pack of
+    32 is used up. A call of one of them is told that it isn't enabled.
+    """
+
+    def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:
+        count = sum(rng.chance(severity) for _ in range(MOST))
+        free = [name for name in rng.shuffled(list(UNRELATED)) if name not in target.taken]
+        added = [[name, drawn_place(target, rng)] for name in free[:count]]
+        return {"added": added} if added else None
+
+    def apply(self, target: ToolTarget, draw: Draw) -> Result:
+        added = tuple(_tool(name, behind) for name, behind in draw["added"])
+        what = "One unrelated tool was" if len(added) == 1 else f"{len(added)} unrelated tools were"
+        return Result(ToolChange(target.tool, added), f"{what} added to the list.")
+
+
+def _tool(name: str, behind: str) -> AddedTool:
+    says, parameter = UNRELATED[name]
+    properties: dict[str, Any] = {parameter: {"type": "string"}}
+    parameters = {"type": "object", "properties": properties, "required": [parameter]}
+    return AddedTool(name, says, parameters, unavailable(name), behind)

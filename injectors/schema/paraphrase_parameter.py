@@ -1,0 +1,57 @@
+"""The descriptions of a tool's parameters in other words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from injectors.conversation import Site
+from injectors.edits import edited
+from injectors.operator import Draw, Recovery, Result, ToolChange, ToolTarget, operator
+from injectors.schema.rewording import rewordings
+from injectors.streams import Stream
+
+
+@operator(
+    "schema.paraphrase_parameter",
+    site=Site.TOOL_SCHEMA,
+    recovery=Recovery.NONE_NEEDED,
+    aliases=("paraphrase_parameter_description", "ParamPara"),
+    source="RobustBench-TC, table 1 and appendices C and F (Observation); by rule here, by a model there",
+)
+class ParaphraseParameter:
+    """The parameters' descriptions mean what they meant, in other words, each of about the same length.
+
+    Names, types and valid values stay. Severity: the share of the rewordable phrases that are reworded.
+    English only: other descriptions have none.
+    """
+
+    def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:
+        found = {
+            name: rewordings(schema["description"], target.declared, rng, severity)
+            for name, schema in _described(target.tool.parameters).items()
+        }
+        edits = {name: one for name, one in found.items() if one}
+        return {"edits": edits} if edits else None
+
+    def apply(self, target: ToolTarget, draw: Draw) -> Result:
+        parameters = target.tool.parameters
+        reworded = {
+            name: {**schema, "description": edited(schema["description"], draw["edits"].get(name, ()))}
+            for name, schema in _described(parameters).items()
+        }
+        properties = {**parameters.get("properties", {}), **reworded}
+        tool = replace(target.tool, parameters={**parameters, "properties": properties})
+        names = ", ".join(draw["edits"])
+        return Result(ToolChange(tool), f"In {tool.name} other words describe {names}.")
+
+
+def _described(parameters: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The parameters that have a description, by name."""
+    properties = parameters.get("properties")
+    return {
+        name: schema
+        for name, schema in (properties.items() if isinstance(properties, Mapping) else ())
+        if isinstance(schema, Mapping) and isinstance(schema.get("description"), str)
+    }

@@ -1,0 +1,34 @@
+"""A tool's description in other words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from injectors.conversation import Site
+from injectors.edits import edited
+from injectors.operator import Draw, Recovery, Result, ToolChange, ToolTarget, operator
+from injectors.schema.rewording import rewordings
+from injectors.streams import Stream
+
+
+@operator(
+    "schema.paraphrase_tool",
+    site=Site.TOOL_SCHEMA,
+    recovery=Recovery.NONE_NEEDED,
+    aliases=("paraphrase_tool_description", "ToolPara"),
+    source="RobustBench-TC, table 1 and appendices C and F (Observation); by rule here, by a model there",
+)
+class ParaphraseTool:
+    """The description means what it meant, in other words, and is at most a fifth longer or shorter.
+
+    Numbers, names, quoted and technical terms stay, and so does every word that limits. Severity: the
+    share of the rewordable phrases that are reworded. English only: other descriptions have none.
+    """
+
+    def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:
+        edits = rewordings(target.tool.description, target.declared, rng, severity)
+        return {"edits": edits} if edits else None
+
+    def apply(self, target: ToolTarget, draw: Draw) -> Result:
+        tool = replace(target.tool, description=edited(target.tool.description, draw["edits"]))
+        return Result(ToolChange(tool), f"The description of {tool.name} is in other words.")

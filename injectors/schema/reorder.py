@@ -1,0 +1,30 @@
+"""Tools in another order."""
+
+from __future__ import annotations
+
+from injectors.conversation import Site
+from injectors.operator import Draw, Recovery, Result, ToolChange, ToolTarget, operator
+from injectors.streams import Stream
+
+
+@operator(
+    "schema.reorder",
+    site=Site.TOOL_SCHEMA,
+    recovery=Recovery.NONE_NEEDED,
+    source="beyond the papers",
+)
+class Reorder:
+    """Tools are moved to other places in the list; nothing else changes.
+
+    Severity: the share of tools that are moved, each behind another one or to the front, as likely.
+    """
+
+    def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:
+        moved = rng.chance(severity)
+        places = ["", *(tool.name for tool in target.declared if tool.name != target.tool.name)]
+        return {"behind": rng.choice(places)} if moved and len(places) > 1 else None
+
+    def apply(self, target: ToolTarget, draw: Draw) -> Result:
+        place = f"behind {draw['behind']}" if draw["behind"] else "to the front"
+        note = f"The tool {target.tool.name} was moved {place}."
+        return Result(ToolChange(target.tool, behind=draw["behind"]), note)
