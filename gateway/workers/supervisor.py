@@ -66,6 +66,7 @@ class Supervisor:
         """What the control plane is trying."""
         self._failed: Message | None = None
         self._restarts = 0
+        self._ended_badly = False
         self._control = Child(0)
         self._workers = [Child(number) for number in range(1, settings.workers + 1)]
 
@@ -111,6 +112,9 @@ class Supervisor:
                 self._dealer.remove(handed)
             self._forget_gauges(child.pid)
             if self._stopping:
+                if code:
+                    _log.error("a child did not end well", who=child.name, code=code)
+                    self._ended_badly = True
                 return
             if not self._up.is_set() or self._hopeless():
                 return self._give_up(child, code)
@@ -223,8 +227,7 @@ class Supervisor:
         for child in self._children if slow else ():
             child.signal(signal.SIGKILL)
         await asyncio.gather(*keeping)
-        codes = [child.process.returncode for child in self._children if child.process is not None]
-        return 0 if not any(codes) and self._up.is_set() else 1
+        return 1 if self._ended_badly or not self._up.is_set() else 0
 
 
 def _message(settings: Settings) -> Message:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,16 +15,21 @@ def local_port(response: httpx.Response) -> int:
     return int(stream.get_extra_info("client_addr")[1])
 
 
-def server_of(client_port: int, server_port: int, processes: Iterable[int]) -> int:
-    """The process that holds the server's end of this connection."""
+def server_of(client_port: int, server_port: int, supervisor: int) -> int:
+    """The child of the supervisor that holds the server's end of this connection."""
     wanted = {f"socket:[{inode}]" for inode in _inodes(server_port, client_port)}
-    for process in processes:
+    for process in children(supervisor):
         with suppress(OSError):
             for descriptor in Path(f"/proc/{process}/fd").iterdir():
                 with suppress(OSError):
                     if str(descriptor.readlink()) in wanted:
                         return process
     raise AssertionError(f"nobody serves the connection from port {client_port}")
+
+
+def children(process: int) -> list[int]:
+    """The processes that this one's main thread started and that live."""
+    return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
 def _inodes(local: int, remote: int) -> list[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import re
 import shutil
+import signal
 import sqlite3
 import time
 from collections import Counter
@@ -13,11 +15,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.gateway.servers import upstream
 from tests.loop.children import COMMAND, POLL_S, Children, Gateway
 from tests.loop.clients import TALKERS, Noted, Talker, unique_answers
+from tests.loop.steady import Steady
 
 # No turn is to be released before it is durable, however slow the disk: that would be no acknowledgement.
 PATIENT = {"CROSSWIND_DURABILITY_WAIT": "600", "CROSSWIND_ACKNOWLEDGE_WAIT": "600"}
@@ -98,6 +102,65 @@ class Call:
     name: str
     file: str
     text: str
+
+
+async def test_a_worker_that_is_killed_takes_no_other_with_it(children: Children, tmp_path: Path) -> None:
+    store, stop, kills = tmp_path / "store.db", asyncio.Event(), 4
+    async with upstream(unique_answers()) as app, httpx.AsyncClient(trust_env=False) as http:
+        gateway = await asyncio.to_thread(
+            children.gateway, app.url, store, "--workers", "2", environment=PATIENT
+        )
+        pids: list[int] = []
+        await _all_in_service(http, gateway, pids, set())
+        clients = [Steady(number, gateway.data, gateway.child.process.pid, stop) for number in range(6)]
+        killed: list[int] = []
+        async with asyncio.TaskGroup() as talking:
+            for client in clients:
+                talking.create_task(client.talk())
+            for kill in range(kills):
+                await _acknowledged(clients, 10 * (kill + 1))
+                killed.append(pids[kill % 2])
+                os.kill(killed[-1], signal.SIGKILL)
+                await _all_in_service(http, gateway, pids, set(killed))
+            await _acknowledged(clients, 10 * (kills + 1))
+            stop.set()
+        assert gateway.child.stop() == 0, gateway.child.said
+    assert len(set(killed)) == kills, "each time another process: the dead one was started again"
+    # Whose connection broke was served by a process that was killed: nobody else noticed anything.
+    assert {pid for client in clients for pid in client.breaks} <= set(killed)
+    assert sum(len(client.breaks) for client in clients) >= kills
+    _check_turns(store, {name: session for one in clients for name, session in one.acknowledged.items()})
+
+
+async def _all_in_service(
+    http: httpx.AsyncClient, gateway: Gateway, pids: list[int], killed: set[int]
+) -> None:
+    """Wait until all workers are, none of them one that was killed, and note the process ids by number."""
+    async with asyncio.timeout(60):
+        while True:
+            ready = (await http.get(f"{gateway.control}/readyz")).json()
+            pids[:] = [worker["pid"] for worker in ready["workers"]]
+            if ready["status"] == "ok" and not set(pids) & killed:
+                return
+            await asyncio.sleep(POLL_S)
+
+
+async def _acknowledged(clients: list[Steady], wanted: int) -> None:
+    """Wait until every client was answered so often."""
+    async with asyncio.timeout(60):
+        while min(len(client.acknowledged) for client in clients) < wanted:  # noqa: ASYNC110
+            await asyncio.sleep(POLL_S)
+
+
+def _check_turns(store: Path, acknowledged: dict[str, str]) -> None:
+    """What was acknowledged is in the store, once, and each turn has a place of its own."""
+    with closing(sqlite3.connect(store)) as connection:
+        turns = connection.execute("SELECT response_id, session_id FROM turn").fetchall()
+        (state,) = connection.execute("PRAGMA integrity_check").fetchone()
+    assert state == "ok"
+    counted = Counter(name for name, _ in turns if name is not None)
+    assert max(counted.values()) == 1
+    assert acknowledged.items() <= dict(turns).items()
 
 
 async def test_acknowledgements_are_written_after_the_sync_that_covers_them(

@@ -76,9 +76,10 @@ async def test_connections_go_round_and_figures_are_those_of_all(children: Child
     async with upstream() as app, clients(8) as several:
         gateway = await serve(children, app, tmp_path / "store.db")
         pids, port = await workers(gateway), httpx.URL(gateway.data).port
+        supervisor = gateway.child.process.pid
         assert port is not None
         served = [
-            server_of(local_port(await chat(http, gateway, "s", turn % 3 + 1)), port, pids)
+            server_of(local_port(await chat(http, gateway, "s", turn % 3 + 1)), port, supervisor)
             for turn, http in enumerate(several)
         ]
         assert Counter(served) == dict.fromkeys(pids, 4)
