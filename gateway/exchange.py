@@ -82,7 +82,8 @@ class Exchange:
         """The turn's row. `durable` is what it will be once the row is on disk."""
         redactor = self.redactor
         produced = self.answer.produced() if self.upstream_status is not None else None
-        secret = self._secret(redactor, produced)
+        stored = None if produced is None else redactor.mask(produced)
+        secret = self._secret(redactor, produced, hidden=stored is not produced)
         masked = redactor.mode == "redact" and secret
         completions = self.answer.completions()
         spans = [span for completion in completions for span in completion.versions]
@@ -104,7 +105,7 @@ class Exchange:
             policy_last=spans[-1].version if spans else None,
             received=self.received,
             sent=self.sent,
-            produced=None if produced is None else View.plain(redactor.mask(produced)),
+            produced=None if stored is None else View.plain(stored),
             prompt_ids=None if masked else prompt_ids,
             completions=tuple(_without_ids(one) for one in completions) if masked else completions,
             finish_reason=completions[0].finish_reason if completions else None,
@@ -133,19 +134,20 @@ class Exchange:
             fitness = REDACTED_SECRET if redactor.mode == "redact" else CONTAINS_SECRET
         return fitness, prompt_ids
 
-    def _secret(self, redactor: Redactor, produced: bytes | None) -> bool:
-        """Whether a secret is in what is stored, and something is done about it."""
+    def _secret(self, redactor: Redactor, produced: bytes | None, *, hidden: bool) -> bool:
+        """Whether a secret is in what came or went, and something is done about it; `hidden`: in what was
+        produced.
+        """
         if redactor.mode == "keep":
             return False
         if redactor.mode == "block_training":
             return any(
                 redactor.found(body) for body in (self.received.bytes(), self.sent.bytes(), produced or b"")
             )
-        views = (self.received, self.sent)
         return (
-            any(step.masked for step in self.request.steps)
-            or any(MASK in (piece or b"") for view in views for piece in view.frame)
-            or (produced is not None and redactor.mask(produced) is not produced)
+            hidden
+            or any(step.masked for step in self.request.steps)
+            or any(MASK in (piece or b"") for view in (self.received, self.sent) for piece in view.frame)
         )
 
 

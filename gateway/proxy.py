@@ -29,7 +29,6 @@ from gateway.routes import HEALTH, Route, claim_of, route_of
 from gateway.safety import KillSwitch
 from gateway.sessions import Sessions
 from gateway.sse import READABLE_ENCODINGS
-from gateway.trajectory.content import content_key
 from gateway.trajectory.record import Delivered
 from gateway.turns import Place
 from gateway.upstreams.answer import Answer
@@ -133,7 +132,7 @@ class Proxy:
         """One turn: noise in, upstream, and the way back, on which it is recorded."""
         redactor = self.redactor.of_caller(caller.credential)
         request = codec.read(split, session.reader(codec), redactor.mask)
-        digest = content_key(request.document.body)
+        digest = request.digest()
         place = await self.sessions.place(session, request.chain, digest, retry=_is_retry(http))
         http.cancel_when_gone()
         exchange, body = self._perturbed(http, codec, session, request, place, redactor, upstream)

@@ -12,7 +12,7 @@ from gateway.protocols.document import Document, decode
 from gateway.protocols.format import MessageFormat, Replacements, Text
 from gateway.protocols.history import Mask, Step
 from gateway.protocols.world import Forward
-from gateway.trajectory.content import Chain, View
+from gateway.trajectory.content import Chain, View, content_key
 from injectors.conversation import Conversation, Ref
 
 
@@ -76,6 +76,8 @@ class Request:
     choices: int = 1
     asked: frozenset[str] = field(default_factory=frozenset)
     """Which of `logprobs`, `token_ids` and `usage` (of a stream) the client itself asked for."""
+    _pieces: tuple[bytes | None, ...] = ()
+    _received: View | None = None
 
     @property
     def document(self) -> Document:
@@ -85,29 +87,18 @@ class Request:
     def chain(self) -> Chain | None:
         return self.steps[-1].received if self.steps else None
 
+    def digest(self) -> bytes:
+        """What tells this body from others: the chain's key stands for the messages, which were hashed when
+        they were new.
+        """
+        pieces = [piece for piece in self._around() if piece is not None]
+        return content_key(b"".join((self.chain.key if self.chain else b"", *pieces)))
+
     def received(self, mask: Mask) -> View:
         """The body as it came, as what is stored of it."""
-        return View(self._frame({}, mask), self.chain)
-
-    def _frame(self, edits: Mapping[str, bytes | None], mask: Mask) -> tuple[bytes | None, ...]:
-        """The body around its messages. The tools are a piece of their own, since they repeat where the rest
-        varies.
-        """
-        pieces: list[bytes | None] = []
-        text = bytearray(self.document.opening)
-        for name, lead, value in self.document.members_with(edits):
-            text += lead
-            if name == self.split.member and self.steps:
-                span = self.document.members[name]
-                text += self.document.body[span.start : self.split.first]
-                pieces += [mask(bytes(text)), None]
-                text = bytearray(self.document.body[self.split.last : span.end])
-            elif name == "tools":
-                pieces += [mask(bytes(text)), mask(value)]
-                text = bytearray()
-            else:
-                text += value
-        return (*pieces, mask(bytes(text + self.document.closing)))
+        if self._received is None:
+            self._received = View(_masked(self._around(), mask), self.chain)
+        return self._received
 
     def rewritten(
         self,
@@ -120,9 +111,9 @@ class Request:
         bytes.
         """
         segments = self._carried(_segments(self.messages, self.steps, replacements), forward)
-        pieces = self._frame(edits, _unmasked)
-        body = b"".join(b"".join(segments) if piece is None else piece for piece in pieces)
-        frame = tuple(None if piece is None else mask(piece) for piece in pieces)
+        pieces = self._frame(edits) if edits else self._around()
+        body = b"".join([b"".join(segments) if piece is None else piece for piece in pieces])
+        frame = _masked(pieces, mask) if edits else self.received(mask).frame
         return body, View(frame, _sent_chain(self.steps, segments, mask))
 
     def continued(
@@ -135,7 +126,7 @@ class Request:
         """The body to send for a further round within the gateway: these messages end the history."""
         segments = self._carried(_segments(self.messages, self.steps, replacements), forward)
         history = b",".join([b"".join(segments), *appended])
-        return b"".join(history if piece is None else piece for piece in self._frame(edits, _unmasked))
+        return b"".join(history if piece is None else piece for piece in self._frame(edits))
 
     def _carried(self, segments: list[bytes], forward: Forward | None) -> list[bytes]:
         """The history as the policy met it: its calls under the names it saw, withheld ones put back."""
@@ -145,6 +136,31 @@ class Request:
             _as_met(step, segment, forward, index)
             for index, (step, segment) in enumerate(zip(self.steps, segments, strict=True))
         ]
+
+    def _around(self) -> tuple[bytes | None, ...]:
+        """The body as it came, around its messages."""
+        self._pieces = self._pieces or self._frame({})
+        return self._pieces
+
+    def _frame(self, edits: Mapping[str, bytes | None]) -> tuple[bytes | None, ...]:
+        """The body around its messages (None). The tools are a piece of their own, since they repeat where
+        the rest varies.
+        """
+        pieces: list[bytes | None] = []
+        text = bytearray(self.document.opening)
+        for name, lead, value in self.document.members_with(edits):
+            text += lead
+            if name == self.split.member and self.steps:
+                span = self.document.members[name]
+                text += self.document.body[span.start : self.split.first]
+                pieces += [bytes(text), None]
+                text = bytearray(self.document.body[self.split.last : span.end])
+            elif name == "tools":
+                pieces += [bytes(text), value]
+                text = bytearray()
+            else:
+                text += value
+        return (*pieces, bytes(text + self.document.closing))
 
 
 def _segments(messages: MessageFormat, steps: Sequence[Step], replacements: Mapping[Ref, str]) -> list[bytes]:
@@ -189,11 +205,12 @@ def _sent_chain(steps: Sequence[Step], segments: Sequence[bytes], mask: Mask) ->
         if raw is step.raw and step.received.parent is parent:
             step.sent = step.received
         elif step.sent is None or step.sent.parent is not parent or step.sent_raw is not raw:
-            step.sent = Chain(parent, mask(raw))
+            # Behind a message that was replaced stands one as it came, which was looked through then.
+            step.sent = step.received.moved(parent) if raw is step.raw else Chain(parent, mask(raw))
         step.sent_raw = raw
         parent = step.sent
     return parent
 
 
-def _unmasked(segment: bytes) -> bytes:
-    return segment
+def _masked(pieces: tuple[bytes | None, ...], mask: Mask) -> tuple[bytes | None, ...]:
+    return tuple([None if piece is None else mask(piece) for piece in pieces])

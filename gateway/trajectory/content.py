@@ -28,10 +28,10 @@ class Chain:
 
     __slots__ = ("block", "body", "depth", "key", "parent", "stored")
 
-    def __init__(self, parent: Chain | None, body: bytes) -> None:
+    def __init__(self, parent: Chain | None, body: bytes, *, block: bytes | None = None) -> None:
         self.parent = parent
         self.body = body
-        self.block = content_key(body)
+        self.block = block or content_key(body)
         self.key: bytes = content_key((parent.key if parent else b"") + self.block)
         self.depth: int = parent.depth + 1 if parent else 1
         self.stored: tuple[str, int] | None = None
@@ -45,6 +45,10 @@ class Chain:
 
     def __repr__(self) -> str:
         return f"Chain({self.key.hex()}, depth {self.depth})"
+
+    def moved(self, parent: Chain | None) -> Chain:
+        """A node with the same segment behind another one."""
+        return Chain(parent, self.body, block=self.block)
 
     def nodes(self) -> Iterator[Chain]:
         """The nodes from the newest to the oldest."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gateway.redaction import Redactor
 from tests.gateway.dialogue import PROFILE, body, history, user
@@ -142,3 +145,30 @@ def test_ordinary_texts_are_left_alone() -> None:
     ):
         assert redactor.mask(text) is text
     assert redactor.mask(b"x a-long-configured-key y") == b"x [redacted] y"
+
+
+_FRAGMENTS = [
+    b"sk-", b"SK-", b"cw-", b"AKIA", b"ASIA", b"ghp_", b"github_pat_", b"glpat-", b"xoxb-", b"AIza", b"hf_",
+    b"eyJ", b".eyJ", b".", b"Bearer ", b"bEARER  ", b"-----BEGIN RSA PRIVATE KEY-----",
+    b"-----END RSA PRIVATE KEY-----", b"a" * 16, b"A0" * 8, b"x9" * 20, b" ", b"\n", b"_", b"-", b"\xff",
+    b"a-long-configured-key", b"the-callers-own-key",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(_FRAGMENTS), max_size=12).map(b"".join))
+def test_looking_for_pieces_first_finds_what_trying_everything_finds(text: bytes) -> None:
+    redactor = Redactor("redact", ["a-long-configured-key"]).of_caller("the-callers-own-key")
+    expressions = [expression for _, expression in redactor._pieces]
+    expected = re.sub(b"|".join(expressions), b"[redacted]", text, flags=re.DOTALL)
+    expected = expected.replace(b"the-callers-own-key", b"[redacted]")
+    assert redactor.mask(text) == expected
+    assert (redactor.mask(text) is text) == (expected == text) == (not redactor.found(text))
+    long = text.ljust(3000)
+    assert redactor.mask(long).rstrip() == redactor.mask(long).rstrip() == expected.rstrip()
+
+
+def test_what_is_clean_for_one_caller_is_looked_through_for_another() -> None:
+    redactor = Redactor("redact")
+    piece = b"x" * 3000 + b"the-callers-own-key"
+    assert redactor.of_caller("another-callers-key").mask(piece) is piece
+    assert redactor.of_caller("the-callers-own-key").mask(piece) == b"x" * 3000 + b"[redacted]"
