@@ -13,6 +13,7 @@ from gateway.config import Settings
 from gateway.errors import UpstreamError
 from gateway.exchange import Exchange
 from gateway.headers import Headers, end_to_end
+from gateway.outlet import FaultyOutlet, Outlet, foreseen
 from gateway.recording import Recording, Settled
 from gateway.rounds import next_body
 from gateway.sse import Inflater
@@ -40,13 +41,16 @@ class Answering:
         """
         if answer.status >= 400:
             exchange.failed("upstream", f"status_{answer.status}", "the upstream answered with an error")
+        outlet: Outlet = http
+        if exchange.noise.faults.on_the_way_back:
+            outlet = FaultyOutlet(http, exchange, event_limit=self.settings.limits.event)
         if answer.header("content-type").startswith("text/event-stream"):
-            await self._stream(http, exchange, answer, again)
+            await self._stream(outlet, exchange, answer, again)
         else:
-            await self._plain(http, exchange, answer, again)
+            await self._plain(outlet, exchange, answer, again)
         return answer.status
 
-    async def _plain(self, http: Http, exchange: Exchange, answer: Answer, again: Again) -> None:
+    async def _plain(self, outlet: Outlet, exchange: Exchange, answer: Answer, again: Again) -> None:
         """A plain body is released once its turn is durable: its last byte is what clients act on."""
         raw = await answer.body()
         exchange.first_byte_came()
@@ -58,13 +62,13 @@ class Answering:
                 read = exchange.answer.read_body(await answer.body())
         if exchange.answer.unanswered:
             read = exchange.answer.concluded()
-        body = read if exchange.edited else raw
+        body = foreseen(exchange, read if exchange.edited else raw)
         settled = await self.recording.settle(exchange)
         headers = _without(_headers(answer, edited=exchange.edited), b"content-length")
-        await http.answer(answer.status, body, headers)
-        self.recording.released(exchange, settled, Delivered.YES)
+        await outlet.answer(answer.status, body, headers)
+        self.recording.released(exchange, settled, _delivered(outlet))
 
-    async def _stream(self, http: Http, exchange: Exchange, answer: Answer, again: Again) -> None:
+    async def _stream(self, outlet: Outlet, exchange: Exchange, answer: Answer, again: Again) -> None:
         """Event by event; the completing one is held until its turn is durable, then goes with the rest."""
         relay = StreamRelay(
             exchange.answer,
@@ -74,35 +78,35 @@ class Answering:
             limit=self.settings.limits.event,
             patience_s=self.settings.timeouts.after_completion,
         )
-        await http.start(answer.status, _headers(answer, edited=exchange.edited))
+        await outlet.start(answer.status, _headers(answer, edited=exchange.edited))
         settled: Settled | None = None
         cut: UpstreamError | None = None
         try:
-            settled = await self._relayed(http, exchange, relay, answer)
+            settled = await self._relayed(outlet, exchange, relay, answer)
             while (following := next_body(exchange)) is not None:
                 with closing(await again(following)) as later:
                     _check(later)
-                    settled = await self._relayed(http, exchange, relay, later)
+                    settled = await self._relayed(outlet, exchange, relay, later)
         except UpstreamError as error:
             cut = error
-        await self._finish(http, exchange, relay, settled, cut)
+        await self._finish(outlet, exchange, relay, settled, cut)
 
     async def _relayed(
-        self, http: Http, exchange: Exchange, relay: StreamRelay, answer: Answer
+        self, outlet: Outlet, exchange: Exchange, relay: StreamRelay, answer: Answer
     ) -> Settled | None:
         """Relay a stream to its end; gives how its turn was recorded, where that was due before the end."""
         settled: Settled | None = None
         async for chunk in answer.chunks(idle_s=relay.patience_s):
             exchange.first_byte_came()
-            await http.chunk(relay.feed(chunk))
+            await outlet.chunk(relay.feed(chunk))
             if relay.settles(idle=not chunk) and settled is None:
-                settled = await self._settle(http, exchange, relay)
-        await http.chunk(relay.finish())
+                settled = await self._settle(outlet, exchange, relay)
+        await outlet.chunk(relay.finish())
         return settled
 
     async def _finish(
         self,
-        http: Http,
+        outlet: Outlet,
         exchange: Exchange,
         relay: StreamRelay,
         settled: Settled | None,
@@ -113,21 +117,29 @@ class Answering:
             self.recording.metrics.upstream_errors.labels(cut.code).inc()
             exchange.failed("upstream", cut.code, cut.message)
             _log.warning("the upstream broke off a stream", turn=exchange.place.index, error=cut.message)
-        settled = settled or await self._settle(http, exchange, relay)
+        settled = settled or await self._settle(outlet, exchange, relay)
         if cut is None:
-            await http.end()
-        # Else no end is sent, so the server cuts the connection, as the client would have seen it directly.
-        self.recording.released(exchange, settled, Delivered.YES if cut is None else Delivered.NO)
+            await outlet.end()
+        elif not relay.encoded:
+            # No end is sent after it, so the server cuts the connection, as the client would have seen it.
+            await outlet.chunk(exchange.codec.error_event(cut))
+        self.recording.released(exchange, settled, Delivered.NO if cut else _delivered(outlet))
 
-    async def _settle(self, http: Http, exchange: Exchange, relay: StreamRelay) -> Settled:
+    async def _settle(self, outlet: Outlet, exchange: Exchange, relay: StreamRelay) -> Settled:
         """Record the turn, wait for it to be durable, and release what was held."""
         if exchange.answer.error is not None:
             exchange.failed("upstream", "error_in_stream", str(exchange.answer.error.get("message", "")))
+        if exchange.noise.faults.on_the_way_back:
+            foreseen(exchange, exchange.answer.delivered() or exchange.answer.produced())
         settled = await self.recording.settle(exchange)
-        await http.chunk(relay.release())
+        await outlet.chunk(relay.release())
         if exchange.answer.unanswered:
-            await http.chunk(exchange.answer.concluded())
+            await outlet.chunk(exchange.answer.concluded())
         return settled
+
+
+def _delivered(outlet: Outlet) -> Delivered:
+    return Delivered.NO if outlet.broken else Delivered.YES
 
 
 def _check(answer: Answer) -> None:

@@ -19,6 +19,7 @@ from gateway.proxy import Proxy
 from gateway.recorder import Recorder
 from gateway.recording import Recording
 from gateway.redaction import Redactor
+from gateway.refusing import Refusing
 from gateway.safety import NOISE, SWITCH, KillSwitch, switch_file
 from gateway.sessions import Sessions
 from gateway.sharing import Sharing
@@ -73,6 +74,7 @@ def create_app(
             metrics=metrics,
             recording=recording,
             answering=Answering(settings, recording),
+            refusing=Refusing(recording),
             passing=PassThrough(settings, upstreams, Listing(upstreams), sessions, metrics),
         )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -31,6 +33,8 @@ class Http:
         self.started = False
         self.complete = False
         self.gone = False
+        self.broken = False
+        """We closed the client's connection without an end."""
         self.read = False
         """The request's body was read to its end."""
         self._receive = receive
@@ -95,13 +99,26 @@ class Http:
 
     async def chunk(self, body: bytes) -> None:
         """Send a part of the answer's body."""
-        if body:
+        if body and not self.broken:
             await self._send({"type": "http.response.body", "body": body, "more_body": True})
 
     async def end(self, body: bytes = b"") -> None:
         """Send the last part of the answer's body."""
         self.complete = True
         await self._send({"type": "http.response.body", "body": body})
+
+    def cut(self, *, reset: bool = False) -> None:
+        """Close the connection without an end: what was sent arrives, or with `reset` nothing more does."""
+        self.broken = self.complete = self.started = True
+        # ASGI has no word for this; uvicorn's `send` is a method of what holds the transport.
+        transport = getattr(getattr(self._send, "__self__", None), "transport", None)
+        if not isinstance(transport, asyncio.Transport):
+            return
+        if not reset:
+            return transport.close()
+        if (connection := transport.get_extra_info("socket")) is not None:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        transport.abort()
 
     async def answer(self, status: int, body: bytes, headers: Headers = JSON) -> None:
         """Send a whole answer."""

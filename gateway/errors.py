@@ -26,6 +26,7 @@ class ServiceError(Exception):
         kind: str = "invalid_request_error",
         code: str,
         param: str | None = None,
+        headers: Iterable[tuple[bytes, bytes]] = (),
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -33,6 +34,7 @@ class ServiceError(Exception):
         self.kind = kind
         self.code = code
         self.param = param
+        self.headers = tuple(headers)
 
     def body(self) -> bytes:
         """The error in OpenAI's shape."""

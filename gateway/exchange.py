@@ -43,6 +43,8 @@ class Exchange:
     """Per round that was answered inside: its calls with what they got."""
     appended: list[bytes] = field(default_factory=list)
     """What these rounds added to the history."""
+    shown: bytes | None = None
+    """What the client got by an injected fault, as one plain body, where that is not what was produced."""
     left: set[str] = field(default_factory=set)
     """Tools that left the schema in this turn."""
     started_us: int = field(default_factory=now_us)
@@ -76,6 +78,8 @@ class Exchange:
 
     def failed(self, source: str, kind: str, message: str) -> None:
         """Attribute a failure: ours, upstream, tool, client or injected. The first one counts."""
+        if source == "injected":
+            self.session.turns.destroyed(self.place)
         self.error = self.error or {"source": source, "type": kind, "message": message[:2000]}
 
     def turn(self, durable: Durable) -> Turn:

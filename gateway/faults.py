@@ -1,23 +1,68 @@
-"""Carries out transport faults that were decided: waits, on the way to the upstream or on the way back."""
+"""Faults on the link to the model, as they were decided for one exchange: what happens where."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 MODEL_LINK = "model"
 
 
-def delay_s(settings: Sequence[Mapping[str, Any]], where: str) -> float:
-    """The injected wait in seconds; `where` is `request` (before the upstream) or `response` (default)."""
-    return (
-        sum(float(one.get("delay_ms", 0.0)) for one in settings if one.get("where", "response") == where)
-        / 1000.0
-    )
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One decision carried out: an operator and its settings (`injectors.link`, `injectors.model_link`)."""
+
+    operator: str
+    settings: Mapping[str, Any]
+
+    def number(self, name: str) -> float:
+        """A number among the settings; 0 where there is none."""
+        return float(self.settings.get(name, 0.0))
 
 
-async def wait(settings: Sequence[Mapping[str, Any]], where: str) -> None:
-    """Wait as decided."""
-    if (seconds := delay_s(settings, where)) > 0:
-        await asyncio.sleep(seconds)
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """The faults of one exchange. Transport has `where` and `kind`, the model `where` and what it says."""
+
+    transport: Sequence[Fault] = ()
+    model: Fault | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.transport) or self.model is not None
+
+    def find(self, where: str, kind: str) -> Fault | None:
+        """The first transport fault of a kind at a place."""
+        for fault in self.transport:
+            if fault.settings.get("where") == where and fault.settings.get("kind") == kind:
+                return fault
+        return None
+
+    def instead(self) -> Fault | None:
+        """What the model's provider says in place of an answer."""
+        return self.model if self.model and self.model.settings.get("where") == "instead" else None
+
+    def edit(self) -> Fault | None:
+        """What becomes of the provider's answer on its way."""
+        return self.model if self.model and self.model.settings.get("where") == "after" else None
+
+    @property
+    def on_the_way_back(self) -> bool:
+        """Whether something happens while the answer is passed on, which needs to see its bytes."""
+        return self.edit() is not None or any(
+            fault.settings.get("where") in ("response", "stream") for fault in self.transport
+        )
+
+    async def wait(self, where: str) -> None:
+        """Wait as long as the delays at a place say."""
+        delays = [
+            fault.number("delay_ms")
+            for fault in self.transport
+            if fault.settings.get("where") == where and fault.settings.get("kind") == "delay"
+        ]
+        if (total_ms := sum(delays)) > 0:
+            await asyncio.sleep(total_ms / 1000.0)
+
+
+NO_FAULTS = Faults()

@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 
 from gateway.closed_world import ClosedWorld, world_in
-from gateway.faults import MODEL_LINK
+from gateway.faults import MODEL_LINK, NO_FAULTS, Fault, Faults
 from gateway.ledger import clean_hash
 from gateway.opening import LiveSession
 from gateway.protocols.codec import Codec
@@ -21,7 +21,8 @@ from gateway.trajectory.record import Event, NameMap, Row, SessionMarked, Shown
 from gateway.turns import Place
 from injectors.conversation import Ref
 from injectors.decide import Decision, perturb
-from injectors.transport import decide_transport
+from injectors.link import decide_transport
+from injectors.model_link import decide_model
 
 _log = structlog.get_logger("crosswind.noise")
 
@@ -32,10 +33,10 @@ NOISE_FAILED = "noise_failed"
 
 @dataclass(slots=True)
 class Noise:
-    """The noise of one request: texts to replace, transport settings, and the rows that record it."""
+    """The noise of one request: texts to replace, faults on the link, and the rows that record it."""
 
     replacements: Mapping[Ref, str] = field(default_factory=dict)
-    transport: list[Mapping[str, Any]] = field(default_factory=list)
+    faults: Faults = NO_FAULTS
     rows: list[Row] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     world: ClosedWorld | None = None
@@ -139,12 +140,39 @@ def _decided(
                 )
             )
     if now.allow_new:
-        for decision, settings, note in decide_transport(
-            session.plan, link=MODEL_LINK, turn=place.index, attempt=place.attempt, streaming=now.streaming
-        ):
-            noise.transport.append(settings)
-            noise.events.append(scribe.event(decision, "", encode(settings).decode(), note))
+        noise.faults = _faults(session, codec, place, now, scribe, noise.events)
     return noise
+
+
+def _faults(
+    session: LiveSession,
+    codec: Codec,
+    place: Place,
+    now: Circumstances,
+    scribe: _Scribe,
+    events: list[Event],
+) -> Faults:
+    """Decide what befalls the link and the provider in this exchange."""
+    plan, spent = session.plan, session.turns.spent
+    transport = decide_transport(
+        plan,
+        link=MODEL_LINK,
+        turn=place.index,
+        attempt=place.attempt,
+        streaming=now.streaming,
+        spent=spent,
+    )
+    model = (
+        []
+        if codec.forms is None
+        else decide_model(plan, turn=place.index, attempt=place.attempt, streaming=now.streaming, spent=spent)
+    )
+    if not transport and not model:
+        return NO_FAULTS
+    for decision, settings, note in (*transport, *model):
+        events.append(scribe.event(decision, "", encode(settings).decode(), note))
+    found = [Fault(decision.operator, settings) for decision, settings, _ in transport]
+    return Faults(found, next((Fault(decision.operator, settings) for decision, settings, _ in model), None))
 
 
 def _show_tools(

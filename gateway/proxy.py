@@ -10,7 +10,6 @@ from itertools import count
 import structlog
 from structlog.contextvars import bind_contextvars
 
-from gateway import faults
 from gateway.answering import Answering
 from gateway.asgi import ClientGone, Http, Message, Receive, Send
 from gateway.auth import Authenticator, Caller
@@ -25,6 +24,7 @@ from gateway.protocols.codec import Codec
 from gateway.protocols.request import Request, SplitBody
 from gateway.recording import Recording
 from gateway.redaction import Redactor
+from gateway.refusing import Refusing
 from gateway.routes import HEALTH, Route, claim_of, route_of
 from gateway.safety import KillSwitch
 from gateway.sessions import Sessions
@@ -56,6 +56,7 @@ class Proxy:
     recording: Recording
     answering: Answering
     passing: PassThrough
+    refusing: Refusing
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -137,10 +138,13 @@ class Proxy:
         http.cancel_when_gone()
         exchange, body = self._perturbed(http, codec, session, request, place, redactor, upstream)
         try:
-            await faults.wait(exchange.noise.transport, "request")
+            if (status := await self.refusing.refused(http, exchange)) is not None:
+                return status
             answer = await self._send(http, route, caller, exchange, upstream, body)
             try:
-                await faults.wait(exchange.noise.transport, "response")
+                await exchange.noise.faults.wait("response")
+                if (status := await self.refusing.cut_answer(http, exchange)) is not None:
+                    return status
                 again = partial(self._send, http, route, caller, exchange, upstream)
                 return await self.answering.relay(http, exchange, answer, again)
             finally:
@@ -213,7 +217,8 @@ class Proxy:
     async def _send(
         self, http: Http, route: Route, caller: Caller, exchange: Exchange, upstream: Upstream, body: bytes
     ) -> Answer:
-        changes = _readable(http, exchange.edited)
+        faults = exchange.noise.faults
+        changes = _readable(http, exchange.edited or faults.on_the_way_back)
         changes[b"content-length"] = str(len(body)).encode()
         outgoing = Outgoing(
             "POST",
@@ -222,6 +227,9 @@ class Proxy:
             body,
         )
         exchange.queue_us = exchange.elapsed_us()
+        if (twice := faults.find("request", "duplicate")) is not None:
+            for _ in range(1, int(twice.number("times"))):
+                (await upstream.send(outgoing, exchange.session.record.id)).close()
         answer = await upstream.send(outgoing, exchange.session.record.id)
         exchange.attempts += answer.attempts
         exchange.upstream_status = answer.status

@@ -93,9 +93,9 @@ def closing_rows(exchange: Exchange) -> list[Row]:
 def with_rounds(turn: Turn, exchange: Exchange) -> Turn:
     """The turn with what was answered inside, and with what the client got where that is something else."""
     reader, mask = exchange.answer, exchange.redactor
-    if exchange.world is None or exchange.upstream_status is None:
-        return turn
-    delivered = reader.delivered()
+    delivered = exchange.shown
+    if delivered is None and exchange.world is not None and exchange.upstream_status is not None:
+        delivered = reader.delivered()
     rounds = reader.rounds()
     if delivered is None and not rounds:
         return turn

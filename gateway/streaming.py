@@ -29,7 +29,7 @@ class StreamRelay:
         self._durability = durability
         self._inflater = Inflater(encoding)
         # An answer that is edited goes out decoded.
-        self._encoded = encoding not in ("", "identity") and not edited
+        self.encoded = encoding not in ("", "identity") and not edited
         self._splitter = EventSplitter(limit)
         self._holding = False
         self._released = False
@@ -43,12 +43,12 @@ class StreamRelay:
         events = self._splitter.feed(self._inflater.feed(chunk))
         mapped = [self._read(event) for event in events]
         # An encoded stream can't be cut at its events: the chunk with the completing one is held whole.
-        return self._passed(chunk) if self._encoded else b"".join(mapped)
+        return self._passed(chunk) if self.encoded else b"".join(mapped)
 
     def finish(self) -> bytes:
         """The stream is over: what stood after the last blank line."""
         rest = self._splitter.rest()
-        return self._read(rest) if rest and not self._encoded else b""
+        return self._read(rest) if rest and not self.encoded else b""
 
     def patience_s(self) -> float | None:
         """How long to wait for the next chunk before settling without it; None: as long as it takes."""
@@ -70,7 +70,7 @@ class StreamRelay:
             self._holding = True
         self._completed |= chunk.completing
         self._ended |= chunk.ended
-        return self._passed(chunk.raw) if not self._encoded else b""
+        return self._passed(chunk.raw) if not self.encoded else b""
 
     def _holds(self, *, completing: bool, calls_tools: bool) -> bool:
         if self._durability is Durability.RELAXED:

@@ -48,12 +48,25 @@ class TurnLine:
         self._heads: dict[bytes, _Head] = {}
         self._by_index: dict[int, _Head] = {}
         self._requests: OrderedDict[bytes, Place] = OrderedDict()
+        self._destroyed: set[tuple[int, int]] = set()
         self.learn(turns)
+
+    @property
+    def spent(self) -> int:
+        """How many answers of the session noise destroyed."""
+        return len(self._destroyed)
+
+    def destroyed(self, place: Place) -> None:
+        """Noise destroyed the answer to this attempt at a turn."""
+        self._destroyed.add((place.index, place.attempt))
 
     def learn(self, turns: Iterable[TurnHead]) -> None:
         """Take in turns that are in the store; those that are known already change nothing."""
         for turn in turns:
-            self.placed(Place(turn.index, turn.attempt, turn.parent, turn.branch), turn.received)
+            place = Place(turn.index, turn.attempt, turn.parent, turn.branch)
+            self.placed(place, turn.received)
+            if turn.destroyed:
+                self.destroyed(place)
 
     def placed(self, place: Place, key: bytes | None, digest: bytes | None = None) -> None:
         """Take in a turn that was placed elsewhere: `key` is its chain's, `digest` its body's."""

@@ -9,6 +9,7 @@ from gateway.errors import ServiceError, openai_error
 from gateway.protocols.capture import capture_edits
 from gateway.protocols.chat_answer import ChatAnswer
 from gateway.protocols.chat_closing import ChatClosing, is_function
+from gateway.protocols.chat_forms import ChatForms
 from gateway.protocols.codec import Codec, Reader
 from gateway.protocols.document import Document
 from gateway.protocols.format import Answered, Read, Text
@@ -48,6 +49,7 @@ class ChatCodec:
     messages = ChatMessages()
     tokens = True
     closing = ChatClosing()
+    forms = ChatForms()
 
     @staticmethod
     def tools(declared: Any) -> list[ToolSchema]:

@@ -12,6 +12,7 @@ from gateway.errors import ServiceError
 from gateway.protocols.answer import AnswerReader
 from gateway.protocols.closing import Closing
 from gateway.protocols.format import MessageFormat
+from gateway.protocols.forms import AnswerForms
 from gateway.protocols.history import Histories, Mask
 from gateway.protocols.request import Request, SplitBody
 from gateway.protocols.tools import ReadTools, ToolReader
@@ -51,6 +52,11 @@ class Codec(Protocol):
 
     def read(self, split: SplitBody, reader: Reader, mask: Mask) -> Request:
         """Read what is new in a body since the session's last turn."""
+        ...
+
+    @property
+    def forms(self) -> AnswerForms | None:
+        """How a provider out of sorts answers; None where the protocol isn't an agent's."""
         ...
 
     @property

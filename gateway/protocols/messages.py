@@ -64,6 +64,7 @@ class MessagesCodec:
     messages = MessagesFormat()
     tokens = False
     closing = None
+    forms = None
 
     @staticmethod
     def tools(declared: Any) -> list[ToolSchema]:

@@ -22,6 +22,7 @@ class ResponsesCodec:
     messages = ResponsesItems()
     tokens = False
     closing = None
+    forms = None
 
     @staticmethod
     def tools(declared: Any) -> list[ToolSchema]:

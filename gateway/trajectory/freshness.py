@@ -36,3 +36,5 @@ class TurnHead:
     received: bytes | None
     """The key of the chain of messages that the agent sent, `Chain.key`; None where none is stored."""
     response_id: str | None
+    destroyed: bool = False
+    """Noise destroyed its answer."""

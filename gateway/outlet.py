@@ -1,0 +1,177 @@
+"""The way to the client as a broken link has it: cut, stalled, slow or mislabelled."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol
+
+from gateway.exchange import Exchange
+from gateway.faults import Fault
+from gateway.headers import Headers
+from gateway.protocols.document import decode, encode
+from gateway.sse import Event, EventSplitter
+
+STREAM_CUT = "stream_cut"
+
+
+class Outlet(Protocol):
+    """Where an answer goes."""
+
+    @property
+    def broken(self) -> bool:
+        """Whether the client was cut off: nothing more reaches it."""
+        ...
+
+    async def start(self, status: int, headers: Headers) -> None:
+        """Send the answer's head."""
+        ...
+
+    async def chunk(self, body: bytes) -> None:
+        """Send a part of the answer's body."""
+        ...
+
+    async def end(self, body: bytes = b"") -> None:
+        """Send the last part of the answer's body."""
+        ...
+
+    async def answer(self, status: int, body: bytes, headers: Headers) -> None:
+        """Send a whole answer."""
+        ...
+
+    def cut(self, *, reset: bool = False) -> None:
+        """Close the connection without an end, with `reset` at once and unclean."""
+        ...
+
+
+class FaultyOutlet:
+    """An outlet on which the faults of an exchange act. `event_limit` bounds an event, in bytes."""
+
+    def __init__(self, outlet: Outlet, exchange: Exchange, *, event_limit: int) -> None:
+        self._outlet = outlet
+        self._exchange = exchange
+        self._faults = exchange.noise.faults
+        self._splitter = EventSplitter(event_limit)
+        self._edit = edit_of(exchange)
+        self._collected = bytearray()
+        self._passed = 0
+        self._contents = 0
+        self._ended = False
+
+    @property
+    def broken(self) -> bool:
+        return self._ended or self._outlet.broken
+
+    async def start(self, status: int, headers: Headers) -> None:
+        await self._outlet.start(status, self._labelled(headers))
+
+    async def chunk(self, body: bytes) -> None:
+        if self._edit is not None:
+            # What becomes of the answer hangs on the whole of it.
+            self._collected += body
+            return
+        for event in self._splitter.feed(body):
+            await self._event(event)
+
+    async def end(self, body: bytes = b"") -> None:
+        for event in self._splitter.feed(body + self._whole()):
+            await self._event(event)
+        if (rest := self._splitter.rest()) is not None:
+            await self._event(rest)
+        if not self.broken:
+            await self._outlet.end()
+
+    async def answer(self, status: int, body: bytes, headers: Headers) -> None:
+        headers = self._labelled(headers)
+        truncated, drip = self._faults.find("response", "truncate"), self._faults.find("response", "drip")
+        if truncated is None and drip is None:
+            return await self._outlet.answer(status, body, headers)
+        await self._outlet.start(status, [*headers, (b"content-length", str(len(body)).encode())])
+        kept = body if truncated is None else body[: int(len(body) * truncated.number("keep"))]
+        await self._pass(kept, drip)
+        if truncated is None:
+            return await self._outlet.end()
+        self._outlet.cut()
+
+    def cut(self, *, reset: bool = False) -> None:
+        self._outlet.cut(reset=reset)
+
+    def _whole(self) -> bytes:
+        """A collected stream, edited where it was."""
+        forms, shown = self._exchange.codec.forms, self._exchange.shown
+        if shown is None or forms is None:
+            return bytes(self._collected)
+        return forms.events(decode(shown), self._exchange.request)
+
+    async def _event(self, event: Event) -> None:
+        """Pass an event on; a stream that was cut is still read to its end, for the record."""
+        if self.broken:
+            return
+        if self._passed == 0:
+            await self._faults.wait("stream")
+        stall = self._faults.find("stream", "stall")
+        if stall is not None and self._passed == stall.number("after_events"):
+            await asyncio.sleep(stall.number("stall_ms") / 1000.0)
+        cut = self._faults.find("stream", "cut")
+        if cut is not None and self._passed == cut.number("after_events"):
+            await self._outlet.chunk(event.raw[: int(len(event.raw) * cut.number("keep"))])
+            self._exchange.failed("injected", cut.operator, "the stream was cut")
+            return self._outlet.cut()
+        if await self._provider_stopped(event):
+            return
+        self._passed += 1
+        await self._pass(event.raw, self._faults.find("stream", "drip"))
+
+    async def _provider_stopped(self, event: Event) -> bool:
+        """End the stream where the provider is to have stopped, in the middle of its answer."""
+        fault, forms = self._faults.edit(), self._exchange.codec.forms
+        if fault is None or forms is None or fault.settings["edit"] != STREAM_CUT:
+            return False
+        self._contents += forms.has_content(event.data)
+        if self._contents <= fault.number("after_events"):
+            return False
+        self._exchange.failed("injected", fault.operator, "the stream ended in its middle")
+        await self._outlet.end()
+        self._ended = True
+        return True
+
+    async def _pass(self, body: bytes, drip: Fault | None) -> None:
+        if drip is None:
+            return await self._outlet.chunk(body)
+        # In pieces of a tenth of a second, as a slow line would.
+        rate = drip.number("bytes_per_s")
+        piece = max(1, int(rate / 10))
+        for at in range(0, len(body), piece):
+            await self._outlet.chunk(body[at : at + piece])
+            await asyncio.sleep(len(body[at : at + piece]) / rate)
+
+    def _labelled(self, headers: Headers) -> Headers:
+        fault = self._faults.find("response", "content_type")
+        if fault is None:
+            return headers
+        kept = [(name, value) for name, value in headers if name.lower() != b"content-type"]
+        return [*kept, (b"content-type", str(fault.settings["content_type"]).encode("latin-1"))]
+
+
+def edit_of(exchange: Exchange) -> Fault | None:
+    """What becomes of the whole answer on its way, where something does."""
+    fault = exchange.noise.faults.edit()
+    return None if fault is None or fault.settings["edit"] == STREAM_CUT else fault
+
+
+def foreseen(exchange: Exchange, body: bytes) -> bytes:
+    """The body that the client will get, and what the record says of it: before the turn is recorded."""
+    faults = exchange.noise.faults
+    if not faults.on_the_way_back:
+        return body
+    for kind in ("truncate", "content_type"):
+        if (fault := faults.find("response", kind)) is not None:
+            exchange.failed("injected", fault.operator, "the answer was spoilt on its way")
+    fault, forms = edit_of(exchange), exchange.codec.forms
+    if fault is None or forms is None or not exchange.answer.finished:
+        return body
+    changed = forms.edited(decode(body), fault)
+    if changed is None:
+        return body
+    exchange.shown = encode(changed)
+    exchange.failed("injected", fault.operator, "the answer was changed on its way")
+    return exchange.shown

@@ -1,0 +1,86 @@
+"""Requests that noise answers, or leaves without an answer: no upstream is asked."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from gateway.asgi import JSON, Http
+from gateway.errors import ServiceError
+from gateway.exchange import Exchange
+from gateway.faults import Fault
+from gateway.headers import Headers
+from gateway.protocols.document import encode
+from gateway.protocols.forms import AnswerForms
+from gateway.recording import Recording
+from gateway.trajectory.record import Delivered
+
+CUT = 0
+"""The status of a request whose connection was cut."""
+_SSE: Headers = [(b"content-type", b"text/event-stream; charset=utf-8")]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusing:
+    """Carries out the faults that come before an upstream is asked."""
+
+    recording: Recording
+
+    async def refused(self, http: Http, exchange: Exchange) -> int | None:
+        """The status that was answered in the upstream's place; None where it is to be asked."""
+        faults, forms = exchange.noise.faults, exchange.codec.forms
+        await faults.wait("request")
+        if (hang := faults.find("request", "hang")) is not None:
+            await asyncio.sleep(hang.number("hang_ms") / 1000.0)
+            return await self._cut(http, exchange, hang)
+        if (reset := faults.find("request", "reset")) is not None:
+            return await self._cut(http, exchange, reset, reset=True)
+        if (status := faults.find("request", "status")) is not None:
+            return await self._error(http, exchange, status, _broken(int(status.number("status"))))
+        if (instead := faults.instead()) is not None and forms is not None:
+            if "error" in instead.settings:
+                return await self._error(http, exchange, instead, forms.refusal(instead))
+            return await self._blank(http, exchange, instead, forms)
+        return None
+
+    async def cut_answer(self, http: Http, exchange: Exchange) -> int | None:
+        """Close the connection now that the answer is there, where noise says so."""
+        reset = exchange.noise.faults.find("response", "reset")
+        return None if reset is None else await self._cut(http, exchange, reset, reset=True)
+
+    async def _cut(self, http: Http, exchange: Exchange, fault: Fault, *, reset: bool = False) -> int:
+        exchange.failed("injected", fault.operator, "the connection was closed")
+        settled = await self.recording.settle(exchange)
+        http.cut(reset=reset)
+        self.recording.released(exchange, settled, Delivered.NO)
+        return CUT
+
+    async def _error(self, http: Http, exchange: Exchange, fault: Fault, error: ServiceError) -> int:
+        exchange.failed("injected", fault.operator, error.message)
+        settled = await self.recording.settle(exchange)
+        await http.answer(error.status, exchange.codec.error(error), [*JSON, *error.headers])
+        self.recording.released(exchange, settled, Delivered.YES)
+        return error.status
+
+    async def _blank(self, http: Http, exchange: Exchange, fault: Fault, forms: AnswerForms) -> int:
+        answer = forms.blank(exchange.request, str(fault.settings["answer"]))
+        exchange.shown = encode(answer)
+        exchange.failed("injected", fault.operator, "answered without content")
+        settled = await self.recording.settle(exchange)
+        if exchange.request.stream:
+            await http.start(200, _SSE)
+            await http.end(forms.events(answer, exchange.request))
+        else:
+            await http.answer(200, exchange.shown)
+        self.recording.released(exchange, settled, Delivered.YES)
+        return 200
+
+
+def _broken(status: int) -> ServiceError:
+    """An error as a proxy or a provider on the way gives it."""
+    try:
+        phrase = HTTPStatus(status).phrase
+    except ValueError:
+        phrase = "Error"
+    return ServiceError(status, phrase, kind="server_error", code=phrase.lower().replace(" ", "_"))
