@@ -1,4 +1,4 @@
-"""Faults on the link and at the provider: what the client meets, what is on record, and that a retry helps."""
+"""Faults on the link and at the provider: what clients meet, what is on record, and that a retry helps."""
 
 from __future__ import annotations
 
