@@ -8,8 +8,11 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 TORCH  := torch==2.13.0
 SEED   ?= 0
 READY  := $(VENV)/.ready
+# LiteLLM can't share an environment with the newest openai.
+LITELLM := $(VENV)-litellm
+NODE   := tests/clients/node/node_modules/.package-lock.json
 
-.PHONY: demo test test-all lint format warmup bench-store bench-gateway clean
+.PHONY: demo test test-all lint format warmup bench-store bench-gateway clients clients-elsewhere clean
 
 demo: $(READY)
 	$(BIN)/crosswind demo --seed $(SEED)
@@ -38,6 +41,14 @@ bench-store: $(READY)
 bench-gateway: $(READY)
 	$(BIN)/python -m benchmarks.gateway $(if $(QUICK),--quick,--out docs/benchmarks.md)
 
+# Every client in every cell of its lines, written into docs/clients.md. Needs Node 18 with npm, and curl.
+clients: $(READY) $(NODE) $(LITELLM)/.ready
+	LITELLM_VENV=$(LITELLM) $(BIN)/python -m tests.clients.matrix --out docs/clients.md
+
+# Only the clients that `make test` can't lead, since they don't run in its environment.
+clients-elsewhere: $(READY) $(NODE) $(LITELLM)/.ready
+	LITELLM_VENV=$(LITELLM) $(BIN)/python -m tests.clients.matrix --elsewhere
+
 # Makes the policy that the package ships anew: about two minutes on one core.
 warmup: $(READY)
 	rm -rf runs/warmup && mkdir -p runs/warmup
@@ -48,7 +59,7 @@ warmup: $(READY)
 	@echo "policies/pretrained/retail was made so; copy runs/warmup/retail there to replace it"
 
 clean:
-	rm -rf $(VENV) build dist runs
+	rm -rf $(VENV) $(LITELLM) tests/clients/node/node_modules build dist runs
 
 $(READY): pyproject.toml constraints.txt
 	@echo "Installing into $(VENV): about 0.5 GB is downloaded with CPU torch, 1.5 GB on disk (about 3 GB and 7 GB with CUDA)."
@@ -60,3 +71,13 @@ $(READY): pyproject.toml constraints.txt
 	  $(BIN)/python -m pip install --quiet --no-deps $(TORCH); }
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[all]" --group dev
 	@touch $@
+
+$(LITELLM)/.ready:
+	@echo "Installing LiteLLM into $(LITELLM): about 0.75 GB on disk."
+	"$(PYTHON)" -m venv $(LITELLM)
+	$(LITELLM)/bin/python -m pip install --quiet "litellm[proxy]==1.106.2"
+	@touch $@
+
+# Without npm there is nothing to install: the matrix itself says what is missing, and ends with 3.
+$(NODE): tests/clients/node/package-lock.json
+	@if command -v npm >/dev/null; then npm ci --prefix tests/clients/node --ignore-scripts --no-fund --no-audit; fi

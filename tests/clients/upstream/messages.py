@@ -47,7 +47,7 @@ def _blocks(provider: Provider, answer: Answer, body: Any) -> list[dict[str, Any
         seal = provider.produced.seal(answer.reasoning)
         blocks.append({"type": "thinking", "thinking": answer.reasoning, "signature": seal})
     if answer.text or answer.refusal:
-        blocks.append({"type": "text", "text": answer.text or answer.refusal, "citations": None})
+        blocks.append({"type": "text", "text": answer.text or answer.refusal})
     for number, call in enumerate(answer.calls):
         call_id = provider.new_id("toolu_", number)
         provider.produced.call(call_id, call.name, call.arguments)

@@ -46,6 +46,12 @@ class Provider:
     """Whether the fragments of parallel calls come in turns rather than one call after the other."""
     url: str = ""
 
+    def restart(self, policy: Policy) -> None:
+        """Begin anew with this policy, as if nothing had been seen."""
+        fresh = Provider(policy)
+        for name in ("policy", "seen", "dialogues", "refusals", "complaints", "produced", "stored"):
+            setattr(self, name, getattr(fresh, name))
+
     def of(self, path: str) -> list[Seen]:
         """The requests to a route, such as /v1/messages."""
         return [one for one in self.seen if one.path.split("?")[0] == path]

@@ -128,7 +128,7 @@ def _reasoned(context: list[dict[str, Any]], stored: Stored) -> None:
                 "input",
             )
             seal = item.get("encrypted_content")
-            if seal is not None and not stored.is_sealed(item["id"], seal):
+            if seal is not None and not stored.is_sealed(seal):
                 raise Refused(
                     400,
                     f"The encrypted content for item {item['id']} could not be verified.",

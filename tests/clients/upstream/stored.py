@@ -26,7 +26,7 @@ class Stored:
     responses: dict[str, Kept] = field(default_factory=dict)
     _items: dict[str, dict[str, Any]] = field(default_factory=dict)
     _follows: dict[str, str] = field(default_factory=dict)
-    _seals: dict[str, str | None] = field(default_factory=dict)
+    _seals: set[str] = field(default_factory=set)
 
     def keep(self, response: dict[str, Any], context: list[dict[str, Any]]) -> None:
         self.responses[response["id"]] = Kept(response, context)
@@ -38,7 +38,7 @@ class Stored:
         for item in output:
             if item["type"] == "reasoning":
                 reasoning = item["id"]
-                self._seals[reasoning] = item.get("encrypted_content")
+                self._seals |= {seal for seal in (item.get("encrypted_content"),) if seal}
             elif reasoning is not None:
                 self._follows[item["id"]] = reasoning
 
@@ -57,8 +57,9 @@ class Stored:
         """The reasoning item without which this item may not come."""
         return self._follows.get(item_id)
 
-    def is_sealed(self, item_id: str, seal: str) -> bool:
-        return self._seals.get(item_id) == seal
+    def is_sealed(self, seal: str) -> bool:
+        """Whether this encrypted content is one that was given out. Clients may drop its item's id."""
+        return seal in self._seals
 
     def response(self, response_id: str) -> Kept:
         """A kept response. Refused where there is none."""

@@ -1,0 +1,82 @@
+// The Vercel AI SDK as a client: reads jobs, one JSON document a line, and writes an outcome for each.
+import { createInterface } from "node:readline";
+
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { createOpenAI } from "@ai-sdk/openai";
+import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
+
+// Its hints would go to our output.
+globalThis.AI_SDK_LOG_WARNINGS = false;
+
+const MODELS = {
+  chat: (job) => createOpenAI({ baseURL: job.base_url, apiKey: job.api_key }).chat(job.task.model),
+  responses: (job) => createOpenAI({ baseURL: job.base_url, apiKey: job.api_key }).responses(job.task.model),
+  messages: (job) =>
+    createAnthropic({ baseURL: `${job.anthropic_base_url}/v1`, apiKey: job.api_key })(job.task.model),
+};
+
+// The client's own tools: a call to any other is an error.
+function toolsOf(task, calls) {
+  const made = ({ name, description, parameters }) => [
+    name,
+    tool({
+      description,
+      inputSchema: jsonSchema(parameters),
+      execute: async (given) => {
+        const found = task.records[name][Object.values(given)[0]];
+        if (!found) throw new Error(`${name} knows nothing of ${JSON.stringify(given)}`);
+        calls.push([name, given]);
+        return JSON.stringify(found);
+      },
+    }),
+  ];
+  return Object.fromEntries(task.tools.map(made));
+}
+
+async function converse(job) {
+  const { task } = job;
+  const calls = [];
+  const answers = [];
+  const told = [];
+  const messages = [];
+  const common = {
+    model: MODELS[job.client](job),
+    system: task.system,
+    tools: toolsOf(task, calls),
+    stopWhen: stepCountIs(30),
+    maxOutputTokens: 2000,
+    maxRetries: 0,
+  };
+  for (const question of task.questions) {
+    messages.push({ role: "user", content: question });
+    let text, response, usage;
+    if (job.stream) {
+      const result = streamText({ ...common, messages, onError: () => {} });
+      const parts = [];
+      for await (const part of result.fullStream) {
+        if (part.type === "error") throw part.error;
+        parts.push(part.type);
+      }
+      told.push(parts);
+      [text, response, usage] = await Promise.all([result.text, result.response, result.totalUsage]);
+    } else {
+      ({ text, response, totalUsage: usage } = await generateText({ ...common, messages }));
+    }
+    messages.push(...response.messages);
+    answers.push(text);
+    told.push(usage);
+  }
+  // The tools of one step run at once: their order says nothing.
+  calls.sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
+  return { answers, calls, history: [messages, told] };
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  let outcome;
+  try {
+    outcome = await converse(JSON.parse(line));
+  } catch (error) {
+    outcome = { error: `${error.name}: ${error.message} ${error.responseBody ?? ""}` };
+  }
+  process.stdout.write(`${JSON.stringify(outcome)}\n`);
+}
