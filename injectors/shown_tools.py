@@ -136,7 +136,10 @@ class ShownTools:
 
     def to_json(self) -> dict[str, Any]:
         """What the ledger keeps, as JSON data."""
-        data: dict[str, Any] = msgspec.to_builtins(self, order="deterministic")
+        # The members of parameters keep their order: the policy is to meet the same bytes again.
+        data: dict[str, Any] = msgspec.to_builtins(self)
+        for tool in data["tools"]:
+            tool["changed"] = sorted(tool["changed"])
         del data["injections"]
         return data
 
