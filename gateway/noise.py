@@ -84,7 +84,7 @@ def noise_in(
     if not session.ledger.complete:
         return Noise(unfit=LEDGER_UNAVAILABLE)
     try:
-        if session.behind:
+        if session.behind or not request.certain:
             return _as_known(session, codec, request, place, now)
         return _decided(session, codec, request, place, now, redactor)
     except Exception:

@@ -112,7 +112,7 @@ class Proxy:
             return await self.passing.forward(http, route, caller, body)
         upstream = self.upstreams.choose(codec.name, split.model)
         first_user_turn = "" if claim.session_id else split.first_user_turn(codec.messages)
-        session = await self.sessions.find(claim, first_user_turn=first_user_turn)
+        session = await self.sessions.find(claim, first_user_turn=first_user_turn, after=split.held_by)
         bind_contextvars(session=session.record.id)
         session.busy += 1
         try:
@@ -132,9 +132,13 @@ class Proxy:
     ) -> int:
         """One turn: noise in, upstream, and the way back, on which it is recorded."""
         redactor = self.redactor.of_caller(caller.credential)
+        certain = await self.sessions.recalling.recall(session, codec, split)
         request = codec.read(split, session.reader(codec), redactor.mask)
+        request.certain = certain
         digest = request.digest()
-        place = await self.sessions.place(session, request.chain, digest, retry=_is_retry(http))
+        place = await self.sessions.place(
+            session, request.chain, digest, retry=_is_retry(http), after=request.after
+        )
         http.cancel_when_gone()
         exchange, body = self._perturbed(http, codec, session, request, place, redactor, upstream)
         try:

@@ -52,6 +52,8 @@ class Recording:
             exchange.session.unwritten = False
             rows.insert(0, exchange.session.record)
         exchange.recorded = True
+        if turn.response_id is not None:
+            exchange.session.turns.answered(turn.index, turn.response_id)
         self.metrics.recorded(turn, exchange.noise.events)
         _log.debug("turn", turn=turn.index, status=turn.upstream_status, fitness=turn.fitness)
         return turn, self.recorder.submit(rows, awaited=not relaxed)

@@ -19,6 +19,7 @@ from gateway.noise import (
 )
 from gateway.opening import LiveSession
 from gateway.protocols.codec import codec_named
+from gateway.recalling import tell
 from gateway.redaction import Redactor
 from gateway.trajectory.record import Event, Session, Turn
 from gateway.turns import Place
@@ -65,6 +66,7 @@ def _replayed(live: LiveSession, turn: Turn, captured: bool) -> Replayed | None:
         return None
     mask = _nothing_hidden.mask
     request = codec.read(split, live.reader(codec), mask)
+    tell(request, turn)
     noise = Noise()
     if turn.fitness not in _WITHOUT_NOISE:
         place = Place(turn.index, turn.attempt, turn.parent, turn.branch)

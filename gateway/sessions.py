@@ -17,6 +17,7 @@ from gateway.errors import ServiceError
 from gateway.ledger import Ledger
 from gateway.opening import LiveSession, Opening, now_us, opened
 from gateway.profiles import Profiles
+from gateway.recalling import Recalling
 from gateway.sharing import Sharing
 from gateway.trajectory.content import Chain
 from gateway.trajectory.record import Session, SessionStatus, Setting
@@ -54,6 +55,7 @@ class Sessions:
         self._store = store
         self._profiles = profiles
         self._sharing = sharing
+        self.recalling = Recalling(store)
         self._live: OrderedDict[str, LiveSession] = OrderedDict()
         self._loading: dict[str, asyncio.Task[LiveSession | None]] = {}
         self._keys: dict[str, str] = {}
@@ -62,8 +64,9 @@ class Sessions:
         """Go by another configuration from now on. Sessions that are open keep their plans."""
         self._settings = settings
 
-    async def find(self, claim: Claim, *, first_user_turn: str = "") -> LiveSession:
+    async def find(self, claim: Claim, *, first_user_turn: str = "", after: str | None = None) -> LiveSession:
         """The session that a request belongs to; an unseen one is opened where the configuration allows it.
+        `after`: the response that the request goes on from.
 
         ServiceError 401 for a wrong session key, 404 for an unknown session (`sessions: strict`), 409 for a
         closed one.
@@ -73,6 +76,8 @@ class Sessions:
         if key_session is not None and session_id != key_session:
             raise wrong_key(f"the key is not that of session {session_id!r}")
         identity = claim.identity if claim.session_id else "key"
+        if session_id is None and after is not None:
+            session_id = await self.of_response(after, claim.caller)
         if session_id is None:
             if self._settings.sessions == "strict":
                 raise unknown_session(None)
@@ -83,6 +88,18 @@ class Sessions:
         if session.record.status is SessionStatus.CLOSED:
             raise closed_session(session_id)
         return session
+
+    async def of_response(self, response_id: str, caller: Caller) -> str | None:
+        """The session to which we delivered a response; None where there is none that the caller may go on
+        with.
+        """
+        try:
+            session_id = await asyncio.to_thread(self._store.session_of_response, response_id)
+        except StoreError as error:
+            _log.error("it can't be read whose a response is", error=str(error))
+            return None
+        session = await self.get(session_id) if session_id is not None else None
+        return session_id if session is not None and session.record.tenant == caller.tenant else None
 
     async def check(self, claim: Claim) -> str | None:
         """The same refusals as `find`, for requests that are no turns: an unseen session is not opened for
@@ -122,11 +139,13 @@ class Sessions:
             task.add_done_callback(lambda _: self._loading.pop(session_id, None))
         return await asyncio.shield(task)
 
-    async def place(self, session: LiveSession, chain: Chain | None, digest: bytes, *, retry: bool) -> Place:
+    async def place(
+        self, session: LiveSession, chain: Chain | None, digest: bytes, *, retry: bool, after: str | None
+    ) -> Place:
         """The place of a turn in its session."""
         if self._sharing is not None:
-            return await self._sharing.place(session, chain, digest, retry=retry)
-        return session.turns.place(chain, digest, retry=retry)
+            return await self._sharing.place(session, chain, digest, retry=retry, after=after)
+        return session.turns.place(chain, digest, retry=retry, after=after)
 
     def add(self, session: LiveSession, key: str | None = None) -> None:
         """Take in a session that was opened here; `key` is its session key's digest."""

@@ -79,18 +79,22 @@ class Sharing:
         session.ledger.learn(news.shown)
         session.turns.learn(news.turns)
 
-    async def place(self, session: LiveSession, chain: Chain | None, digest: bytes, *, retry: bool) -> Place:
+    async def place(
+        self, session: LiveSession, chain: Chain | None, digest: bytes, *, retry: bool, after: str | None
+    ) -> Place:
         """The place of a turn among those of all workers.
 
         Where that can't be known, an index that no other turn has; the session is `behind` then.
         """
         if session.ledger.complete:
             try:
-                return await self.claims.place(session.record.id, session.turns, chain, digest, retry=retry)
+                return await self.claims.place(
+                    session.record.id, session.turns, chain, digest, retry=retry, after=after
+                )
             except ClaimsUnavailable as error:
                 _log.error("no place can be claimed for a turn", session=session.record.id, error=str(error))
                 session.behind = True
-        return session.turns.place(chain, digest, retry=retry, apart=True)
+        return session.turns.place(chain, digest, retry=retry, after=after, apart=True)
 
     async def refresh_profile(self, profiles: Profiles, name: str) -> None:
         """Take in a profile as it was last stored, for a session that is opened now."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from gateway.trajectory.content import Chain
 from gateway.trajectory.freshness import TurnHead
+from injectors.identity import digest
 
 MAIN_BRANCH = ""
 _REMEMBERED = 64
@@ -47,6 +48,9 @@ class TurnLine:
         self._next = 0
         self._heads: dict[bytes, _Head] = {}
         self._by_index: dict[int, _Head] = {}
+        self._by_response: dict[str, _Head] = {}
+        self.responses: list[str] = []
+        """The ids of all responses that the session got, in the order in which they became known."""
         self._requests: OrderedDict[bytes, Place] = OrderedDict()
         self._destroyed: set[tuple[int, int]] = set()
         self.learn(turns)
@@ -67,6 +71,15 @@ class TurnLine:
             self.placed(place, turn.received)
             if turn.destroyed:
                 self.destroyed(place)
+            if turn.response_id is not None:
+                self.answered(turn.index, turn.response_id)
+
+    def answered(self, index: int, response_id: str) -> None:
+        """Take in which response a turn got: later requests may say that they come after it."""
+        head = self._by_index.get(index)
+        if head is not None and response_id not in self._by_response:
+            self._by_response[response_id] = head
+            self.responses.append(response_id)
 
     def placed(self, place: Place, key: bytes | None, digest: bytes | None = None) -> None:
         """Take in a turn that was placed elsewhere: `key` is its chain's, `digest` its body's."""
@@ -82,15 +95,24 @@ class TurnLine:
         if key is not None:
             self._heads[key] = head
 
-    def place(self, chain: Chain | None, digest: bytes, *, retry: bool, apart: bool = False) -> Place:
+    def place(
+        self,
+        chain: Chain | None,
+        digest: bytes,
+        *,
+        retry: bool,
+        after: str | None = None,
+        apart: bool = False,
+    ) -> Place:
         """The place of a request with these messages. A marked retry of an equal body is one more attempt at
-        its turn. `apart`: it can't be known which indexes are free, so one is taken where no other can be.
+        its turn. `after`: the response that it says it comes after. `apart`: it can't be known which indexes
+        are free, so one is taken where no other can be.
         """
         earlier = self._requests.get(digest)
         if retry and earlier is not None:
             place = Place(earlier.index, earlier.attempt + 1, earlier.parent, earlier.branch)
         else:
-            place = self._new(chain, _time_us() if apart else None)
+            place = self._new(chain, _time_us() if apart else None, after)
         self._remember(digest, place)
         return place
 
@@ -102,12 +124,12 @@ class TurnLine:
         if len(self._requests) > _REMEMBERED:
             self._requests.popitem(last=False)
 
-    def _new(self, chain: Chain | None, index: int | None) -> Place:
+    def _new(self, chain: Chain | None, index: int | None, after: str | None) -> Place:
         if index is None:
             index, self._next = self._next, self._next + 1
-        place = self._after(chain, index)
+        place = self._after(chain, index) if after is None else self._answering(after, chain, index)
         self._by_index[place.index] = head = _Head(place)
-        if chain is not None:
+        if chain is not None and after is None:
             self._heads[chain.key] = head
         return place
 
@@ -120,7 +142,20 @@ class TurnLine:
         head = self._head_of(chain.parent)
         if head is None:
             return Place(index, 0, None, f"{chain.key.hex()[:12]}" if self._heads else MAIN_BRANCH)
-        branch = f"{chain.key.hex()[:12]}" if head.continued else head.place.branch
+        return self._continued(head, chain, index)
+
+    def _answering(self, after: str, chain: Chain | None, index: int) -> Place:
+        """The place of a request that names the response it comes after: its messages are not all."""
+        head = self._by_response.get(after)
+        if head is None:
+            return Place(index, 0, None, digest(after)[:12] if self._by_index else MAIN_BRANCH)
+        return self._continued(head, chain, index)
+
+    def _continued(self, head: _Head, chain: Chain | None, index: int) -> Place:
+        """A turn's first continuation stays on its branch."""
+        branch = head.place.branch
+        if head.continued:
+            branch = chain.key.hex()[:12] if chain is not None else f"{head.place.index}.{index}"
         head.continued = True
         return Place(index, 0, head.place.index, branch)
 

@@ -73,3 +73,5 @@ class Conversation:
 
     items: tuple[UserText | ToolResult, ...]
     tools: tuple[ToolSchema, ...] = ()
+    held: int = 0
+    """The messages before this one are not part of the request: their items count, and can't be changed."""

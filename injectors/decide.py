@@ -30,15 +30,19 @@ def perturb(
     """The noise of the conversation under the plan.
 
     `known` is the session's ledger by anchor. With `allow_new` False nothing is injected that wasn't before;
-    new items are still reported, as shown clean. Pure; an operator that fails leaves the clean text and a
-    withdrawn injection.
+    new items are still reported, as shown clean. Items that are held elsewhere are as they were shown, or
+    clean: they are not reported. Pure; an operator that fails leaves the clean text and a withdrawn
+    injection.
     """
     out = Perturbed()
     path = Path(plan)
     for place in _places(conversation):
         item = place.item
         shown = known.get(item.anchor)
-        if shown is None:
+        held = item.ref.message < conversation.held
+        if shown is None and held:
+            shown = Known(None)
+        elif shown is None:
             new = (
                 _Walk(plan, conversation, path, place).decide()
                 if allow_new
@@ -46,7 +50,7 @@ def perturb(
             )
             out.new.append(new)
             shown = Known(new.text, new.decisions)
-        if shown.text is not None and shown.text != item.text:
+        if shown.text is not None and shown.text != item.text and not held:
             out.replacements[item.ref] = shown.text
         path.passed(place, shown.decisions)
     return out

@@ -13,6 +13,7 @@ from gateway.protocols.answer import AnswerReader
 from gateway.protocols.closing import Closing
 from gateway.protocols.format import MessageFormat
 from gateway.protocols.forms import AnswerForms
+from gateway.protocols.held import HeldHistories
 from gateway.protocols.history import Histories, Mask
 from gateway.protocols.request import Request, SplitBody
 from gateway.protocols.tools import ReadTools, ToolReader
@@ -86,10 +87,15 @@ class Codec(Protocol):
 
 
 class Reader:
-    """What a session has read in one protocol: its histories and its tools."""
+    """What a session has read in one protocol: its histories, also those that the upstream holds, and its
+    tools.
+    """
 
     def __init__(self, codec: Codec) -> None:
-        self.histories = Histories(codec.messages)
+        self.held = HeldHistories(codec.messages)
+        self.histories = Histories(codec.messages, self.held.items)
+        self.recalled = 0
+        """How many of the session's responses are known, as `TurnLine.responses` has them."""
         self.tools = ToolReader(codec.tools)
 
 

@@ -8,7 +8,7 @@ history reuses its steps, and with them the parsed items, their anchors and the 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gateway.protocols.document import decode
@@ -52,14 +52,24 @@ class History:
     occurrences.
     """
 
-    def __init__(self, messages: MessageFormat) -> None:
+    def __init__(self, messages: MessageFormat, items: Mapping[str, Read]) -> None:
         self.steps: list[Step] = []
+        self.held = 0
+        """So many of its first steps are not in the body that is read now: the upstream holds them."""
         self._format = messages
+        self._known_items = items
         self._seen: Counter[str] = Counter()
         self._calls: dict[str, list[ToolCall]] = {}
         self._unnamed: deque[ToolCall] = deque()
         self._users = 0
         self._results = 0
+
+    def read(self, body: bytes, start: int, spans: Sequence[tuple[int, int]], mask: Mask) -> None:
+        """Read the messages at `spans`, which come next; `start` is where the first one's separator
+        begins.
+        """
+        for before, (begin, end) in zip([start, *(e for _, e in spans)], spans, strict=False):
+            self.extend(body[before:end], begin - before, mask)
 
     def extend(self, raw: bytes, lead: int, mask: Mask) -> Step:
         """Read one more message. One that can't be read has no items and is left alone."""
@@ -67,9 +77,13 @@ class History:
             read = self._format.read(decode(raw[lead:]))
         except (ValueError, RecursionError):
             read = UNREAD
+        if read.reference:
+            # Its texts stand elsewhere; what it calls is what results in this history answer.
+            read = Read(calls=self._known_items.get(read.reference, UNREAD).calls)
         items = self._items(len(self.steps), read)
         stored = mask(raw)
-        parent = self.steps[-1].received if self.steps else None
+        # The chain is the body's own: what the upstream holds was stored with earlier turns.
+        parent = self.steps[-1].received if len(self.steps) > self.held else None
         made = self._made(read)
         step = Step(raw, lead, read, items, Chain(parent, stored), stored is not raw, made)
         self._append(step)
@@ -84,7 +98,7 @@ class History:
 
     def fork(self, length: int) -> History:
         """A new history with the first `length` steps of this one."""
-        other = History(self._format)
+        other = History(self._format, self._known_items)
         for step in self.steps[:length]:
             other._count(step)
             other._append(step)
@@ -170,31 +184,35 @@ def made_base(call_id: str, said: str | None) -> str | None:
 class Histories:
     """The histories of a session that were met lately."""
 
-    def __init__(self, messages: MessageFormat) -> None:
+    def __init__(self, messages: MessageFormat, items: Mapping[str, Read]) -> None:
         self._format = messages
+        self._known_items = items
         self._kept: list[History] = []
 
     def read(self, body: bytes, start: int, spans: Sequence[tuple[int, int]], mask: Mask) -> tuple[Step, ...]:
         """The steps of the messages at `spans`; `start` is where the first one's separator begins."""
-        segments = [
-            (before, begin, end)
-            for before, (begin, end) in zip([start, *(e for _, e in spans)], spans, strict=False)
-        ]
-        history, shared = self._nearest(body, start, len(segments))
-        if shared < len(history.steps) and shared < len(segments):
+        return tuple(self.line(body, start, spans, mask).steps[: len(spans)])
+
+    def line(self, body: bytes, start: int, spans: Sequence[tuple[int, int]], mask: Mask) -> History:
+        """The history that begins with the messages at `spans`; it may go on after them."""
+        history, shared = self._nearest(body, start, len(spans))
+        if shared < len(history.steps) and shared < len(spans):
             history = history.fork(shared)
             self._kept.append(history)
         elif history not in self._kept:
             self._kept.append(history)
-        for before, begin, end in segments[shared:]:
-            history.extend(body[before:end], begin - before, mask)
+        history.read(body, spans[shared - 1][1] if shared else start, spans[shared:], mask)
         self._kept.remove(history)
         self._kept.append(history)
         del self._kept[:-KEPT_HISTORIES]
-        return tuple(history.steps[: len(segments)])
+        return history
+
+    def none(self) -> History:
+        """A history without messages."""
+        return History(self._format, self._known_items)
 
     def _nearest(self, body: bytes, start: int, length: int) -> tuple[History, int]:
-        best, most = History(self._format), 0
+        best, most = self.none(), 0
         for history in reversed(self._kept):
             shared = _shared(history, body, start, length)
             if shared > most:

@@ -5,8 +5,9 @@ Generic over the protocol: a body is a JSON object with one member that holds th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from gateway.protocols.document import Document, decode
 from gateway.protocols.format import MessageFormat, Replacements, Text
@@ -25,6 +26,10 @@ class SplitBody:
     document: Document
     member: str
     spans: list[tuple[int, int]]
+    held_by: str | None = None
+    """The response or conversation, by its id, in which the upstream holds what comes before."""
+    refers: bool = False
+    """It refers to items that the upstream holds."""
 
     @classmethod
     def of_messages(cls, body: bytes, member: str) -> SplitBody | None:
@@ -76,6 +81,14 @@ class Request:
     choices: int = 1
     asked: frozenset[str] = field(default_factory=frozenset)
     """Which of `logprobs`, `token_ids` and `usage` (of a stream) the client itself asked for."""
+    held: int = 0
+    """How many messages of the history the upstream holds: `steps` come after them."""
+    after: str | None = None
+    """The response, by its id, after which this request comes, where it says so."""
+    answered: Callable[[Mapping[str, Any]], None] | None = None
+    """To be told the answer as the client gets it, where later requests may go on from it."""
+    certain: bool = True
+    """Whether what came before it is known. Else nothing new is decided."""
     _pieces: tuple[bytes | None, ...] = ()
     _received: View | None = None
 
@@ -110,7 +123,7 @@ class Request:
         """The body to send, and what is stored of it. Messages and members that nothing touched keep their
         bytes.
         """
-        segments = self._carried(_segments(self.messages, self.steps, replacements), forward)
+        segments = self._carried(_segments(self.messages, self.steps, replacements, self.held), forward)
         pieces = self._frame(edits) if edits else self._around()
         body = b"".join([b"".join(segments) if piece is None else piece for piece in pieces])
         frame = _masked(pieces, mask) if edits else self.received(mask).frame
@@ -124,7 +137,7 @@ class Request:
         appended: Sequence[bytes],
     ) -> bytes:
         """The body to send for a further round within the gateway: these messages end the history."""
-        segments = self._carried(_segments(self.messages, self.steps, replacements), forward)
+        segments = self._carried(_segments(self.messages, self.steps, replacements, self.held), forward)
         history = b",".join([b"".join(segments), *appended])
         return b"".join(history if piece is None else piece for piece in self._frame(edits))
 
@@ -163,13 +176,15 @@ class Request:
         return (*pieces, bytes(text + self.document.closing))
 
 
-def _segments(messages: MessageFormat, steps: Sequence[Step], replacements: Mapping[Ref, str]) -> list[bytes]:
+def _segments(
+    messages: MessageFormat, steps: Sequence[Step], replacements: Mapping[Ref, str], held: int
+) -> list[bytes]:
     touched: dict[int, list[tuple[int | None, str]]] = {}
     for ref, text in replacements.items():
         touched.setdefault(ref.message, []).append((ref.part, text))
     return [
         _rewritten(messages, step, tuple(touched[index])) if index in touched else step.raw
-        for index, step in enumerate(steps)
+        for index, step in enumerate(steps, held)
     ]
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from gateway.errors import ServiceError, openai_error
 from gateway.protocols.codec import Codec, Reader
 from gateway.protocols.document import Document, encode
-from gateway.protocols.history import Mask
+from gateway.protocols.held import Held, HeldHistories
+from gateway.protocols.history import History, Mask
 from gateway.protocols.request import Request, SplitBody
 from gateway.protocols.responses_answer import ResponsesAnswer
 from gateway.protocols.responses_items import ResponsesItems
@@ -45,25 +48,30 @@ class ResponsesCodec:
         document = Document.parse(body)
         if document is None:
             return None
-        span = document.members.get("input")
-        if span is None or document.raw("input") == b"null":
-            return SplitBody(document, "input", [])
-        if body[span.start : span.start + 1] == b'"':
-            return SplitBody(document, "input", [(span.start, span.end)])
-        return SplitBody.of_messages(body, "input")
+        spans = _spans(document)
+        if spans is None:
+            return None
+        held_by = _conversation(document) or _previous(document)
+        return SplitBody(document, "input", spans, held_by, refers=b'"item_reference"' in body)
 
     def read(self, split: SplitBody, reader: Reader, mask: Mask) -> Request:
         document = split.document
-        steps = reader.histories.read(document.body, split.first, split.spans, mask) if split.spans else ()
-        items = tuple(item for step in steps for item in step.items)
+        before = reader.held.get(split.held_by) if split.held_by else None
+        history = _history(split, reader, before, mask)
+        last = history.held + len(split.spans)
+        items = tuple(item for step in history.steps[:last] for item in step.items)
         model = document.value("model")
+        answered = partial(_keep, reader.held, split, history, last)
         return Request(
             split=split,
             messages=self.messages,
-            steps=steps,
-            conversation=Conversation(items, reader.tools.read(document.raw("tools"))),
+            steps=tuple(history.steps[history.held : last]),
+            conversation=Conversation(items, reader.tools.read(document.raw("tools")), history.held),
             model=model if isinstance(model, str) else None,
             stream=document.value("stream") is True,
+            held=history.held,
+            after=before.response_id if before else _previous(document),
+            answered=None if document.value("store") is False else answered,
         )
 
     def capture_edits(
@@ -72,7 +80,7 @@ class ResponsesCodec:
         return {}, ()
 
     def answer(self, request: Request, *, captured: bool) -> ResponsesAnswer:
-        return ResponsesAnswer()
+        return ResponsesAnswer(request.answered)
 
     def error(self, error: ServiceError) -> bytes:
         return openai_error(error.message, kind=error.kind, code=error.code, param=error.param)
@@ -87,6 +95,52 @@ class ResponsesCodec:
 def is_function(tool: Any) -> bool:
     """Whether a declared tool is one of the client's functions."""
     return isinstance(tool, dict) and tool.get("type") == "function" and isinstance(tool.get("name"), str)
+
+
+def _spans(document: Document) -> list[tuple[int, int]] | None:
+    """Where the items of `input` stand; None where it isn't what we know."""
+    span = document.members.get("input")
+    if span is None or document.raw("input") == b"null":
+        return []
+    if document.body[span.start : span.start + 1] == b'"':
+        return [(span.start, span.end)]
+    split = SplitBody.of_messages(document.body, "input")
+    return None if split is None else split.spans
+
+
+def _previous(document: Document) -> str | None:
+    previous = document.value("previous_response_id")
+    return previous if isinstance(previous, str) and previous else None
+
+
+def _conversation(document: Document) -> str | None:
+    conversation = document.value("conversation")
+    if isinstance(conversation, dict):
+        conversation = conversation.get("id")
+    return conversation if isinstance(conversation, str) and conversation else None
+
+
+def _history(split: SplitBody, reader: Reader, before: Held | None, mask: Mask) -> History:
+    body = split.document.body
+    if before is not None:
+        history = before.line()
+        history.read(body, split.first if split.spans else 0, split.spans, mask)
+        return history
+    if not split.spans:
+        return reader.histories.none()
+    return reader.histories.line(body, split.first, split.spans, mask)
+
+
+def _keep(
+    held: HeldHistories, split: SplitBody, history: History, length: int, response: Mapping[str, Any]
+) -> None:
+    """Remember a response: later requests may name it, or the conversation to which it belongs."""
+    response_id, output = response.get("id"), response.get("output")
+    if isinstance(response_id, str):
+        conversation = _conversation(split.document)
+        names = [response_id] if conversation is None else [response_id, conversation]
+        items = output if isinstance(output, list) else []
+        held.keep(names, Held(response_id, history, length, items, shared=history.held == 0))
 
 
 CODEC: Codec = ResponsesCodec()

@@ -6,6 +6,7 @@ whole response. Only of a stream that was cut the response is put together from 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -45,7 +46,8 @@ class ResponsesAnswer(SingleRound):
 
     prompt_ids: list[int] | None = None
 
-    def __init__(self) -> None:
+    def __init__(self, answered: Callable[[Mapping[str, Any]], None] | None = None) -> None:
+        self._answered = answered
         self._raw: bytes | None = None
         self._response: dict[str, Any] = {}
         self._items: dict[int, msgspec.Raw] = {}
@@ -56,6 +58,7 @@ class ResponsesAnswer(SingleRound):
         """Read a plain answer; gives it back as it is."""
         self._raw = body
         self._response = _object(body)
+        self._tell()
         return body
 
     def read_event(self, event: Event) -> Chunk:
@@ -84,6 +87,12 @@ class ResponsesAnswer(SingleRound):
     def _complete(self, raw: bytes) -> None:
         if response := _object(raw):
             self._raw, self._response = raw, response
+            self._tell()
+
+    def _tell(self) -> None:
+        """Let later requests go on from this response."""
+        if self._answered is not None:
+            self._answered(self._response)
 
     @property
     def usage(self) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from gateway.protocols.rewriting import content_texts
 from gateway.protocols.splicing import Path, spliced
 from injectors.conversation import ToolCall
 
+REFERENCE = "item_reference"
 INPUT_TEXT = ("input_text",)
 OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 CALLS: Mapping[str, str] = {"function_call": "arguments", "custom_tool_call": "input"}
@@ -32,14 +33,14 @@ class ResponsesItems:
         if not isinstance(message, dict):
             return UNREAD
         kind = _kind(message)
-        if kind == "message":
-            return _message(message)
         if kind in CALLS:
             return Read(calls=(_call(message, CALLS[kind]),))
         if kind in OUTPUTS:
             texts = _texts(message.get("output"))
             return Read((Answered(text_of(message, "call_id"), text_of(message, "name"), texts),))
-        return UNREAD
+        if kind == REFERENCE:
+            return Read(reference=text_of(message, "id"))
+        return _message(message) if kind == "message" else UNREAD
 
     def write(self, raw: bytes, replacements: Sequence[tuple[int | None, str]]) -> bytes:
         item = decode(raw)
@@ -53,9 +54,11 @@ def text_of(item: Mapping[str, Any], name: str) -> str:
 
 
 def _kind(item: Mapping[str, Any]) -> Any:
-    """A message may come without a type."""
+    """Messages and references may come without a type."""
     kind = item.get("type")
-    return "message" if kind is None and "role" in item else kind
+    if kind is None:
+        return "message" if "role" in item else REFERENCE
+    return kind if isinstance(kind, str) else None
 
 
 def _message(item: Mapping[str, Any]) -> Read:

@@ -40,6 +40,10 @@ from gateway.trajectory.stored_content import StoredContent
 from gateway.trajectory.writing import VIEW_COLUMNS
 
 _DELIVERED = ("delivery.delivered", "delivery.durable", "delivery.total_us")
+_TURNS = (
+    f"SELECT {TURN.select(*VIEW_COLUMNS, *_DELIVERED)} FROM turn "
+    "LEFT JOIN delivery USING (session_id, turn_index, attempt)"
+)
 _STATE = """
 SELECT
   coalesce((SELECT rowid FROM turn WHERE session_id = session.id ORDER BY rowid DESC LIMIT 1), 0),
@@ -82,12 +86,29 @@ def session_of_response(connection: sqlite3.Connection, response_id: str) -> str
 
 def turns(connection: sqlite3.Connection, session_id: str) -> list[Turn]:
     """The session's turns by index and attempt, with what became known of them after they were written."""
-    query = (
-        f"SELECT {TURN.select(*VIEW_COLUMNS, *_DELIVERED)} FROM turn "
-        "LEFT JOIN delivery USING (session_id, turn_index, attempt) "
-        "WHERE turn.session_id = ? ORDER BY turn.turn_index, turn.attempt"
-    )
+    query = f"{_TURNS} WHERE turn.session_id = ? ORDER BY turn.turn_index, turn.attempt"
     rows = connection.execute(query, (session_id,)).fetchall()
+    return _turns(connection, session_id, rows, _completions(connection, session_id))
+
+
+def answered(connection: sqlite3.Connection, session_id: str, response_id: str) -> Turn | None:
+    """The session's newest turn that got this response. It is found by the response: the plus sign keeps the
+    planner from the session's index.
+    """
+    query = f"{_TURNS} WHERE turn.response_id = ? AND +turn.session_id = ? ORDER BY turn.rowid DESC LIMIT 1"
+    rows = connection.execute(query, (response_id, session_id)).fetchall()
+    if not rows:
+        return None
+    place = tuple(rows[0][TURN.names.index(name)] for name in ("turn_index", "attempt"))
+    return _turns(connection, session_id, rows, _completions(connection, session_id, place))[0]
+
+
+def _turns(
+    connection: sqlite3.Connection,
+    session_id: str,
+    rows: Sequence[Sequence[Any]],
+    completions: Mapping[tuple[int, int], Sequence[Completion]],
+) -> list[Turn]:
     own, views = len(TURN.names), len(TURN.names) + len(VIEW_COLUMNS)
     keys = [row[own:views] for row in rows]
     content = StoredContent(
@@ -96,7 +117,6 @@ def turns(connection: sqlite3.Connection, session_id: str) -> list[Turn]:
         frames=(key for row in keys for key in row[0:8:2]),
         tips=(key for row in keys for key in (*row[1:8:2], row[8])),
     )
-    completions = _completions(connection, session_id)
     index, attempt = TURN.names.index("turn_index"), TURN.names.index("attempt")
     return [
         _delivered(
@@ -107,7 +127,7 @@ def turns(connection: sqlite3.Connection, session_id: str) -> list[Turn]:
                 produced=content.view(*key[4:6]),
                 delivered_view=content.view(*key[6:8]),
                 prompt_ids=content.chain(key[8]),
-                completions=tuple(completions[row[index], row[attempt]]),
+                completions=tuple(completions.get((row[index], row[attempt]), ())),
             ),
             row[views:],
         )
@@ -129,14 +149,15 @@ def _delivered(turn: Turn, delivery: Sequence[Any]) -> Turn:
 
 
 def _completions(
-    connection: sqlite3.Connection, session_id: str
+    connection: sqlite3.Connection, session_id: str, place: tuple[int, ...] = ()
 ) -> defaultdict[tuple[int, int], list[Completion]]:
+    """The choices by turn index and attempt; those of one place alone, where it is given."""
     found: defaultdict[tuple[int, int], list[Completion]] = defaultdict(list)
     query = (
-        f"SELECT turn_index, attempt, {COMPLETION.select()} FROM completion "
-        "WHERE session_id = ? ORDER BY turn_index, attempt, choice"
+        f"SELECT turn_index, attempt, {COMPLETION.select()} FROM completion WHERE session_id = ? "
+        f"{'AND turn_index = ? AND attempt = ? ' if place else ''}ORDER BY turn_index, attempt, choice"
     )
-    for index, attempt, *row in connection.execute(query, (session_id,)):
+    for index, attempt, *row in connection.execute(query, (session_id, *place)):
         found[index, attempt].append(COMPLETION.decode(row))
     return found
 

@@ -124,6 +124,9 @@ class SqliteStore:
     def turns(self, session_id: str) -> list[Turn]:
         return self._readers.snapshot(reading.turns, session_id)
 
+    def answered(self, session_id: str, response_id: str) -> Turn | None:
+        return self._readers.snapshot(reading.answered, session_id, response_id)
+
     def events(self, session_id: str) -> list[Event]:
         return self._readers.snapshot(reading.events, session_id)
 

@@ -56,7 +56,14 @@ class Claims:
         self._connection.execute("PRAGMA busy_timeout = 0")
 
     async def place(
-        self, session_id: str, line: TurnLine, chain: Chain | None, digest: bytes, *, retry: bool
+        self,
+        session_id: str,
+        line: TurnLine,
+        chain: Chain | None,
+        digest: bytes,
+        *,
+        retry: bool,
+        after: str | None = None,
     ) -> Place:
         """The place of a request after all that were claimed before, by whomever. ClaimsUnavailable."""
         try:
@@ -67,8 +74,8 @@ class Claims:
                 ):
                     line.placed(Place(index, attempt, parent, branch), key, body)
                     line.claimed = row
-                place = line.place(chain, digest, retry=retry)
-                key = None if chain is None else chain.key
+                place = line.place(chain, digest, retry=retry, after=after)
+                key = None if chain is None or after is not None else chain.key
                 values = (session_id, place.index, place.attempt, place.parent, place.branch, key, digest)
                 line.claimed = connection.execute(_CLAIM, values).lastrowid or line.claimed
                 if line.claimed % _PRUNE_EVERY == 0:

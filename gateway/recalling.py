@@ -1,0 +1,79 @@
+"""What the upstream holds of a session's histories, read back from the store: after a restart, or where
+another worker took the turns.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from gateway.opening import LiveSession
+from gateway.protocols.codec import Codec, Reader
+from gateway.protocols.document import decode
+from gateway.protocols.request import Request, SplitBody
+from gateway.trajectory.record import Turn
+from gateway.trajectory.store import Store, StoreError
+
+_log = structlog.get_logger("crosswind.sessions")
+
+
+@dataclass(frozen=True, slots=True)
+class Recalling:
+    """Reads turns of a session again that this process did not take itself, each once."""
+
+    store: Store
+
+    async def recall(self, session: LiveSession, codec: Codec, split: SplitBody) -> bool:
+        """Make known what a request goes on from, as far as the store has it. False where the store can't be
+        read: then it isn't known what came before.
+        """
+        if split.held_by is None and not split.refers:
+            return True
+        reader, responses = session.reader(codec), session.turns.responses
+        missing = [one for one in responses[reader.recalled :] if not reader.held.told(one)]
+        known = len(responses)
+        if missing:
+            try:
+                turns = await asyncio.to_thread(self._turns, session.record.id, missing)
+            except StoreError as error:
+                _log.error(
+                    "what came before a turn can't be read: it gets no new noise",
+                    session=session.record.id,
+                    error=str(error),
+                )
+                return False
+            for turn in turns:
+                reread(codec, reader, turn)
+        reader.recalled = known
+        return True
+
+    def _turns(self, session_id: str, responses: Sequence[str]) -> list[Turn]:
+        turns = (self.store.answered(session_id, response_id) for response_id in responses)
+        return [turn for turn in turns if turn is not None]
+
+
+def reread(codec: Codec, reader: Reader, turn: Turn) -> None:
+    """Read a stored turn again, if it is of this protocol."""
+    split = codec.split(turn.received.bytes()) if turn.protocol == codec.name and turn.received else None
+    if split is not None:
+        tell(codec.read(split, reader, _as_it_is), turn)
+
+
+def tell(request: Request, turn: Turn) -> None:
+    """Tell the request of a stored turn how it was answered."""
+    view = turn.delivered_view or turn.produced
+    if request.answered is None or view is None:
+        return
+    try:
+        response = decode(view.bytes())
+    except (ValueError, RecursionError):
+        return
+    if isinstance(response, dict):
+        request.answered(response)
+
+
+def _as_it_is(segment: bytes) -> bytes:
+    return segment
