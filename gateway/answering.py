@@ -10,13 +10,13 @@ import structlog
 
 from gateway.asgi import Http
 from gateway.config import Settings
+from gateway.decoding import Decoding
 from gateway.errors import UpstreamError
 from gateway.exchange import Exchange
 from gateway.headers import Headers, end_to_end
 from gateway.outlet import FaultyOutlet, Outlet, foreseen
 from gateway.recording import Recording, Settled
 from gateway.rounds import next_body
-from gateway.sse import Inflater
 from gateway.streaming import StreamRelay
 from gateway.trajectory.record import Delivered
 from gateway.upstreams.answer import Answer
@@ -50,11 +50,16 @@ class Answering:
             await self._plain(outlet, exchange, answer, again)
         return answer.status
 
+    def _decoding(self, answer: Answer) -> Decoding:
+        return Decoding(answer.header("content-encoding"), self.settings.limits.decoded)
+
     async def _plain(self, outlet: Outlet, exchange: Exchange, answer: Answer, again: Again) -> None:
         """A plain body is released once its turn is durable: its last byte is what clients act on."""
         raw = await answer.body()
         exchange.first_byte_came()
-        read = exchange.answer.read_body(Inflater(answer.header("content-encoding")).feed(raw))
+        decoding = self._decoding(answer)
+        read = exchange.answer.read_body(decoding.feed(raw))
+        _note(exchange, decoding)
         while (following := next_body(exchange)) is not None:
             # The round is over; its answer stays the caller's to close.
             answer = await again(following)
@@ -70,10 +75,12 @@ class Answering:
 
     async def _stream(self, outlet: Outlet, exchange: Exchange, answer: Answer, again: Again) -> None:
         """Event by event; the completing one is held until its turn is durable, then goes with the rest."""
+        decoding = self._decoding(answer)
+        _note(exchange, decoding)
         relay = StreamRelay(
             exchange.answer,
             edited=exchange.edited,
-            encoding=answer.header("content-encoding"),
+            decoding=decoding,
             durability=self.settings.durability,
             limit=self.settings.limits.event,
             patience_s=self.settings.timeouts.after_completion,
@@ -82,23 +89,24 @@ class Answering:
         settled: Settled | None = None
         cut: UpstreamError | None = None
         try:
-            settled = await self._relayed(outlet, exchange, relay, answer)
+            settled = await self._relayed(outlet, exchange, relay, decoding, answer)
             while (following := next_body(exchange)) is not None:
                 with closing(await again(following)) as later:
                     _check(later)
-                    settled = await self._relayed(outlet, exchange, relay, later)
+                    settled = await self._relayed(outlet, exchange, relay, decoding, later)
         except UpstreamError as error:
             cut = error
         await self._finish(outlet, exchange, relay, settled, cut)
 
     async def _relayed(
-        self, outlet: Outlet, exchange: Exchange, relay: StreamRelay, answer: Answer
+        self, outlet: Outlet, exchange: Exchange, relay: StreamRelay, decoding: Decoding, answer: Answer
     ) -> Settled | None:
         """Relay a stream to its end; gives how its turn was recorded, where that was due before the end."""
         settled: Settled | None = None
         async for chunk in answer.chunks(idle_s=relay.patience_s):
             exchange.first_byte_came()
             await outlet.chunk(relay.feed(chunk))
+            _note(exchange, decoding)
             if relay.settles(idle=not chunk) and settled is None:
                 settled = await self._settle(outlet, exchange, relay)
         await outlet.chunk(relay.finish())
@@ -140,6 +148,21 @@ class Answering:
 
 def _delivered(outlet: Outlet) -> Delivered:
     return Delivered.NO if outlet.broken else Delivered.YES
+
+
+def _note(exchange: Exchange, decoding: Decoding) -> None:
+    """Note an answer that can't be read. UpstreamError where it had to be: what noise and capture added would
+    reach the client.
+    """
+    if decoding.failed:
+        exchange.undecodable = True
+        if exchange.edited:
+            raise UpstreamError(
+                502,
+                "the upstream encoded its answer although it was asked not to, and it can't be decoded "
+                "(or is larger than limits.decoded)",
+                "upstream_undecodable",
+            )
 
 
 def _check(answer: Answer) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.closed_world import ClosedWorld
+from gateway.decoding import UNDECODABLE
 from gateway.errors import Attempt
 from gateway.noise import Noise
 from gateway.opening import LiveSession, now_us
@@ -55,6 +56,8 @@ class Exchange:
     error: dict[str, Any] | None = None
     attempts: tuple[Attempt, ...] = ()
     """Requests to the upstream that failed, before the one that was answered if any was."""
+    undecodable: bool = False
+    """The answer's encoding could not be undone, so that it was relayed unread."""
     recorded: bool = False
 
     @property
@@ -134,6 +137,8 @@ class Exchange:
             fitness = f"{self.error['source']}_error"
         elif self.noise.unfit is not None:
             fitness = self.noise.unfit
+        elif self.undecodable:
+            fitness = UNDECODABLE
         elif secret and fitness == FIT:
             fitness = REDACTED_SECRET if redactor.mode == "redact" else CONTAINS_SECRET
         return fitness, prompt_ids

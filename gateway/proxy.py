@@ -28,7 +28,6 @@ from gateway.refusing import Refusing
 from gateway.routes import HEALTH, Route, claim_of, route_of
 from gateway.safety import KillSwitch
 from gateway.sessions import Sessions
-from gateway.sse import READABLE_ENCODINGS
 from gateway.trajectory.record import Delivered
 from gateway.turns import Place
 from gateway.upstreams.answer import Answer
@@ -222,8 +221,9 @@ class Proxy:
         self, http: Http, route: Route, caller: Caller, exchange: Exchange, upstream: Upstream, body: bytes
     ) -> Answer:
         faults = exchange.noise.faults
-        changes = _readable(http, exchange.edited or faults.on_the_way_back)
-        changes[b"content-length"] = str(len(body)).encode()
+        changes: dict[bytes, bytes | None] = {b"content-length": str(len(body)).encode()}
+        if exchange.edited or faults.on_the_way_back:
+            changes[b"accept-encoding"] = b"identity"
         outgoing = Outgoing(
             "POST",
             upstream.path(str(route.path), http.query.decode("latin-1"), caller),
@@ -243,7 +243,7 @@ class Proxy:
         """The upstream gave no answer: recorded as its failure, told in the protocol's shape."""
         self.metrics.upstream_errors.labels(error.code).inc()
         exchange.failed("upstream", error.code, error.message)
-        exchange.attempts = error.attempts
+        exchange.attempts += error.attempts
         settled = await self.recording.settle(exchange)
         await self._answer_error(http, exchange.codec, error)
         self.recording.released(exchange, settled, Delivered.YES)
@@ -258,21 +258,6 @@ class Proxy:
 def _is_retry(http: Http) -> bool:
     retries = http.header(b"x-stainless-retry-count") or ""
     return retries.isdigit() and int(retries) > 0
-
-
-def _readable(http: Http, edited: bool) -> dict[bytes, bytes | None]:
-    """The content encodings that we can look into; an answer that is edited comes plain."""
-    offered = http.header(b"accept-encoding")
-    if edited:
-        return {b"accept-encoding": b"identity"}
-    if offered is None:
-        return {}
-    kept = [
-        one.strip() for one in offered.split(",") if one.split(";")[0].strip().lower() in READABLE_ENCODINGS
-    ]
-    if len(kept) == len(offered.split(",")):
-        return {}
-    return {b"accept-encoding": ", ".join(kept or ["identity"]).encode()}
 
 
 async def _refuse(scope: Message, send: Send) -> None:

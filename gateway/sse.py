@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import zlib
 from dataclasses import dataclass
 
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\r\n|\n\n|\r\r")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 DONE = b"[DONE]"
-READABLE_ENCODINGS = frozenset({"gzip", "deflate", "identity"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +60,3 @@ def with_data(event: Event, data: bytes) -> bytes:
     """The event with other data, its other lines kept."""
     kept = [line for line in _LINE_END.split(event.raw) if line and not line.startswith(b"data:")]
     return b"\n".join([*kept, b"data: " + data, b"", b""])
-
-
-class Inflater:
-    """Undoes a content encoding, incrementally, for looking into a body that is relayed as it came."""
-
-    def __init__(self, encoding: str) -> None:
-        self._gzip = zlib.decompressobj(zlib.MAX_WBITS | 32) if encoding in ("gzip", "deflate") else None
-
-    def feed(self, chunk: bytes) -> bytes:
-        """The decoded bytes; a broken stream decodes to nothing more."""
-        if self._gzip is None:
-            return chunk
-        try:
-            return self._gzip.decompress(chunk)
-        except zlib.error:
-            return b""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from gateway.configuration.sections import Durability
+from gateway.decoding import Decoding
 from gateway.protocols.answer import AnswerReader
-from gateway.sse import Event, EventSplitter, Inflater
+from gateway.sse import Event, EventSplitter
 
 
 class StreamRelay:
@@ -20,16 +21,16 @@ class StreamRelay:
         answer: AnswerReader,
         *,
         edited: bool,
-        encoding: str,
+        decoding: Decoding,
         durability: Durability,
         limit: int,
         patience_s: float,
     ) -> None:
         self._answer = answer
         self._durability = durability
-        self._inflater = Inflater(encoding)
+        self._decoding = decoding
         # An answer that is edited goes out decoded.
-        self.encoded = encoding not in ("", "identity") and not edited
+        self.encoded = not decoding.plain and not edited
         self._splitter = EventSplitter(limit)
         self._holding = False
         self._released = False
@@ -40,7 +41,7 @@ class StreamRelay:
 
     def feed(self, chunk: bytes) -> bytes:
         """Take a chunk as it arrived; gives the bytes to relay now."""
-        events = self._splitter.feed(self._inflater.feed(chunk))
+        events = self._splitter.feed(self._decoding.feed(chunk))
         mapped = [self._read(event) for event in events]
         # An encoded stream can't be cut at its events: the chunk with the completing one is held whole.
         return self._passed(chunk) if self.encoded else b"".join(mapped)

@@ -1,0 +1,137 @@
+"""Content encodings undone, to look into bodies that are relayed as they came: bounded, and never fatal."""
+
+from __future__ import annotations
+
+import importlib
+import zlib
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, Protocol
+
+UNDECODABLE = "undecodable"
+"""The fitness of a turn whose answer could not be read: no decoder for it, broken, or too large decoded."""
+
+_PIECE = 1 << 18
+"""Decoded bytes that are made at a time."""
+_SLICE = 256
+"""Encoded bytes that a decoder without a bound of its own is fed at a time: zstd makes 128 KB of four."""
+
+
+class _Decoder(Protocol):
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """The decoded bytes in bounded pieces. Raises what its library raises where the data is broken."""
+        ...
+
+
+class Decoding:
+    """Undoes what `Content-Encoding` says, chunk by chunk, up to `limit` decoded bytes.
+
+    From the first thing that can't be decoded on, nothing is: `failed` says so.
+    """
+
+    def __init__(self, encoding: str, limit: int) -> None:
+        names = [name for one in encoding.lower().split(",") if (name := one.strip()) not in ("", "identity")]
+        self.plain = not names
+        """Nothing needs decoding."""
+        self._left = limit
+        known = _decoders() if names else {}
+        self._decoders = [known[name]() for name in reversed(names) if name in known]
+        self.failed = len(self._decoders) < len(names)
+
+    def feed(self, chunk: bytes) -> bytes:
+        """What a chunk decodes to."""
+        if self.plain or self.failed:
+            return b"" if self.failed else chunk
+        out = bytearray()
+        try:
+            for piece in self._through(chunk, 0):
+                out += piece
+                if len(out) > self._left:
+                    self.failed = True
+                    break
+        except Exception:
+            # Each library has errors of its own; whichever it is, the bytes are relayed as they came.
+            self.failed = True
+        del out[self._left :]
+        self._left -= len(out)
+        return bytes(out)
+
+    def _through(self, data: bytes, depth: int) -> Iterator[bytes]:
+        if depth == len(self._decoders):
+            yield data
+            return
+        for piece in self._decoders[depth].feed(data):
+            yield from self._through(piece, depth + 1)
+
+
+class _Zlib:
+    """gzip, of several members too, and deflate with or without the header that it should have."""
+
+    def __init__(self) -> None:
+        self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
+        self._head = b""
+        """What came before it was clear whether there is a header: its two bytes say so."""
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        while data:
+            if self._inflate.eof:
+                self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
+            try:
+                piece = self._inflate.decompress(data, _PIECE)
+            except zlib.error:
+                if len(self._head) >= 2:
+                    raise
+                self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+                piece = self._inflate.decompress(self._head + data, _PIECE)
+            if len(self._head) < 2:
+                self._head += data[:2]
+            data = self._inflate.unused_data if self._inflate.eof else self._inflate.unconsumed_tail
+            yield piece
+
+
+class _Zstd:
+    def __init__(self) -> None:
+        self._make = _library("zstandard").ZstdDecompressor(max_window_size=1 << 27).decompressobj
+        self._frame = self._make()
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        for start in range(0, len(data), _SLICE):
+            rest = data[start : start + _SLICE]
+            while rest:
+                if self._frame.eof:
+                    self._frame = self._make()
+                yield self._frame.decompress(rest)
+                rest = self._frame.unused_data if self._frame.eof else b""
+
+
+class _Brotli:
+    def __init__(self) -> None:
+        self._decompressor = _library("brotli").Decompressor()
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        yield self._decompressor.process(data, output_buffer_limit=_PIECE)
+        while not self._decompressor.can_accept_more_data() and not self._decompressor.is_finished():
+            yield self._decompressor.process(b"", output_buffer_limit=_PIECE)
+
+
+def _library(name: str) -> Any:
+    return importlib.import_module(name)
+
+
+@cache
+def _decoders() -> dict[str, Callable[[], _Decoder]]:
+    """The decoders that there are here: zlib always, others where their library is."""
+    found: dict[str, Callable[[], _Decoder]] = {"gzip": _Zlib, "x-gzip": _Zlib, "deflate": _Zlib}
+    for name, make in (("zstd", _Zstd), ("br", _Brotli)):
+        try:
+            _works(make)
+        except Exception:
+            # Not installed, or too old to be bounded.
+            continue
+        found[name] = make
+    return found
+
+
+def _works(make: Callable[[], _Decoder]) -> None:
+    """Whether a decoder can be made and fed. Brotli's first releases can't be bounded, and say so here."""
+    list(make().feed(b""))
