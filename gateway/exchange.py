@@ -106,6 +106,7 @@ class Exchange:
             durable=durable,
             protocol=self.codec.name,
             stream=self.request.stream,
+            spared=self.noise.spared,
             model=self.answer.text("model") or self.request.model,
             response_id=self.answer.text("id"),
             policy_first=spans[0].version if spans else None,

@@ -41,6 +41,8 @@ class Noise:
     events: list[Event] = field(default_factory=list)
     world: ClosedWorld | None = None
     """How the tools are shown, where that is not as the client declared them."""
+    spared: bool = False
+    """Whether the request was spared new decisions."""
     unfit: str | None = None
     """Why the turn may not train, where noise is the reason."""
 
@@ -126,7 +128,7 @@ def _decided(
 ) -> Noise:
     conversation = request.conversation
     perturbed = perturb(session.plan, conversation, session.ledger.known, allow_new=now.allow_new)
-    noise = Noise(perturbed.replacements)
+    noise = Noise(perturbed.replacements, spared=not now.allow_new)
     scribe = _Scribe(session.record.id, place, now.now_us, redactor)
     _show_tools(noise, session, codec, request, place, now, scribe)
     for new in perturbed.new:

@@ -56,6 +56,8 @@ def connect(path: Path, busy_timeout_s: float, *, read_only: bool = False) -> sq
         path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False, cached_statements=256
     )
     try:
+        # Counts for a file that is about to be made; one that exists keeps what it has.
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         _write_ahead(connection, busy_timeout_s)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")

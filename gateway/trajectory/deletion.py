@@ -31,10 +31,16 @@ WITH referred (kind, key) AS ({_REFERRED})
 INSERT INTO released
 SELECT number, kind, key FROM referred, session WHERE session.id = :id AND key IS NOT NULL"""
 
+_KEYS = "DELETE FROM setting WHERE kind = 'session_key' AND json_extract(value_json, '$.session') = ?"
+
 
 def delete_session(connection: sqlite3.Connection, session_id: str) -> None:
-    """Delete a session's rows, and note what content they referred to. Within the caller's transaction."""
+    """Delete a session's rows and its keys, and note what content they referred to.
+
+    Within the caller's transaction.
+    """
     connection.execute(_RELEASED, {"id": session_id})
+    connection.execute(_KEYS, (session_id,))
     connection.execute("DELETE FROM session WHERE id = ?", (session_id,))
 
 

@@ -59,15 +59,24 @@ def session(connection: sqlite3.Connection, session_id: str) -> Session | None:
 
 
 def sessions(
-    connection: sqlite3.Connection, group_id: str | None, label: Mapping[str, str], limit: int, offset: int
+    connection: sqlite3.Connection,
+    group_id: str | None,
+    label: Mapping[str, str],
+    tenant: str | None,
+    limit: int,
+    offset: int,
 ) -> list[Session]:
     where, values = ["TRUE"], list[Any]()
     if group_id is not None:
         where.append("group_id = ?")
         values.append(group_id)
+    if tenant is not None:
+        where.append("tenant = ?")
+        values.append(tenant)
     for key, value in label.items():
         where.append(
-            "EXISTS (SELECT 1 FROM json_each(labels_json) AS label WHERE label.key = ? AND label.value = ?)"
+            "EXISTS (SELECT 1 FROM json_each(labels_json) AS label WHERE label.key = ? AND CASE label.type "
+            "WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE CAST(label.value AS TEXT) END = ?)"
         )
         values += [key, value]
     query = (

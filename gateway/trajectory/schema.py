@@ -6,9 +6,13 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
+from urllib.parse import quote
 
+from gateway.trajectory.connection import explained
 from gateway.trajectory.store import StoreError
 
 _NAME = re.compile(r"^(\d{4})_([a-z0-9_]+)\.sql$")
@@ -62,6 +66,22 @@ def migrate(connection: sqlite3.Connection, path: str) -> int:
                 connection.execute("ROLLBACK")
             raise
     return newest
+
+
+def pending(path: Path) -> tuple[int, list[Migration]]:
+    """The version of the store at `path` and the migrations that it lacks; nothing is changed.
+
+    Raises StoreError as `migrate` does, and where there is no store.
+    """
+    steps = migrations()
+    if not path.is_file():
+        raise StoreError(f"there is no store at {path}; name an existing one")
+    with (
+        explained(path),
+        closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as connection,
+    ):
+        at = _version(connection, str(path), steps[-1].version)
+    return at, steps[at:]
 
 
 def _version(connection: sqlite3.Connection, path: str, newest: int) -> int:

@@ -10,15 +10,17 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from gateway.trajectory import reading
+from gateway.trajectory import reading, upkeep
 from gateway.trajectory.columns import TRAIN_STEP
 from gateway.trajectory.connection import connect, explained, private_file
-from gateway.trajectory.deletion import sweep
+from gateway.trajectory.deletion import BLOCK, CHAIN, FRAME, sweep
 from gateway.trajectory.frames import KnownFrames
 from gateway.trajectory.freshness import SessionState, TurnHead
+from gateway.trajectory.orphans import drop, unreferred
 from gateway.trajectory.readers import Readers
 from gateway.trajectory.record import (
     Event,
@@ -34,7 +36,11 @@ from gateway.trajectory.record import (
 from gateway.trajectory.schema import migrate
 from gateway.trajectory.steps import TrainStep
 from gateway.trajectory.store import RowRefused, StoreError, location
+from gateway.trajectory.verification import Verdict, verified
 from gateway.trajectory.writing import Batch, missing_sessions
+
+_AT_ONCE = 500
+"""Pieces of content that one transaction deletes."""
 
 
 class SqliteStore:
@@ -111,11 +117,12 @@ class SqliteStore:
         *,
         group_id: str | None = None,
         label: Mapping[str, str] | None = None,
+        tenant: str | None = None,
         limit: int = 100,
         offset: int = 0,
     ) -> list[Session]:
         """Sessions, newest first."""
-        return self._readers.snapshot(reading.sessions, group_id, label or {}, limit, offset)
+        return self._readers.snapshot(reading.sessions, group_id, label or {}, tenant, limit, offset)
 
     def session_of_response(self, response_id: str) -> str | None:
         """The id of the newest session that was given the response of this id."""
@@ -217,6 +224,47 @@ class SqliteStore:
         """Give up about `most` pieces of deleted sessions' content; returns how many, 0 once all is done."""
         with self._transaction(foreign_keys=False) as connection:
             return sweep(connection, most)
+
+    def expendable(self, *, before_us: int | None, everything: bool, limit: int) -> list[str]:
+        """Ids of sessions that may be deleted, oldest first: those without activity since `before_us`."""
+        return self._readers.look(upkeep.expendable, before_us, everything, limit)
+
+    def expire_rewards(self, before_us: int, limit: int = 500) -> int:
+        """Call pending rewards of sessions without activity since `before_us` expired; returns how many."""
+        with self._transaction() as connection:
+            return upkeep.expire_rewards(connection, before_us, limit)
+
+    def drop_orphans(self) -> int:
+        """Delete the content that no turn refers to; returns the number of rows. Looks through all of it."""
+        dropped = 0
+        for kind in (CHAIN, FRAME, BLOCK):
+            keys = self._readers.snapshot(unreferred, kind)
+            for at in range(0, len(keys), _AT_ONCE):
+                with self._transaction(foreign_keys=False) as connection:
+                    dropped += drop(connection, kind, keys[at : at + _AT_ONCE])
+        return dropped
+
+    def used_bytes(self) -> int:
+        """Bytes that hold something, free pages not counted."""
+        return self._readers.snapshot(upkeep.used_bytes)
+
+    def shrink(self) -> int:
+        """Give some free pages back to the file system; returns how many, 0 where there is none to give."""
+        with self._transaction() as connection:
+            return upkeep.shrink(connection)
+
+    def compact(self) -> None:
+        """Write the whole file anew without its free pages, able to shrink later. Writers wait meanwhile."""
+        with self._lock, explained(self.path):
+            upkeep.compact(self._writer)
+
+    def backup(self, target: Path, *, force: bool = False) -> int:
+        """Copy the store as it stands at one moment, while others write to it; returns the copy's bytes."""
+        return self._readers.look(partial(upkeep.backup, target=target, force=force))
+
+    def check(self) -> Verdict:
+        """Look whether everything in the store is whole; reads all of it."""
+        return self._readers.snapshot(verified)
 
     def close(self) -> None:
         """Close every connection. Readers still at work close theirs when they are done."""

@@ -55,10 +55,26 @@ class Store(Protocol):
         *,
         group_id: str | None = None,
         label: Mapping[str, str] | None = None,
+        tenant: str | None = None,
         limit: int = 100,
         offset: int = 0,
     ) -> list[Session]:
-        """Sessions, newest first."""
+        """Sessions, newest first. A label's value is compared as text."""
+        ...
+
+    def expendable(self, *, before_us: int | None, everything: bool, limit: int) -> list[str]:
+        """Ids of sessions that may be deleted, oldest first: those without activity since `before_us`.
+
+        Open sessions and those that wait for a reward are spared, unless `everything`. A session whose reward
+        expired is taken for ended.
+        """
+        ...
+
+    def expire_rewards(self, before_us: int, limit: int = 500) -> int:
+        """Call pending rewards of sessions without activity since `before_us` expired; returns how many.
+
+        `limit` of them in one short transaction. A reward that comes later counts all the same.
+        """
         ...
 
     def session_of_response(self, response_id: str) -> str | None:
@@ -145,6 +161,14 @@ class Store(Protocol):
         One short transaction; to be called again until it returns 0. Content is deleted where no other
         session uses it.
         """
+        ...
+
+    def used_bytes(self) -> int:
+        """Bytes that hold something, free space within the store not counted."""
+        ...
+
+    def shrink(self) -> int:
+        """Give some free space back to the file system; returns how much, 0 where there is none to give."""
         ...
 
     def close(self) -> None: ...

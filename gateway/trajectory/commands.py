@@ -1,0 +1,238 @@
+"""`crosswind store`: back up, prune, verify, migrate and delete, also while a gateway writes to the store."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import click
+
+from gateway.trajectory.record import SessionDeleted
+from gateway.trajectory.retention import Limits, emptied, prune, seconds, size_bytes
+from gateway.trajectory.schema import pending
+from gateway.trajectory.sqlite import SqliteStore
+from gateway.trajectory.store import StoreError, location, open_store
+
+C = TypeVar("C", bound=Callable[..., None])
+_PAGE = 200
+
+
+@click.group()
+def store() -> None:
+    """Keep a trajectory store in order, also while a gateway writes to it."""
+
+
+def _of_store(command: C) -> C:
+    """The options that every command has."""
+    where = click.option(
+        "--store", "url", default="sqlite:///crosswind.db", show_default=True, help="A path or a URL."
+    )
+    return where(click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(command))
+
+
+class _Measure(click.ParamType[float]):
+    """A value such as 30d or 10GB."""
+
+    def __init__(self, name: str, read: Callable[[str], float]) -> None:
+        self.name = name
+        self._read = read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            return self._read(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+@store.command()
+@_of_store
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The copy.")
+@click.option("--force", is_flag=True, help="Replace a file that exists.")
+def backup(url: str, as_json: bool, out: Path, force: bool) -> None:
+    """Copy the store as it stands at one moment into one file, readable by its owner alone."""
+    with _opened(url) as opened:
+        if out.exists() and not force:
+            raise click.UsageError(f"--out {out} exists already; name another file, or give --force")
+        size = opened.backup(out, force=force)
+        _say(as_json, {"backup": str(out), "bytes": size}, f"{out}: {size} bytes")
+
+
+@store.command()
+@_of_store
+def verify(url: str, as_json: bool) -> None:
+    """Compute every hash again and follow every reference; exit 1 with a list of what is broken."""
+    with _opened(url) as opened:
+        verdict = opened.check()
+    document = {
+        "whole": verdict.whole,
+        "problems": verdict.problems,
+        "more_problems": verdict.more,
+        "checked": verdict.checked,
+        "orphans": verdict.orphans,
+    }
+    lines = [
+        *verdict.problems,
+        *([f"... and {verdict.more} more"] if verdict.more else []),
+        f"checked: {_figures(verdict.checked)}; left of deleted sessions: {_figures(verdict.orphans)}",
+        "the store is whole" if verdict.whole else "the store is damaged: restore it from a backup",
+    ]
+    _say(as_json, document, *lines)
+    sys.exit(0 if verdict.whole else 1)
+
+
+@store.command()
+@_of_store
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@click.option("--compact", is_flag=True, help="Write the file anew so that it can shrink; writers wait.")
+def migrate(url: str, as_json: bool, dry_run: bool, compact: bool) -> None:
+    """Bring an older store to this version's schema; a newer one is refused."""
+    with _explained():
+        path = Path(_path(url))
+        at, steps = pending(path)
+    names = [f"{step.version:04}_{step.name}" for step in steps]
+    if not dry_run:
+        with _opened(url) as opened:
+            if compact:
+                opened.compact()
+    done = "would be applied" if dry_run else "applied"
+    document = {"from": at, "to": at + len(steps), "migrations": names, "dry_run": dry_run}
+    lines = [f"{name}: {done}" for name in names] or [f"schema version {at} is the newest"]
+    _say(as_json, document, *lines)
+
+
+@store.command()
+@_of_store
+@click.option("--session", "session_ids", multiple=True, help="This session; may be given again.")
+@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Sessions with all of these.")
+@click.option("--tenant", help="Sessions of this tenant.")
+@click.option("--dry-run", is_flag=True, help="Say what would go, and delete nothing.")
+def delete(
+    url: str,
+    as_json: bool,
+    session_ids: tuple[str, ...],
+    labels: tuple[str, ...],
+    tenant: str | None,
+    dry_run: bool,
+) -> None:
+    """Delete sessions with all that hangs on them. Content that other sessions share stays."""
+    if bool(session_ids) == bool(labels or tenant is not None):
+        raise click.UsageError("give either --session, or --label and --tenant")
+    wanted = dict(_label(label) for label in labels)
+    with _opened(url) as opened:
+        found = _chosen(opened, session_ids, wanted, tenant)
+        turns = sum(len(opened.turns_since(one, 0)) for one in found) if dry_run else 0
+        if not dry_run:
+            for at in range(0, len(found), 20):
+                opened.write([SessionDeleted(session_id) for session_id in found[at : at + 20]])
+                for _ in emptied(opened):
+                    pass
+            _shrunk(opened)
+    what = f"{len(found)} sessions" + (f" with {turns} turns would go" if dry_run else " deleted")
+    document = {"sessions": found, "dry_run": dry_run} | ({"turns": turns} if dry_run else {})
+    _say(as_json, document, *(found if dry_run else ()), what)
+
+
+@store.command("prune")
+@_of_store
+@click.option("--older-than", type=_Measure("age", seconds), help="Sessions idle for longer: 30d, 12h.")
+@click.option(
+    "--larger-than", type=_Measure("size", size_bytes), help="The oldest, till the rest fits: 10GB."
+)
+@click.option("--all", "everything", is_flag=True, help="Open sessions and those awaiting a reward, too.")
+@click.option("--dry-run", is_flag=True, help="Say what would go by age, and delete nothing.")
+def prune_command(
+    url: str,
+    as_json: bool,
+    older_than: float | None,
+    larger_than: float | None,
+    everything: bool,
+    dry_run: bool,
+) -> None:
+    """Delete the oldest sessions, what deleted ones left behind, and give the space back."""
+    before_us = None if older_than is None else time.time_ns() // 1000 - int(older_than * 1e6)
+    size = None if larger_than is None else int(larger_than)
+    if dry_run and before_us is None:
+        raise click.UsageError("--dry-run needs --older-than: what goes by size shows as it goes")
+    with _opened(url) as opened:
+        if dry_run:
+            ids = opened.expendable(before_us=before_us, everything=everything, limit=-1)
+            _say(as_json, {"sessions": ids, "dry_run": True}, *ids, f"{len(ids)} sessions would go")
+            return
+        before = opened.used_bytes()
+        gone = sum(len(ids) for ids in prune(opened, Limits(before_us, size, everything)))
+        orphans = opened.drop_orphans()
+        _shrunk(opened)
+        after = opened.used_bytes()
+    document = {"sessions": gone, "orphans": orphans, "bytes_before": before, "bytes_after": after}
+    _say(
+        as_json,
+        document,
+        f"{gone} sessions, {orphans} orphans deleted: {before} bytes before, {after} after",
+    )
+    if size is not None and after > size:
+        why = f"{after} bytes are left, more than --larger-than {size}: the rest is open or awaits a reward"
+        click.echo(f"crosswind store: {why}; give --all to take it, too", err=True)
+        sys.exit(1)
+
+
+def _shrunk(opened: SqliteStore) -> None:
+    while opened.shrink():
+        pass
+
+
+def _chosen(
+    opened: SqliteStore, session_ids: tuple[str, ...], labels: dict[str, str], tenant: str | None
+) -> list[str]:
+    """The ids of the sessions that are meant. An id that the store has not is an error."""
+    if session_ids:
+        if missing := [one for one in session_ids if opened.session_state(one) is None]:
+            raise StoreError(f"there is no session {missing[0]!r} in {opened.path}; check --session")
+        return list(dict.fromkeys(session_ids))
+    found: list[str] = []
+    while page := opened.sessions(label=labels, tenant=tenant, limit=_PAGE, offset=len(found)):
+        found += [session.id for session in page]
+    return list(dict.fromkeys(found))
+
+
+def _label(text: str) -> tuple[str, str]:
+    key, separator, value = text.partition("=")
+    if not separator or not key:
+        raise click.UsageError(f"--label {text!r} has no value; write --label key=value")
+    return key, value
+
+
+def _path(url: str) -> str:
+    return location(url) if "://" in url else url
+
+
+@contextmanager
+def _opened(url: str) -> Iterator[SqliteStore]:
+    """The store that is meant; errors become one line, and exit code 2 where it can't be opened."""
+    with _explained():
+        found = open_store(url if "://" in url else f"sqlite:///{url}", create=False)
+        if not isinstance(found, SqliteStore):
+            raise StoreError(f"store {url!r} has its own tools; `crosswind store` keeps SQLite stores")
+    with closing(found), _explained(1):
+        yield found
+
+
+@contextmanager
+def _explained(code: Literal[1, 2] = 2) -> Iterator[None]:
+    try:
+        yield
+    except StoreError as error:
+        click.echo(f"crosswind store: {error}", err=True)
+        sys.exit(code)
+
+
+def _figures(figures: dict[str, int]) -> str:
+    return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in figures.items())
+
+
+def _say(as_json: bool, document: dict[str, Any], *lines: str) -> None:
+    click.echo(json.dumps(document) if as_json else "\n".join(lines))

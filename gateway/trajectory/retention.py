@@ -1,0 +1,92 @@
+"""What a store may let go: sessions that have grown too old, or the oldest ones of a store that is too large.
+
+The work is done in short steps, so that whoever writes to the store waits for none of them long.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from gateway.trajectory.record import Row, SessionDeleted
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_BYTES = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12} | {
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+    "TiB": 2**40,
+}
+_SESSIONS = 20
+"""Sessions that are deleted in one step."""
+
+
+class Prunable(Protocol):
+    """What of a store retention needs."""
+
+    def write(self, rows: list[Row]) -> None: ...
+    def expendable(self, *, before_us: int | None, everything: bool, limit: int) -> list[str]: ...
+    def used_bytes(self) -> int: ...
+    def sweep(self, most: int = 500) -> int: ...
+    def shrink(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What may stay: sessions active since `before_us`, and of those the newest that fit into `size_bytes`.
+
+    None: no limit. Open sessions and those that wait for a reward stay, unless `everything`.
+    """
+
+    before_us: int | None = None
+    size_bytes: int | None = None
+    everything: bool = False
+
+
+def prune(store: Prunable, limits: Limits) -> Iterator[list[str]]:
+    """Delete what goes beyond the limits, step by step; gives the ids of the sessions that a step deleted.
+
+    A step that deleted none gave up content or space. StoreError where the store can't be written.
+    """
+    yield from emptied(store)
+    for before_us, over in _reasons(store, limits):
+        while over() and (
+            ids := store.expendable(before_us=before_us, everything=limits.everything, limit=_SESSIONS)
+        ):
+            store.write([SessionDeleted(session_id) for session_id in ids])
+            yield ids
+            yield from emptied(store)
+    while store.shrink():
+        yield []
+
+
+def emptied(store: Prunable) -> Iterator[list[str]]:
+    """Give up the content of deleted sessions, step by step."""
+    while store.sweep():
+        yield []
+
+
+def _reasons(store: Prunable, limits: Limits) -> Iterator[tuple[int | None, Callable[[], bool]]]:
+    if (before_us := limits.before_us) is not None:
+        yield before_us, lambda: True
+    if (size := limits.size_bytes) is not None:
+        yield None, lambda: store.used_bytes() > size
+
+
+def seconds(text: str) -> float:
+    """The seconds of `30d`, `12h`, `90m`. ValueError names the value and what is understood."""
+    return _measure(text, _SECONDS, "a duration such as 30d, 12h, 90m or 45s")
+
+
+def size_bytes(text: str) -> int:
+    """The bytes of `10GB` or `512MiB`. ValueError names the value and what is understood."""
+    return int(_measure(text, _BYTES, "a size such as 10GB, 512MiB or 1000000"))
+
+
+def _measure(text: str, units: dict[str, int], wanted: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", text.strip())
+    if match is None or match[2] not in units:
+        raise ValueError(f"{text!r} is not {wanted}")
+    return float(match[1]) * units[match[2]]

@@ -1,0 +1,170 @@
+"""Whether a store is whole: SQLite's own checks, every hash computed again, every reference followed."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from gateway.trajectory.content import content_key
+from gateway.trajectory.deletion import BLOCK, CHAIN, FRAME
+from gateway.trajectory.orphans import USED, unreferred
+from gateway.trajectory.segments import EMPTY_FRAME, PLAIN
+
+_MOST = 1000
+"""Problems that are listed; more are only counted."""
+_VIEWS = ("received", "sent", "produced", "delivered")
+_UNOWNED = {
+    "chain node": """
+    SELECT session, key FROM node JOIN chain USING (key) WHERE owner IS NOT session AND NOT EXISTS (
+      SELECT 1 FROM share WHERE kind = 1 AND share.key = node.key AND share.session = node.session)""",
+    "frame": """
+    SELECT DISTINCT session, key FROM shell JOIN frame USING (key) WHERE owner IS NOT session AND NOT EXISTS (
+      SELECT 1 FROM share WHERE kind = 2 AND share.key = shell.key AND share.session = shell.session)""",
+    "block": """
+    SELECT session, hash FROM piece JOIN block USING (hash) WHERE owner IS NOT session AND NOT EXISTS (
+      SELECT 1 FROM share WHERE kind = 0 AND share.key = piece.hash AND share.session = piece.session)""",
+}
+_CHECK_CHAINS = """
+SELECT node.key, node.parent, node.block, node.depth, above.depth, above.key IS NULL, block.hash IS NULL
+FROM chain AS node
+LEFT JOIN chain AS above ON above.key = node.parent
+LEFT JOIN block ON block.hash = node.block"""
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What a check of a whole store found."""
+
+    problems: list[str] = field(default_factory=list)
+    """What is broken, a line each, the first thousand."""
+    more: int = 0
+    """How many further problems there are."""
+    checked: dict[str, int] = field(default_factory=dict)
+    orphans: dict[str, int] = field(default_factory=dict)
+    """Content that no turn refers to: what is left of deleted sessions. No damage; `prune` takes it."""
+
+    @property
+    def whole(self) -> bool:
+        return not self.problems
+
+    def add(self, problem: str) -> None:
+        if len(self.problems) < _MOST:
+            self.problems.append(problem)
+        else:
+            self.more += 1
+
+
+def verified(connection: sqlite3.Connection) -> Verdict:
+    """Check the whole store, in the caller's snapshot. Nothing that it says holds content."""
+    verdict = Verdict()
+    for (line,) in connection.execute("PRAGMA integrity_check"):
+        if line != "ok":
+            verdict.add(f"SQLite: {line}")
+    for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check"):
+        verdict.add(f"{table} row {row} refers to a {parent} row that is missing")
+    for name, check in (
+        ("blocks", _blocks),
+        ("chain_nodes", _chains),
+        ("frames", _frames),
+        ("turns", _turns),
+    ):
+        verdict.checked[name] = 0
+        for problem in check(connection):
+            verdict.checked[name] += 1
+            if problem is not None:
+                verdict.add(problem)
+    for what, query in _UNOWNED.items():
+        for session, key in connection.execute(f"{USED} {query}"):
+            verdict.add(f"{what} {key.hex()}: session number {session} uses it and isn't noted as a user")
+    for kind, name in ((CHAIN, "chain_nodes"), (FRAME, "frames"), (BLOCK, "blocks")):
+        verdict.orphans[name] = len(unreferred(connection, kind))
+    verdict.orphans["to_be_swept"] = connection.execute("SELECT count(*) FROM released").fetchone()[0]
+    return verdict
+
+
+def _blocks(connection: sqlite3.Connection) -> Iterator[str | None]:
+    for block, body in connection.execute("SELECT hash, body FROM block"):
+        good = isinstance(body, bytes) and content_key(body) == block
+        yield None if good else f"block {block.hex()}: its body has another hash"
+
+
+def _chains(connection: sqlite3.Connection) -> Iterator[str | None]:
+    for key, parent, block, depth, above, no_parent, no_block in connection.execute(_CHECK_CHAINS):
+        if content_key((parent or b"") + block) != key:
+            yield f"chain node {key.hex()}: its parent and block have another hash"
+        elif parent is not None and no_parent:
+            yield f"chain node {key.hex()}: its parent {parent.hex()} is missing"
+        elif no_block:
+            yield f"chain node {key.hex()}: its block {block.hex()} is missing"
+        elif depth != (above or 0) + 1:
+            yield f"chain node {key.hex()}: its depth is {depth} and its parent's {above or 0}"
+        else:
+            yield None
+
+
+def _frames(connection: sqlite3.Connection) -> Iterator[str | None]:
+    query = """
+    SELECT key, ordinal, block, block IS NOT NULL AND hash IS NULL FROM frame LEFT JOIN block ON hash = block
+    ORDER BY key, ordinal"""
+    known: bytes | None = None
+    pieces: list[tuple[int, bytes | None, int]] = []
+    for key, *piece in connection.execute(query):
+        if key != known and known is not None:
+            yield _frame(known, pieces)
+            pieces = []
+        known = key
+        pieces.append((piece[0], piece[1], piece[2]))
+    if known is not None:
+        yield _frame(known, pieces)
+
+
+def _frame(key: bytes, pieces: list[tuple[int, bytes | None, int]]) -> str | None:
+    if any(missing for _, _, missing in pieces):
+        return f"frame {key.hex()}: a block of it is missing"
+    if [ordinal for ordinal, _, _ in pieces] == [EMPTY_FRAME]:
+        pieces = []
+    elif [ordinal for ordinal, _, _ in pieces] != list(range(len(pieces))):
+        return f"frame {key.hex()}: a piece of it is missing"
+    whole = b"".join(b"-" if block is None else b"+" + block for _, block, _ in pieces)
+    return None if content_key(whole) == key else f"frame {key.hex()}: its pieces have another hash"
+
+
+def _turns(connection: sqlite3.Connection) -> Iterator[str | None]:
+    views = ", ".join(f"{view}_frame, {view}_chain" for view in _VIEWS)
+    for session_id, index, attempt, prompt, *keys in connection.execute(
+        f"SELECT session_id, turn_index, attempt, prompt_chain, {views} FROM turn"
+    ):
+        wrong = [
+            f"{view} view: {problem}"
+            for at, view in enumerate(_VIEWS)
+            if (problem := _view(connection, keys[2 * at], keys[2 * at + 1]))
+        ]
+        if prompt is not None and not _is_there(connection, "chain", "key", prompt):
+            wrong.append(f"prompt chain {prompt.hex()} is missing")
+        yield (
+            f"turn {index} (attempt {attempt}) of session {session_id!r}: {'; '.join(wrong)}"
+            if wrong
+            else None
+        )
+
+
+def _view(connection: sqlite3.Connection, frame: bytes | None, chain: bytes | None) -> str | None:
+    if frame is None:
+        return None if chain is None else "a chain without a frame"
+    if frame[:1] == PLAIN and len(frame) == 17:
+        return (
+            None
+            if _is_there(connection, "block", "hash", frame[1:])
+            else f"block {frame[1:].hex()} is missing"
+        )
+    pieces = [block for (block,) in connection.execute("SELECT block FROM frame WHERE key = ?", (frame,))]
+    if not pieces:
+        return f"frame {frame.hex()} is missing"
+    if chain is not None and not _is_there(connection, "chain", "key", chain):
+        return f"chain {chain.hex()} is missing"
+    return None
+
+
+def _is_there(connection: sqlite3.Connection, table: str, name: str, key: bytes) -> bool:
+    return connection.execute(f"SELECT 1 FROM {table} WHERE {name} = ?", (key,)).fetchone() is not None
