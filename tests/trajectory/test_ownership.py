@@ -128,6 +128,21 @@ def test_a_session_of_a_deleted_ones_name_brings_its_content_anew(store: SqliteS
     other.close()
 
 
+def test_what_a_deleted_session_shared_is_brought_anew_by_one_of_its_name(store: SqliteStore) -> None:
+    def turn(name: str, index: int, chain: Chain) -> Turn:
+        return rows.turn(name, index, received=View((b"[", None, b"]"), chain))
+
+    other, remembered = SqliteStore(store.path), Chain(None, b"system")
+    store.write([rows.session("a"), turn("a", 0, remembered)])
+    other.write([rows.session("b"), turn("b", 0, Chain(None, b"system"))])
+    delete(other, "a")
+    again = turn("a", 0, Chain(remembered, b"more"))
+    store.write([rows.session("a"), again])
+    delete(other, "b")
+    assert store.turns("a") == [again] and store.check().whole
+    other.close()
+
+
 def test_an_old_store_learns_who_uses_what(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(schema, "migrations", lambda: migrations()[:1])
