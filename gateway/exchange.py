@@ -17,7 +17,7 @@ from gateway.protocols.request import Request
 from gateway.protocols.world import InnerCall
 from gateway.redaction import MASK, Redactor
 from gateway.trajectory.content import Chain, View
-from gateway.trajectory.record import FIT, Completion, Durable, Turn
+from gateway.trajectory.record import FIT, NOTHING_SAMPLED, Completion, Durable, Turn
 from gateway.turns import Place
 
 REDACTED_SECRET = "redacted_secret"
@@ -134,6 +134,8 @@ class Exchange:
                 prompt_ids = self.session.tokens.chain(self.answer.prompt_ids)
             except (OverflowError, TypeError):
                 fitness = "prompt_ids_malformed"
+        if fitness == NOTHING_SAMPLED:
+            return fitness, None
         if self.error is not None:
             fitness = f"{self.error['source']}_error"
         elif self.noise.unfit is not None:

@@ -109,6 +109,8 @@ class Proxy:
                 "a request can't be read: it is forwarded as it came", protocol=codec.name, bytes=len(body)
             )
             return await self.passing.forward(http, route, caller, body)
+        if not split.converses and claim.session_id is None and caller.session_key is None:
+            return await self.passing.forward(http, route, caller, body)
         upstream = self.upstreams.choose(codec.name, split.model)
         first_user_turn = "" if claim.session_id else split.first_user_turn(codec.messages)
         session = await self.sessions.find(claim, first_user_turn=first_user_turn, after=split.held_by)

@@ -13,7 +13,16 @@ from dataclasses import dataclass
 
 import orjson
 
-from gateway.trajectory.record import FIT, Arm, RewardState, Session, SessionStatus, Trajectory, Turn
+from gateway.trajectory.record import (
+    FIT,
+    NOTHING_SAMPLED,
+    Arm,
+    RewardState,
+    Session,
+    SessionStatus,
+    Trajectory,
+    Turn,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +140,7 @@ def _left_out(session: Session) -> str | None:
 
 def _judge(trajectory: Trajectory, admission: Admission) -> Rollout:
     session = trajectory.session
-    turns = last_attempts(trajectory.turns)
+    turns = last_attempts([turn for turn in trajectory.turns if turn.fitness != NOTHING_SAMPLED])
     reward = float(session.reward if session.reward is not None else 0.0)
     refused = next((reason for turn in turns if (reason := _unfit(turn, admission)) is not None), None)
     if refused is None and not turns:

@@ -30,6 +30,8 @@ class SplitBody:
     """The response or conversation, by its id, in which the upstream holds what comes before."""
     refers: bool = False
     """It refers to items that the upstream holds."""
+    converses: bool = True
+    """Whether it is part of a conversation: only then an unnamed session can be told by it."""
 
     @classmethod
     def of_messages(cls, body: bytes, member: str) -> SplitBody | None:

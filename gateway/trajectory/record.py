@@ -57,6 +57,9 @@ class Durable(StrEnum):
 FIT = "fit"
 """A turn's fitness for training: this word, or the reason why it is unfit."""
 
+NOTHING_SAMPLED = "nothing_sampled"
+"""The fitness of a turn in which no policy sampled, such as embeddings: its rollout trains without it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Session:

@@ -141,6 +141,13 @@ def test_a_refused_rollouts_reward_shapes_the_baseline(store: SqliteStore) -> No
     assert samples[0].advantage == pytest.approx(0.75 / (3 / 16) ** 0.5)
 
 
+def test_a_rollout_trains_without_its_embeddings(store: SqliteStore) -> None:
+    lookup = replace(fit_turn("g-0", 1), fitness="nothing_sampled", prompt_ids=None, completions=())
+    put(store, "g", [1.0, 0.0], turns={0: [fit_turn("g-0"), lookup]})
+    rollout = read(store).rollouts[0]
+    assert rollout.refused is None and [turn.index for turn in rollout.turns] == [0]
+
+
 def test_the_kl_term_needs_rollouts_of_advantage_zero_too(store: SqliteStore) -> None:
     put(store, "g", [1.0, 0.0, 1.0], noisy=1)
     with_kl = configure("demo", {"loss.kl": 0.1})

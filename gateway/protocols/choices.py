@@ -1,0 +1,214 @@
+"""Answers that are a list of choices, plain or in chunks: what Chat Completions and Completions share.
+
+Token capture adds fields to the request; what the client did not ask for is taken out of the answer here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from gateway.protocols.answer import Chunk, SingleRound
+from gateway.protocols.document import encode
+from gateway.sse import DONE, Event, with_data
+from gateway.trajectory.record import FIT, Completion, VersionSpan
+
+FINISHED = frozenset({"stop", "length", "tool_calls", "function_call", "content_filter"})
+"""The finish reasons of a choice that came to its end; any other one, such as `abort`, broke it off."""
+
+UNASKED = ("token_ids", "prompt_token_ids")
+
+
+@dataclass(slots=True)
+class Sampled:
+    """The tokens of one choice as they have come so far."""
+
+    token_ids: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    versions: list[VersionSpan] = field(default_factory=list)
+    finish_reason: str | None = None
+
+    def take(self, choice: Mapping[str, Any]) -> bool:
+        """Take in a choice of a body or of a chunk; True where it brings the finish_reason."""
+        if isinstance(choice.get("token_ids"), list):
+            self.token_ids += choice["token_ids"]
+        self.versions += _versions(choice.get("weight_versions"))
+        if isinstance(choice.get("finish_reason"), str):
+            self.finish_reason = choice["finish_reason"]
+            return True
+        return False
+
+
+ChoiceT = TypeVar("ChoiceT", bound=Sampled)
+
+
+class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
+    """Collects one answer. `asked`: the capture fields that the client itself asked for."""
+
+    kind: str
+    """The `object` of a plain answer."""
+
+    def __init__(self, *, choices: int, captured: bool, asked: frozenset[str]) -> None:
+        self._expected = choices
+        self._captured = captured
+        self._asked = asked
+        self._choices: dict[int, ChoiceT] = {}
+        self._head: dict[str, Any] = {}
+        self._plain: bytes | None = None
+        self.prompt_ids: list[int] | None = None
+        self.usage: dict[str, Any] = {}
+        self.error: dict[str, Any] | None = None
+
+    @abstractmethod
+    def _new(self) -> ChoiceT:
+        """A choice of which nothing has come."""
+
+    @abstractmethod
+    def _grow(self, choice: ChoiceT, raw: Mapping[str, Any]) -> None:
+        """Take in what a choice of a body or of a chunk says, and its log-probabilities."""
+
+    @abstractmethod
+    def _said(self, choice: ChoiceT) -> dict[str, Any]:
+        """What the choice says, as members of a plain answer's choice."""
+
+    def _calls_tools(self, raw: Mapping[str, Any]) -> bool:
+        """Whether a chunk's choice has a part of a tool call."""
+        return False
+
+    def read_body(self, body: bytes) -> bytes:
+        """Read a plain answer; gives the body for the client."""
+        answer = as_object(body)
+        if answer is None:
+            self._plain = body
+            return body
+        self._take(answer)
+        delivered = encode(self._stripped(answer, streamed=False)) if self._captured else body
+        self._plain = delivered
+        return delivered
+
+    def read_event(self, event: Event) -> Chunk:
+        """Read one event of a streamed answer."""
+        if event.data == DONE:
+            return Chunk(event.raw, ended=True)
+        chunk = as_object(event.data) if event.data else None
+        if chunk is None:
+            return Chunk(event.raw)
+        finished = self._take(chunk)
+        calls = any(self._calls_tools(choice) for choice in _choices(chunk))
+        if not self._captured:
+            return Chunk(event.raw, calls, finished)
+        only_usage = not _choices(chunk) and "usage" in chunk and "usage" not in self._asked
+        raw = b"" if only_usage else with_data(event, encode(self._stripped(chunk, streamed=True)))
+        return Chunk(raw, calls, finished)
+
+    def _take(self, answer: Mapping[str, Any]) -> bool:
+        """Take in a body or a chunk; True where it brings the last finish_reason."""
+        if isinstance(answer.get("error"), dict):
+            self.error = answer["error"]
+        if isinstance(answer.get("prompt_token_ids"), list):
+            self.prompt_ids = answer["prompt_token_ids"]
+        if isinstance(answer.get("usage"), dict):
+            self.usage = answer["usage"]
+        for name, value in answer.items():
+            if name not in ("choices", "usage", "prompt_token_ids") and value is not None:
+                self._head.setdefault(name, value)
+        finishing = False
+        for raw in _choices(answer):
+            index = raw.get("index")
+            number = index if isinstance(index, int) else 0
+            choice = self._choices.get(number)
+            if choice is None:
+                choice = self._choices[number] = self._new()
+            self._grow(choice, raw)
+            finishing |= choice.take(raw)
+        return finishing and self.finished
+
+    @property
+    def finished(self) -> bool:
+        """Whether every choice that was asked for has its finish_reason."""
+        return len(self._choices) >= self._expected and all(c.finish_reason for c in self._choices.values())
+
+    def _stripped(self, answer: dict[str, Any], *, streamed: bool) -> dict[str, Any]:
+        """Take out what token capture added and the client did not ask for."""
+        if streamed and "usage" not in self._asked:
+            answer.pop("usage", None)
+        for holder in (answer, *_choices(answer)):
+            holder.pop("weight_versions", None)
+            if "token_ids" not in self._asked:
+                for name in UNASKED:
+                    holder.pop(name, None)
+        for choice in _choices(answer):
+            if "logprobs" not in self._asked and "logprobs" in choice:
+                choice["logprobs"] = None
+        return answer
+
+    def produced(self) -> bytes:
+        """The answer as one plain body: what came, or what a stream's chunks amount to."""
+        if self._plain is not None:
+            return self._plain
+        if not self._choices:
+            return encode(self._head)
+        choices = [
+            {"index": index, **self._said(choice), "finish_reason": choice.finish_reason}
+            for index, choice in sorted(self._choices.items())
+        ]
+        head = self._head | {"object": self.kind, "choices": choices}
+        return encode(head | {"usage": self.usage} if self.usage else head)
+
+    def text(self, name: str) -> str | None:
+        """A text member of the answer's head: `id`, `model`."""
+        value = self._head.get(name)
+        return value if isinstance(value, str) else None
+
+    def completions(self) -> tuple[Completion, ...]:
+        """The choices as sampled."""
+        return tuple(
+            Completion(index, tuple(c.token_ids), tuple(c.logprobs), c.finish_reason, tuple(c.versions))
+            for index, c in sorted(self._choices.items())
+        )
+
+    def fitness(self) -> str:
+        """FIT, or the first reason why this answer can't be trained on."""
+        ids = sum(len(choice.token_ids) for choice in self._choices.values())
+        if self.error is not None:
+            return "upstream_error"
+        if not self.finished:
+            return "finish_not_seen"
+        if any(choice.finish_reason not in FINISHED for choice in self._choices.values()):
+            return "aborted"
+        if not ids or not self.prompt_ids:
+            return "engine_no_tokens" if self._captured else "no_token_ids"
+        if any(len(choice.token_ids) != len(choice.logprobs) for choice in self._choices.values()):
+            return "ids_logprobs_mismatch"
+        return FIT if self.usage.get("completion_tokens") == ids else "usage_mismatch"
+
+
+def as_object(data: bytes) -> dict[str, Any] | None:
+    """A JSON object; None where the data are none."""
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def as_mapping(value: Any) -> Mapping[str, Any]:
+    """The value where it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def _choices(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    choices = answer.get("choices")
+    return [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
+
+
+def _versions(spans: Any) -> list[VersionSpan]:
+    return [
+        VersionSpan(str(span.get("version")), span["start"], span["end"])
+        for span in (spans if isinstance(spans, list) else [])
+        if isinstance(span, dict) and isinstance(span.get("start"), int) and isinstance(span.get("end"), int)
+    ]
