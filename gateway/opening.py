@@ -11,10 +11,14 @@ from typing import Any
 from gateway.ledger import Ledger
 from gateway.profiles import Profiles
 from gateway.protocols.codec import Codec, Reader
+from gateway.submission import Ticket
 from gateway.trajectory.freshness import SessionState
 from gateway.trajectory.record import Arm, Session
 from gateway.turns import TokenLine, TurnLine
 from injectors.plan import Plan, make_plan
+
+_SESSION_BYTES = 8_000
+"""What a session takes besides its histories."""
 
 
 @dataclass(slots=True)
@@ -51,7 +55,11 @@ class LiveSession:
     unwritten: bool = False
     """Its row has to go to the store along with its first turn."""
     busy: int = 0
-    """Turns that are in flight, or whose rows may not be in the store yet."""
+    """Turns that are in flight."""
+    rows: Ticket | None = None
+    """The last rows of it that were handed to the recorder."""
+    weighed: int = 0
+    """Its size when it was last taken, in bytes."""
     seen: Seen = field(default_factory=Seen)
     behind: bool = False
     """Others may have shown the policy what isn't known here: nothing new is decided."""
@@ -62,6 +70,17 @@ class LiveSession:
         if reader is None:
             reader = self.readers[codec.name] = Reader(codec)
         return reader
+
+    @property
+    def dispensable(self) -> bool:
+        """Whether it can be read back from the store, or nothing of it was ever to be there."""
+        if self.busy:
+            return False
+        return not self.unwritten if self.rows is None else self.rows.out
+
+    def size(self) -> int:
+        """About how much memory it takes: its histories, as they came and as they are stored."""
+        return _SESSION_BYTES + 2 * sum(reader.histories.size for reader in self.readers.values())
 
     @property
     def training(self) -> bool:

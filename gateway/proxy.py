@@ -119,7 +119,7 @@ class Proxy:
         try:
             return await self._converse(http, route, codec, caller, session, split, upstream)
         finally:
-            session.busy -= 1
+            self.sessions.left(session)
 
     async def _converse(
         self,

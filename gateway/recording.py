@@ -56,15 +56,14 @@ class Recording:
             exchange.session.turns.answered(turn.index, turn.response_id)
         self.metrics.recorded(turn, exchange.noise.events)
         _log.debug("turn", turn=turn.index, status=turn.upstream_status, fitness=turn.fitness)
-        return turn, self.recorder.submit(rows, awaited=not relaxed)
+        ticket = exchange.session.rows = self.recorder.submit(rows, awaited=not relaxed)
+        return turn, ticket
 
     def released(self, exchange: Exchange, settled: Settled, delivered: Delivered) -> None:
         """The second row of a turn: what became of it after it was released."""
         turn, durable = settled.turn, settled.durable
         self.metrics.released(durable, exchange.elapsed_us() / 1e6)
         if durable is not Durable.YES:
-            # Its rows may not be in the store yet, so the session must not be read back from there.
-            exchange.session.busy += 1
             exchange.session.unwritten |= durable is Durable.LOST
             _log.warning("released before it was durable", turn=turn.index, durable=durable.value)
         self.recorder.offer(

@@ -21,6 +21,7 @@ LIVE = frozenset(
         "timeouts.connect", "timeouts.pool_wait", "timeouts.first_byte", "timeouts.between_chunks",
         "timeouts.after_completion", "timeouts.total",
         "limits.body", "limits.header", "limits.event", "limits.decoded", "limits.connections",
+        "limits.live_bytes",
         "limits.live_sessions",
         "log.level",
     }

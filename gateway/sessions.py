@@ -6,18 +6,18 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections import OrderedDict
 from dataclasses import dataclass
 
 import structlog
 
 from gateway.auth import Caller, key_digest, wrong_key
 from gateway.config import Settings
-from gateway.errors import ServiceError
 from gateway.ledger import Ledger
 from gateway.opening import LiveSession, Opening, now_us, opened
 from gateway.profiles import Profiles
 from gateway.recalling import Recalling
+from gateway.refusals import closed_session, store_down, unknown_session
+from gateway.residents import Residents
 from gateway.sharing import Sharing
 from gateway.trajectory.content import Chain
 from gateway.trajectory.record import Session, SessionStatus, Setting
@@ -56,13 +56,14 @@ class Sessions:
         self._profiles = profiles
         self._sharing = sharing
         self.recalling = Recalling(store)
-        self._live: OrderedDict[str, LiveSession] = OrderedDict()
+        self._live = Residents(settings.limits)
         self._loading: dict[str, asyncio.Task[LiveSession | None]] = {}
         self._keys: dict[str, str] = {}
 
     def reconfigure(self, settings: Settings) -> None:
         """Go by another configuration from now on. Sessions that are open keep their plans."""
         self._settings = settings
+        self._live.limits = settings.limits
 
     async def find(self, claim: Claim, *, first_user_turn: str = "", after: str | None = None) -> LiveSession:
         """The session that a request belongs to; an unseen one is opened where the configuration allows it.
@@ -87,7 +88,16 @@ class Sessions:
             session = await self._unseen(session_id, identity, claim, first_user_turn)
         if session.record.status is SessionStatus.CLOSED:
             raise closed_session(session_id)
-        return session
+        return self._resident(session)
+
+    def _resident(self, session: LiveSession) -> LiveSession:
+        """The one copy of a session: it may have been let go of, or read again, while it was looked for."""
+        if not session.ledger.complete:
+            return session
+        live = self._live.get(session.record.id)
+        if live is None:
+            self._live.add(session)
+        return live or session
 
     async def of_response(self, response_id: str, caller: Caller) -> str | None:
         """The session to which we delivered a response; None where there is none that the caller may go on
@@ -130,8 +140,6 @@ class Sessions:
                 self.forget(session_id)
             session = None
         if session is not None:
-            if session_id in self._live:
-                self._live.move_to_end(session_id)
             return session
         task = self._loading.get(session_id)
         if task is None:
@@ -149,14 +157,18 @@ class Sessions:
 
     def add(self, session: LiveSession, key: str | None = None) -> None:
         """Take in a session that was opened here; `key` is its session key's digest."""
-        self._live[session.record.id] = session
+        self._live.add(session)
         if key is not None:
-            self._keys[key] = session.record.id
-        self._evict()
+            self._know(key, session.record.id)
+
+    def left(self, session: LiveSession) -> None:
+        """A turn of the session has ended."""
+        session.busy -= 1
+        self._live.weigh(session)
 
     def forget(self, session_id: str) -> None:
         """Drop a session from memory."""
-        self._live.pop(session_id, None)
+        self._live.remove(session_id)
         self._keys = {key: owner for key, owner in self._keys.items() if owner != session_id}
 
     def live(self) -> int:
@@ -171,11 +183,17 @@ class Sessions:
             try:
                 setting = await asyncio.to_thread(self._store.setting, SESSION_KEYS, name)
             except StoreError as error:
-                raise _store_down(error) from error
+                raise store_down(error) from error
             if setting is None:
                 raise wrong_key("the session key is unknown")
-            self._keys[name] = str(setting.value["session"])
+            self._know(name, str(setting.value["session"]))
         return self._keys[name]
+
+    def _know(self, key: str, session_id: str) -> None:
+        """Remember whose key it is; the oldest keys are looked up in the store again when they return."""
+        self._keys[key] = session_id
+        if len(self._keys) > 2 * self._settings.limits.live_sessions:
+            del self._keys[next(iter(self._keys))]
 
     async def _load(self, session_id: str) -> LiveSession | None:
         try:
@@ -208,7 +226,7 @@ class Sessions:
 
     def _stand_in(self, session_id: str, error: StoreError) -> LiveSession:
         if self._settings.sessions == "strict":
-            raise _store_down(error)
+            raise store_down(error)
         _log.error(
             "the store can't be read: the request goes on without new noise",
             session=session_id,
@@ -236,8 +254,8 @@ class Sessions:
         profile = claim.profile or claim.caller.profile or self._settings.profile
         if self._sharing is not None:
             await self._sharing.refresh_profile(self._profiles, profile)
-        if session_id in self._live:
-            return self._live[session_id]  # opened by a request that came at the same moment
+        if (live := self._live.get(session_id)) is not None:
+            return live  # opened by a request that came at the same moment
         opening = Opening(
             session_id=session_id,
             profile=profile,
@@ -257,37 +275,7 @@ class Sessions:
         self.add(session)
         return session
 
-    def _evict(self) -> None:
-        excess = len(self._live) - self._settings.limits.live_sessions
-        if excess > 0:
-            idle = [
-                name for name, session in self._live.items() if not session.busy and not session.unwritten
-            ]
-            for name in idle[:excess]:
-                del self._live[name]
-
 
 def key_setting(key: str, session_id: str) -> Setting:
     """The row by which a session key is known after a restart: it holds the key's digest, not the key."""
     return Setting(SESSION_KEYS, key_digest(key), {"session": session_id}, now_us())
-
-
-def unknown_session(session_id: str | None) -> ServiceError:
-    """404 in the protocol's shape."""
-    what = "no session was named" if session_id is None else f"unknown session {session_id!r}"
-    return ServiceError(
-        404, f"{what}; open one first (POST /api/sessions), or set `sessions: open`", code="session_not_found"
-    )
-
-
-def closed_session(session_id: str) -> ServiceError:
-    """409 in the protocol's shape."""
-    return ServiceError(
-        409, f"session {session_id!r} is closed; open another one (POST /api/sessions)", code="session_closed"
-    )
-
-
-def _store_down(error: StoreError) -> ServiceError:
-    return ServiceError(
-        503, f"the store can't be read: {error}", kind="server_error", code="store_unavailable"
-    )

@@ -40,11 +40,13 @@ class NotDurable(StoreError):
 class Ticket:
     """What became of one submission. `durable` is None until that is known."""
 
-    __slots__ = ("_future", "durable", "error", "loop")
+    __slots__ = ("_future", "durable", "error", "loop", "out")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.durable: Durable | None = None
+        self.out = False
+        """Whether its rows wait no longer: they are on disk, or lost."""
         self.error: StoreError | None = None
         self._future: asyncio.Future[None] = loop.create_future()
 
@@ -73,7 +75,10 @@ class Submission:
 def settle(submission: Submission, durable: Durable, error: StoreError | None = None) -> bool:
     """Say what became of a submission, if anyone wants to know and wasn't told before."""
     ticket = submission.ticket
-    if ticket is None or ticket.durable is not None:
+    if ticket is None:
+        return False
+    ticket.out |= durable is not Durable.LATE
+    if ticket.durable is not None:
         return False
     ticket.error = error
     ticket.durable = durable

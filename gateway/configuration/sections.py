@@ -56,6 +56,8 @@ class Limits(Section):
     """Connections to each upstream."""
     live_sessions: Positive = 20_000
     """Sessions that are kept in memory; others are read from the store when they return."""
+    live_bytes: Positive = 256 << 20
+    """About how much memory their histories may take."""
 
 
 class Key(Section):

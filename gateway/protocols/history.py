@@ -54,6 +54,8 @@ class History:
 
     def __init__(self, messages: MessageFormat, items: Mapping[str, Read]) -> None:
         self.steps: list[Step] = []
+        self.size = 0
+        """Bytes of the messages."""
         self.held = 0
         """So many of its first steps are not in the body that is read now: the upstream holds them."""
         self._format = messages
@@ -106,6 +108,7 @@ class History:
 
     def _append(self, step: Step) -> None:
         self.steps.append(step)
+        self.size += len(step.raw)
         for call in step.read.calls:
             if call.call_id:
                 self._calls.setdefault(call.call_id, []).append(call)
@@ -188,6 +191,11 @@ class Histories:
         self._format = messages
         self._known_items = items
         self._kept: list[History] = []
+
+    @property
+    def size(self) -> int:
+        """Bytes of the messages; what histories share is counted for each."""
+        return sum(history.size for history in self._kept)
 
     def read(self, body: bytes, start: int, spans: Sequence[tuple[int, int]], mask: Mask) -> tuple[Step, ...]:
         """The steps of the messages at `spans`; `start` is where the first one's separator begins."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -209,3 +211,41 @@ async def test_routes_that_are_none_and_bodies_that_are_too_large(tmp_path: Path
         headers = await running.chat(HELLO, x_long="y" * 2000)
         assert (headers.status_code, headers.json()["error"]["code"]) == (431, "headers_too_large")
         assert app.seen == []
+
+
+async def test_a_session_stays_in_memory_while_its_rows_wait_for_the_store(tmp_path: Path) -> None:
+    """Nothing waits under `relaxed`, so a session's own ledger may be the only one for a while."""
+    (tmp_path / "flaky.yaml").write_text(PROFILE)
+    profile = str(tmp_path / "flaky.yaml")
+    limits = {"live_sessions": 1}
+    async with (
+        upstream() as app,
+        gateway(tmp_path, app, profile=profile, durability="relaxed", limits=limits) as running,
+    ):
+        with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")  # nothing is written now
+            for turn in range(1, 4):
+                for name in ("one", "two", "three"):
+                    assert (await running.chat(body(*history(turn)), name)).status_code == 200
+            assert running.gateway.sessions.live() == 3
+            other.execute("ROLLBACK")
+        await running.flush()
+        await running.chat(body(*history(1)), "four")
+        assert running.gateway.sessions.live() == 1
+        for at in range(3):
+            stored = await running.trajectory(("one", "two", "three")[at])
+            assert [turn["index"] for turn in stored["turns"]] == [0, 1, 2]
+            own = app.seen[at:9:3]
+            assert own[2].texts()[:3] == own[1].texts() and own[1].texts()[:1] == own[0].texts()
+
+
+async def test_sessions_leave_memory_when_their_histories_grow_too_large(tmp_path: Path) -> None:
+    limits = {"live_bytes": 100_000}
+    async with upstream() as app, gateway(tmp_path, app, limits=limits) as running:
+        for name in ("large-1", "large-2", "large-3"):
+            await running.chat(body(user("x" * 30_000)), name)
+        assert running.gateway.sessions.live() == 1
+        await running.chat(body(user("small")), "small")
+        assert running.gateway.sessions.live() == 2
+        stored = await running.trajectory("large-1")
+        assert [turn["index"] for turn in stored["turns"]] == [0]

@@ -1,0 +1,28 @@
+"""Why a request that names a session is refused, in the protocol's shape."""
+
+from __future__ import annotations
+
+from gateway.errors import ServiceError
+from gateway.trajectory.store import StoreError
+
+
+def unknown_session(session_id: str | None) -> ServiceError:
+    """404 in the protocol's shape."""
+    what = "no session was named" if session_id is None else f"unknown session {session_id!r}"
+    return ServiceError(
+        404, f"{what}; open one first (POST /api/sessions), or set `sessions: open`", code="session_not_found"
+    )
+
+
+def closed_session(session_id: str) -> ServiceError:
+    """409 in the protocol's shape."""
+    return ServiceError(
+        409, f"session {session_id!r} is closed; open another one (POST /api/sessions)", code="session_closed"
+    )
+
+
+def store_down(error: StoreError) -> ServiceError:
+    """503 in the protocol's shape."""
+    return ServiceError(
+        503, f"the store can't be read: {error}", kind="server_error", code="store_unavailable"
+    )
