@@ -72,6 +72,8 @@ def perturb_tools(
     plain = choices == 1 and not forced
     if known and known.anchor == anchor and plain and not known.partial and _fits(known, duplicates):
         return replace(known, injections=()) if known.injections else known
+    if any(tool_guard.too_deep(tool.parameters) for tool in tools):
+        return ShownTools.clean(tools)  # Nobody could write it down.
     walk = _Walk(plan, rules if allow_new else [], tools, anchors, known, asked, turn)
     standing = walk.standing()
     shown = arrange(standing, asked)
@@ -112,7 +114,10 @@ def _list_anchor(anchors: Sequence[str]) -> str:
 
 
 def _canonical(parameters: Mapping[str, Any]) -> str:
-    return json.dumps(parameters, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
+    try:
+        return json.dumps(parameters, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
+    except RecursionError:
+        return ""  # Such a list is shown clean.
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -17,6 +17,9 @@ NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 MOST_TOOLS = 128
 """Providers refuse longer lists."""
+
+DEEPEST = 64
+"""Levels of nesting; the schemas of tools have a handful."""
 
 _OWN_NAME = re.compile(r"[\w./:-]{1,128}")
 """What a name may be beside a client's own name that is no NAME."""
@@ -46,6 +49,22 @@ def refused(
     return next((reason for reason in reasons if reason is not None), None)
 
 
+def too_deep(schema: Any) -> bool:
+    """Whether a schema has more than DEEPEST levels."""
+    level = [schema]
+    for _ in range(DEEPEST):
+        if not level:
+            return False
+        level = [inner for outer in level for inner in _inside(outer)]
+    return bool(level)
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
 def _out_of_place(change: ToolChange, declared_name: str, asked: Asked, shown: int) -> Iterator[str | None]:
     """What the request has against it."""
     if asked.choices > 1 and (change.added or change.takes):
@@ -65,12 +84,13 @@ def _bad_change(target: ToolTarget, declared_name: str, change: ToolChange) -> I
         if after.name in target.taken:
             yield f"the name {after.name} is taken"
         yield _bad_name(after.name, before.name)
-    was, now = (entities.plainly_begun(one.description) for one in (before, after))
-    lost = entities.survive(was, now, (before,))
-    if lost is not None:
-        yield f"the description would have lost {lost!r:.60}"
-    if bool(before.description.strip()) != bool(after.description.strip()):
-        yield "the description would have come or gone"
+    if after.description != before.description:
+        was, now = (entities.plainly_begun(one.description) for one in (before, after))
+        lost = entities.survive(was, now, (before,))
+        if lost is not None:
+            yield f"the description would have lost {lost!r:.60}"
+        if bool(was.strip()) != bool(now.strip()):
+            yield "the description would have come or gone"
     yield _untrue(before.parameters, change)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
+from jsonschema_rs import meta
 
 from injectors import registry, tool_guard
 from injectors.conversation import Site, ToolSchema
@@ -97,7 +97,7 @@ def check_what_providers_take(tools: list[ToolSchema], shown: ShownTools) -> Non
     declared = {one.name for one in tools}
     for one in shown.tools:
         if one.parameters is not None:
-            Draft202012Validator.check_schema(dict(one.parameters))
+            assert meta.is_valid(dict(one.parameters))
         if one.name not in declared and all(tool_guard.NAME.fullmatch(name) for name in declared):
             assert tool_guard.NAME.fullmatch(one.name)
     assert len(shown.tools) <= max(tool_guard.MOST_TOOLS, len(tools))
@@ -287,3 +287,34 @@ def test_no_list_is_longer_than_providers_take() -> None:
     shown = perturb_tools(plan_of("same_name_A"), many)
     assert len(shown.tools) == tool_guard.MOST_TOOLS
     assert sum(one.after is None for one in shown.injections) == 126
+
+
+def nested(levels: int) -> Any:
+    schema: dict[str, Any] = {"type": "object", "properties": {}}
+    for _ in range(levels):
+        schema = {"type": "object", "properties": {"inner": schema}}
+    return schema
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"type": "object"},
+        {"type": "object", "properties": None, "required": 3},
+        {"type": "object", "properties": [1, 2]},
+        {"properties": {"a": 3, "b": None, "description": {"type": "string", "description": "Get it."}}},
+        {"type": ["object", "null"], "properties": {"a": {"type": ["string", "null"]}}},
+        {"$ref": "#/$defs/x", "$defs": {"x": {"description": 3}}},
+        nested(20),
+        nested(900),
+        nested(5000),
+    ],
+    ids=lambda parameters: str(parameters)[:24] if len(parameters) < 2 else "",
+)
+def test_odd_parameters_are_survived(parameters: dict[str, Any]) -> None:
+    tools = [ToolSchema("get_order", "Get an order.", parameters), SHOP[1]]
+    for operator in OPERATORS:
+        shown = perturb_tools(plan_of(operator), tools)
+        check_closed_world(tools, shown)
+        assert stored(shown).tools == shown.tools
