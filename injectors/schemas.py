@@ -9,28 +9,19 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
-from re import search
+from dataclasses import replace
 from typing import Any
 
 from injectors import registry, tool_guard
-from injectors.arrangement import Standing, arrange, change_by
+from injectors.arrangement import arrange
 from injectors.conversation import Site, ToolSchema
-from injectors.decision import Decision, Injection
-from injectors.identity import Slot, digest
-from injectors.operator import AddedTool, Registered, ToolChange, ToolTarget
-from injectors.plan import CompiledRule, Plan
-from injectors.schedule import Occasion, due
+from injectors.identity import digest
+from injectors.plan import Plan
 from injectors.shown_tools import Phantom, Refusal, ShownTool, ShownTools
-from injectors.solvability import why_solvable
-from injectors.streams import Stream
-from injectors.tool_classes import classify
 from injectors.tool_guard import Asked
+from injectors.tool_walk import Rules, ToolWalk
 
 __all__ = ["Phantom", "Refusal", "ShownTool", "ShownTools", "acts_on_tools", "perturb_tools", "tools_anchor"]
-
-Rules = list[tuple[CompiledRule, Registered]]
 
 
 def acts_on_tools(plan: Plan) -> bool:
@@ -74,7 +65,7 @@ def perturb_tools(
         return replace(known, injections=()) if known.injections else known
     if any(tool_guard.too_deep(tool.parameters) for tool in tools):
         return ShownTools.clean(tools)  # Nobody could write it down.
-    walk = _Walk(plan, rules if allow_new else [], tools, anchors, known, asked, turn)
+    walk = ToolWalk(plan, rules if allow_new else [], tools, anchors, known, asked, turn)
     standing = walk.standing()
     shown = arrange(standing, asked)
     return ShownTools(
@@ -118,173 +109,3 @@ def _canonical(parameters: Mapping[str, Any]) -> str:
         return json.dumps(parameters, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
     except RecursionError:
         return ""  # Such a list is shown clean.
-
-
-@dataclass(slots=True)
-class _Counter:
-    seen: int = 0
-    injected: int = 0
-    last: int | None = None
-
-
-class _Walk:
-    """One walk along a declared list."""
-
-    def __init__(
-        self,
-        plan: Plan,
-        rules: Rules,
-        tools: Sequence[ToolSchema],
-        anchors: Sequence[str],
-        known: ShownTools | None,
-        asked: Asked,
-        turn: int,
-    ) -> None:
-        self._plan, self._rules, self._asked, self._turn = plan, rules, asked, turn
-        self._tools, self._anchors = tuple(tools), anchors
-        self._decided = frozenset(known.decided) if known else frozenset()
-        self.decisions: list[Decision] = list(known.decisions) if known else []
-        self.injections: list[Injection] = []
-        self._counters = {rule.name: _Counter() for rule, _ in rules}
-        self._names: Counter[str] = Counter()
-        self._taken = {tool.name for tool in tools}
-        self._shown = len(tools)
-
-    def standing(self) -> list[Standing]:
-        """What becomes of each declared tool, in the list's order."""
-        before: dict[str, list[Decision]] = {}
-        for decision in self.decisions:
-            before.setdefault(decision.anchor, []).append(decision)
-        rows = [Standing(at, tool, tool) for at, tool in enumerate(self._tools)]
-        for row, anchor in zip(rows, self._anchors, strict=True):
-            for decision in before.get(anchor, ()):
-                if (change := change_by(decision, row.tool)) is not None:
-                    self._meets(row, change)
-        for row, anchor in zip(rows, self._anchors, strict=True):
-            known = anchor in self._decided
-            ordinal = self._names[row.declared.name]
-            self._names[row.declared.name] += 1
-            for rule, entry in self._rules:
-                if _in_scope(rule, row.declared):
-                    done = before.get(anchor, ()) if known else self._new(rule, entry, row, anchor, ordinal)
-                    self._count(rule, done)
-        return rows
-
-    def _new(
-        self, rule: CompiledRule, entry: Registered, row: Standing, anchor: str, ordinal: int
-    ) -> Sequence[Decision]:
-        """Let one rule act on one new tool. Gives the decision, where there is one that stands."""
-        counter = self._counters[rule.name]
-        occasion = Occasion(counter.seen, self._turn, counter.injected, counter.last)
-        if not due(rule.when, rule.window, occasion, self._plan.expected_turns):
-            return ()
-        if len(self.decisions) >= self._plan.bounds.events_per_session:
-            return ()
-        injection, change = self._act(rule, entry, row, anchor, ordinal)
-        if injection is None:
-            return ()
-        self.injections.append(injection)
-        if change is None or injection.after is None:
-            return ()
-        self._meets(row, change)
-        self.decisions.append(injection.decision)
-        return (injection.decision,)
-
-    def _act(
-        self, rule: CompiledRule, entry: Registered, row: Standing, anchor: str, ordinal: int
-    ) -> tuple[Injection | None, ToolChange | None]:
-        plan, name = self._plan, row.declared.name
-        site = f"{entry.site.value}:{name}"
-        names = (plan.seed, plan.scope, plan.scope_key, rule.operator, site)
-        slot = Slot(*names, ordinal=ordinal, rule=rule.name).key()
-        if not Stream(f"{slot}|when").chance(rule.when.probability):
-            return None, None
-        change: ToolChange | None = None
-        draw: Mapping[str, Any] = {}
-        note = ""
-        try:
-            target = ToolTarget(row.tool, self._tools, frozenset(self._taken))
-            drawn = entry.implementation.draw(target, Stream(slot), rule.severity)
-            if drawn is None:
-                return None, None
-            draw = drawn
-            result = entry.implementation.apply(target, draw)
-            if not isinstance(result.payload, ToolChange):
-                raise TypeError("no ToolChange")
-            change, note = result.payload, result.note
-            if change == ToolChange(row.tool):
-                return None, None
-            refused = self._refused(target, row, change)
-        except Exception as error:
-            # Noise must never break traffic: whatever an operator does wrong, the tool is shown clean.
-            refused = f"the operator failed ({type(error).__name__})"
-        decision = Decision(
-            rule.operator,
-            rule.name,
-            entry.site.value,
-            slot,
-            anchor,
-            None,
-            rule.severity,
-            draw,
-            entry.recovery.value,
-        )
-        return self._injection(decision, entry, row, change, note, refused), change
-
-    def _refused(self, target: ToolTarget, row: Standing, change: ToolChange) -> str | None:
-        plan, name = self._plan, row.declared.name
-        reason = tool_guard.refused(target, name, change, self._asked, self._shown)
-        tool_class = classify(name, plan.tool_classes)
-        return reason or tool_guard.harmful(tool_class, row.declared.parameters, change, plan.assume_tools)
-
-    def _injection(
-        self,
-        decision: Decision,
-        entry: Registered,
-        row: Standing,
-        change: ToolChange | None,
-        note: str,
-        refused: str | None,
-    ) -> Injection:
-        name = row.declared.name
-        tool_class = classify(name, self._plan.tool_classes).value
-        was = _as_json([_document(row.tool)])
-        if refused is not None or change is None:
-            return Injection(decision, was, None, f"Not injected: {refused}.", name, tool_class)
-        place = {} if change.behind is None else {"behind": change.behind}
-        added = [_added(tool, change) for tool in change.added]
-        now = _as_json([{**_document(change.tool), **place}, *added])
-        note = f"{note} {why_solvable(entry, self._plan.bounds)}"
-        return Injection(decision, was, now, note, name, tool_class)
-
-    def _meets(self, row: Standing, change: ToolChange) -> None:
-        row.meets(change)
-        self._taken.add(change.tool.name)
-        self._taken.update(tool.name for tool in change.added if tool.name is not None)
-        self._shown += len(change.added)
-
-    def _count(self, rule: CompiledRule, done: Sequence[Decision]) -> None:
-        counter = self._counters[rule.name]
-        if any(decision.rule == rule.name for decision in done):
-            counter.injected += 1
-            counter.last = counter.seen
-        counter.seen += 1
-
-
-def _in_scope(rule: CompiledRule, tool: ToolSchema) -> bool:
-    if rule.tools and not any(fnmatchcase(tool.name, pattern) for pattern in rule.tools):
-        return False
-    return not rule.text or search(rule.text, tool.description) is not None
-
-
-def _document(tool: ToolSchema) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-
-
-def _added(tool: AddedTool, change: ToolChange) -> dict[str, Any]:
-    members = {"name": tool.name or change.tool.name, "description": tool.description}
-    return {**members, "parameters": tool.parameters}
-
-
-def _as_json(tools: list[dict[str, Any]]) -> str:
-    return json.dumps(tools, ensure_ascii=False, default=str)
