@@ -120,17 +120,20 @@ class Exchanges:
     def _due(self, rule: CompiledRule, entry: Registered, turn: int) -> bool:
         plan = self.plan
         injected, last = self._remembered(rule, entry, turn)
-        occasion = Occasion(turn, turn, injected, last)
+        occasion = self._occasion(rule, turn, injected, last)
         return injected < plan.bounds.events_per_session and due(
             rule.when, rule.window, occasion, plan.expected_turns
         )
+
+    def _occasion(self, rule: CompiledRule, turn: int, injected: int, last: int | None) -> Occasion:
+        return Occasion(turn, turn, injected, last, rule.key(self.plan, f"{self.site.value}:{self.link}"))
 
     def _remembered(self, rule: CompiledRule, entry: Registered, turn: int) -> tuple[int, int | None]:
         if rule.when.at_most is None and rule.when.min_interval is None:
             return 0, None
         injected, last = 0, None
         for earlier in range(turn):
-            occasion = Occasion(earlier, earlier, injected, last)
+            occasion = self._occasion(rule, earlier, injected, last)
             if due(rule.when, rule.window, occasion, self.plan.expected_turns) and self._decided(
                 rule, entry, earlier, 0
             ):

@@ -49,6 +49,8 @@ class Path:
         self.rules = [rule for rule, entry in ours if entry.site in (Site.USER_TEXT, Site.TOOL_RESULT)]
         self._counters = {rule.name: _Counter(entry.site) for rule, entry in ours}
         self._faults: dict[str, int] = {}
+        self._called: dict[str, None] = {}
+        self._plan = plan
         self.events = 0
 
     def in_scope(self, rule: CompiledRule, item: Item) -> bool:
@@ -65,7 +67,8 @@ class Path:
     def occasion(self, rule: CompiledRule, turn: int) -> Occasion:
         """The rule's counters as they stand before the item at hand."""
         counter = self._counters[rule.name]
-        return Occasion(counter.seen, turn, counter.injected, counter.last)
+        key = rule.key(self._plan, counter.site.value)
+        return Occasion(counter.seen, turn, counter.injected, counter.last, key, self._called)
 
     def spent(self, item: Item) -> Spent:
         """The faults so far, on the item's logical call and in all."""
@@ -75,6 +78,8 @@ class Path:
     def passed(self, place: Place, decisions: Iterable[Decision]) -> None:
         """Count an item, whether known or new, and what was done to it."""
         item = place.item
+        if isinstance(item, ToolResult):
+            self._called[item.call.name] = None
         for decision in decisions:
             self.events += 1
             counter = self._counters.get(decision.rule)

@@ -37,6 +37,10 @@ class CompiledRule:
     text: str = ""
     """A regular expression that the clean text must hold; empty: any text."""
 
+    def key(self, plan: Plan, place: str) -> str:
+        """What the rule's hidden state is drawn by, at one site or link of the session."""
+        return f"{plan.seed}|{plan.scope}|{plan.scope_key}|{self.name}|{place}"
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:

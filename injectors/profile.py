@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from injectors import registry
 from injectors.bounds import DEFAULT, Bounds
+from injectors.conversation import Site
 from injectors.marked_yaml import MarkedYaml, YamlSyntaxError
 from injectors.operator import ToolClass
 from injectors.profile_errors import ProfileError, Trouble, of_validation
@@ -156,10 +157,18 @@ def _check_levels(profile: Profile) -> None:
             raise Trouble(
                 (*where, "weight"), rule.weight, "weights count only with `compose: one_of`: remove it"
             )
+        _check_when(rule, where)
         if rule.when.stage is not None and profile.compose is Compose.SEQUENCE:
             raise Trouble(
                 (*where, "when", "stage"), rule.when.stage.value, "`sequence` sets the stages: remove it"
             )
+
+
+def _check_when(rule: Rule, where: tuple[str | int, ...]) -> None:
+    burst = rule.when.burst
+    if burst and burst.enter + burst.leave > 1:
+        sum_ = round(burst.enter + burst.leave, 3)
+        raise Trouble((*where, "when", "burst"), sum_, "`enter` and `leave` add up to 1 at most: lower one")
 
 
 def _known_operators(profile: Profile) -> tuple[Rule, ...]:
@@ -179,8 +188,18 @@ def _known_operators(profile: Profile) -> tuple[Rule, ...]:
                 raise Trouble(
                     ("rules", at, "operator"), rule.operator, f"unknown operator; {mend}"
                 ) from error
+        if rule.when.after_tool and not all(_knows_calls(name) for name in matched):
+            raise Trouble(
+                ("rules", at, "when", "after_tool"),
+                rule.when.after_tool,
+                "only rules on users' texts and tools' results know what was called before: remove it",
+            )
         rules.extend(rule.model_copy(update={"operator": name}) for name in matched)
     return tuple(rules)
+
+
+def _knows_calls(name: str) -> bool:
+    return registry.operators()[name].site in (Site.USER_TEXT, Site.TOOL_RESULT)
 
 
 @cache

@@ -4,12 +4,14 @@ name."""
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 
 from pydantic import BaseModel, ValidationError
 
 from injectors.marked_yaml import MarkedYaml, Path
 from injectors.registry import nearest
+
+_UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 
 
 class ProfileError(ValueError):
@@ -34,9 +36,11 @@ def of_validation(
 ) -> ProfileError:
     """The first of pydantic's complaints as a ProfileError, with the nearest known field for an unknown
     one."""
-    first = error.errors(include_url=False)[0]
+    found = error.errors(include_url=False)
+    # A field that is misspelt is reported as missing, too: what stands there is the better hint.
+    first = next((one for one in found if one["type"] in _UNKNOWN), found[0])
     path = _document_path(first["loc"], document.data)
-    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+    if first["type"] in _UNKNOWN:
         known = _fields_at(model, path[:-1])
         return Trouble(path, None, f"unknown field; {nearest(str(path[-1]), known)}").located(
             document, origin
@@ -74,7 +78,9 @@ def _fields_at(model: type[Any], path: Path) -> list[str]:
     for step in path:
         if isinstance(step, int):
             continue
-        annotation = model.model_fields[step].annotation if issubclass(model, BaseModel) else None
+        hints = model.model_fields if issubclass(model, BaseModel) else get_type_hints(model)
+        hint = hints.get(step)
+        annotation = getattr(hint, "annotation", hint)
         candidates = [annotation, *get_args(annotation)]
         inner = [kind for kind in candidates if isinstance(kind, type) and (_is_model(kind))]
         if not inner:

@@ -1,17 +1,22 @@
 """When a rule acts: pure decisions from counters that run along the branch's own path.
 
 A rule's *occasions* are the items of its operator's site that its `where` lets through, in order: user
-messages for user operators, tool results for tool operators, exchanges for transport. Turns are counted from
-0: one turn per request to the policy.
+messages for user operators, tool results for tool operators, declared tools for schema operators, exchanges
+for transport and model operators. Where a rule names one tool, `nth: 3` is that tool's third call. Turns are
+counted from 0: one turn per request to the policy.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field
+
+from injectors.streams import Stream
 
 Count = Annotated[int, Field(ge=1)]
 
@@ -36,6 +41,30 @@ STAGES: dict[Stage, Window] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Burst:
+    """A two-state Markov chain along a rule's occasions, which begins calm. The chances add up to 1 at most;
+    bursts hold `enter / (enter + leave)` of the occasions, `1 / leave` of them in a row on average."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    enter: Annotated[float, Field(gt=0, le=1)]
+    """Chance that a burst begins at an occasion that follows a calm one."""
+    leave: Annotated[float, Field(gt=0, le=1)]
+    """Chance that it is over at an occasion that follows one of a burst."""
+
+    def holds(self, key: str, index: int) -> bool:
+        """Whether the occasion lies in a burst of the chain with that key. Pure: one draw per occasion moves
+        both states, so that the latest draw that leads to one state from either settles it."""
+        for earlier in range(index, -1, -1):
+            drawn = Stream(f"{key}|burst|{earlier}").uniform()
+            if drawn < self.enter:
+                return True
+            if drawn >= 1 - self.leave:
+                return False
+        return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class When:
     """A rule's schedule. All of its conditions must hold; what is absent holds always."""
 
@@ -56,6 +85,14 @@ class When:
     stage: Stage | None = None
     min_interval: Count | None = None
     """At least this many occasions from one injection by this rule to its next."""
+    from_nth: Count | None = None
+    """Not before the n-th occasion, from 1, and on each from then on: a change that lasts."""
+    regime: Count | None = None
+    """In every other stretch of that many occasions, the first being calm: a hidden state that flips."""
+    burst: Burst | None = None
+    """Only in bursts, so that injections come in clusters."""
+    after_tool: str = ""
+    """Only once a call of such a tool (a name or a glob) has been answered on this branch."""
 
 
 ALWAYS = When()
@@ -72,6 +109,10 @@ class Occasion:
     """Injections by this rule before this occasion."""
     last: int | None = None
     """The index of the occasion of the last injection."""
+    key: str = ""
+    """What the rule's hidden state is drawn by: the same along the whole session."""
+    called: Collection[str] = ()
+    """The tools whose calls have been answered so far."""
 
 
 def due(when: When, window: Window, occasion: Occasion, expected_turns: int) -> bool:
@@ -89,6 +130,10 @@ def due(when: When, window: Window, occasion: Occasion, expected_turns: int) -> 
             or occasion.index - occasion.last >= when.min_interval
         )
         and within(window, occasion.turn, expected_turns)
+        and (when.from_nth is None or number >= when.from_nth)
+        and (when.regime is None or occasion.index // when.regime % 2 == 1)
+        and (not when.after_tool or any(fnmatchcase(tool, when.after_tool) for tool in occasion.called))
+        and (when.burst is None or when.burst.holds(occasion.key, occasion.index))
     )
 
 

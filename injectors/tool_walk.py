@@ -82,7 +82,8 @@ class ToolWalk:
     ) -> Sequence[Decision]:
         """Let one rule act on one new tool. Gives the decision, where there is one that stands."""
         counter = self._counters[rule.name]
-        occasion = Occasion(counter.seen, self._turn, counter.injected, counter.last)
+        key = rule.key(self._plan, entry.site.value)
+        occasion = Occasion(counter.seen, self._turn, counter.injected, counter.last, key)
         if not due(rule.when, rule.window, occasion, self._plan.expected_turns):
             return ()
         if len(self.decisions) >= self._plan.bounds.events_per_session:

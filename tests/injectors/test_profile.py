@@ -74,6 +74,14 @@ def test_aliases_stand_for_our_names() -> None:
             ["rules[0].when.every", "0", "greater than or equal to 1"],
         ),
         (f"name: t\n{RULES}    when:\n      stage: soon\n", 6, ["stage", "'soon'", "'early'"]),
+        (f"name: t\n{RULES}    when: {{burst: {{entr: 1}}}}\n", 5, ["rules[0].when.burst.entr", "'enter'"]),
+        (f"name: t\n{RULES}    when: {{burst: {{enter: 0.5, leave: 0.6}}}}\n", 5, ["1.1", "add up to 1"]),
+        (f"name: t\n{RULES}    when: {{regime: 0}}\n", 5, ["when.regime", "greater than or equal to 1"]),
+        (
+            "name: t\nrules:\n  - {operator: CD, severity: 1, when: {after_tool: a}}\n",
+            3,
+            ["rules[0].when.after_tool", "'a'", "remove it"],
+        ),
         (f"name: t\n{RULES}    where:\n      tool: [a]\n", 6, ["rules[0].where.tool", "'tools'"]),
         (
             "name: t\nrules:\n  - operator: tool.timeot\n    severity: 1\n",

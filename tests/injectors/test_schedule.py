@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any
 
 import pytest
 
-from injectors.schedule import STAGES, WHOLE, Occasion, Stage, When, due
+from injectors.decide import perturb
+from injectors.documents import conversation
+from injectors.plan import make_plan
+from injectors.profile import parse
+from injectors.schedule import STAGES, WHOLE, Burst, Occasion, Stage, When, due
+from injectors.streams import Stream
+from tests.injectors.dialogues import TOOLS, call
 
 
 def acting(when: When, occasions: int = 12, stage: Stage | None = None, turns: int = 12) -> list[int]:
@@ -30,6 +37,9 @@ def acting(when: When, occasions: int = 12, stage: Stage | None = None, turns: i
         ({"at_most": 2}, [0, 1]),
         ({"start": 9}, [9, 10, 11]),
         ({"min_interval": 5}, [0, 5, 10]),
+        ({"from_nth": 8}, [7, 8, 9, 10, 11]),
+        ({"regime": 3}, [3, 4, 5, 9, 10, 11]),
+        ({"regime": 4, "from_nth": 7}, [6, 7]),
         ({"every": 2, "start": 4, "at_most": 2, "min_interval": 3}, [5, 9]),
     ],
 )
@@ -41,3 +51,43 @@ def test_stages_are_thirds_of_the_expected_turns_and_the_last_has_no_end() -> No
     assert acting(When(), 15, Stage.EARLY) == [0, 1, 2, 3]
     assert acting(When(), 15, Stage.MIDDLE) == [4, 5, 6, 7]
     assert acting(When(), 15, Stage.LATE) == [8, 9, 10, 11, 12, 13, 14]
+
+
+def test_a_burst_is_the_markov_chain_that_its_chances_describe() -> None:
+    burst = Burst(enter=0.1, leave=0.3)
+    state, chain = False, []
+    for index in range(4000):
+        drawn = Stream(f"k|burst|{index}").uniform()
+        state = drawn < 0.1 if not state else drawn < 0.7
+        chain.append(state)
+    assert [burst.holds("k", index) for index in range(4000)] == chain
+    assert 0.2 < sum(chain) / len(chain) < 0.3
+    lengths = [len(list(run)) for held, run in groupby(chain) if held]
+    assert 2.8 < sum(lengths) / len(lengths) < 3.9
+    assert [burst.holds("other", index) for index in range(4000)] != chain
+
+
+def test_a_rule_waits_for_a_tools_call() -> None:
+    when = When(after_tool="get_*")
+    assert not due(when, WHOLE, Occasion(3, 3, 0), 12)
+    assert not due(when, WHOLE, Occasion(3, 3, 0, called=("search_items",)), 12)
+    assert due(when, WHOLE, Occasion(3, 3, 0, called=("search_items", "get_order")), 12)
+
+
+def test_live_a_burst_clusters_faults_and_a_trigger_holds_them_back() -> None:
+    calls = [call("get_order", {"order_id": f"#W{n}"}, '{"status": "delivered"}', n) for n in range(60)]
+    messages = [{"role": "user", "content": "Hello."}, *(message for one in calls for message in one)]
+
+    def hit(when: str) -> list[int]:
+        rule = f"{{operator: Timeout, severity: 1, when: {when}}}"
+        profile = parse(f"name: t\nbounds: {{faults_per_session: 99}}\nrules: [{rule}]", "t")
+        plan = make_plan(profile, seed=0, scope="session", scope_key="s", arm="noisy")
+        walked = perturb(plan, conversation(messages, TOOLS), {})
+        return [new.item.ordinal for new in walked.new if new.text is not None]
+
+    assert hit("{after_tool: get_order}") == list(range(1, 60))
+    assert hit("{after_tool: search_items}") == []
+    assert hit("{regime: 20, from_nth: 31}") == list(range(30, 40))
+    burst = hit("{burst: {enter: 0.05, leave: 0.1}}")
+    assert burst and len(burst) < 60
+    assert sum(one + 1 in burst for one in burst) > len(burst) / 2
