@@ -14,7 +14,7 @@ import msgspec
 
 from injectors import registry
 from injectors.bounds import DEFAULT, Bounds
-from injectors.profile import Compose, Profile, ProfileError, Rule
+from injectors.profile import Companion, Compose, Profile, ProfileError
 from injectors.schedule import ALWAYS, STAGES, WHOLE, When, Window
 from injectors.streams import Stream
 
@@ -163,26 +163,27 @@ def _compiled(profile: Profile, level: int | None, kept: str | None) -> tuple[Co
     out: list[CompiledRule] = []
     seen: dict[str, int] = {}
     for at, rule in enumerate(profile.rules):
-        number = seen[rule.operator] = seen.get(rule.operator, 0) + 1
-        severity = _severity(profile, rule, level)
-        if severity > 0 and kept in (None, rule.operator):
-            name = rule.operator if number == 1 else f"{rule.operator}#{number}"
-            window = _window(profile, rule, at)
-            out.append(
-                CompiledRule(
-                    name, rule.operator, severity, rule.when, rule.where.tools, window, rule.where.text
+        for one in (rule, *rule.companions):
+            number = seen[one.operator] = seen.get(one.operator, 0) + 1
+            severity = _severity(profile, one, level)
+            if severity > 0 and kept in (None, rule.operator):
+                name = one.operator if number == 1 else f"{one.operator}#{number}"
+                window = _window(profile, one, at)
+                out.append(
+                    CompiledRule(
+                        name, one.operator, severity, one.when, one.where.tools, window, one.where.text
+                    )
                 )
-            )
     return tuple(out)
 
 
-def _severity(profile: Profile, rule: Rule, level: int | None) -> float:
+def _severity(profile: Profile, rule: Companion, level: int | None) -> float:
     if rule.severity is not None:
         return rule.severity
     return profile.levels[level] if level is not None else 0.0
 
 
-def _window(profile: Profile, rule: Rule, at: int) -> Window:
+def _window(profile: Profile, rule: Companion, at: int) -> Window:
     if profile.compose is Compose.SEQUENCE:
         return at / len(profile.rules), (at + 1) / len(profile.rules)
     return STAGES[rule.when.stage] if rule.when.stage else WHOLE

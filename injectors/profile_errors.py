@@ -78,15 +78,21 @@ def _fields_at(model: type[Any], path: Path) -> list[str]:
     for step in path:
         if isinstance(step, int):
             continue
-        hints = model.model_fields if issubclass(model, BaseModel) else get_type_hints(model)
-        hint = hints.get(step)
-        annotation = getattr(hint, "annotation", hint)
+        annotation = _annotations(model).get(step)
         candidates = [annotation, *get_args(annotation)]
         inner = [kind for kind in candidates if isinstance(kind, type) and (_is_model(kind))]
         if not inner:
             return []
         model = inner[0]
-    return [field.name for field in fields(model)] if is_dataclass(model) else list(model.model_fields)
+    return list(_annotations(model))
+
+
+def _annotations(model: type[Any]) -> dict[str, Any]:
+    """The type of each field, under the name that it has in a document."""
+    if is_dataclass(model):
+        hints = get_type_hints(model)
+        return {field.name: hints[field.name] for field in fields(model)}
+    return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
 
 
 def _is_model(kind: type[Any]) -> bool:

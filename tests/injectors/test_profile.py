@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import pytest
 
@@ -76,6 +77,13 @@ def test_aliases_stand_for_our_names() -> None:
         (f"name: t\n{RULES}    when:\n      stage: soon\n", 6, ["stage", "'soon'", "'early'"]),
         (f"name: t\n{RULES}    when: {{burst: {{entr: 1}}}}\n", 5, ["rules[0].when.burst.entr", "'enter'"]),
         (f"name: t\n{RULES}    when: {{burst: {{enter: 0.5, leave: 0.6}}}}\n", 5, ["1.1", "add up to 1"]),
+        (
+            f"name: t\n{RULES}    with: [{{operator: Typo, severty: 1}}]\n",
+            5,
+            ["with[0].severty", "'severity'"],
+        ),
+        (f"name: t\n{RULES}    with: [{{operator: Tipo, severity: 1}}]\n", 5, ["with[0].operator", "'Typo'"]),
+        (f"name: t\n{RULES}    with: [{{operator: Typo}}]\n", 5, ["with[0]", "`levels`"]),
         (f"name: t\n{RULES}    when: {{regime: 0}}\n", 5, ["when.regime", "greater than or equal to 1"]),
         (
             "name: t\nrules:\n  - {operator: CD, severity: 1, when: {after_tool: a}}\n",
@@ -186,3 +194,41 @@ def test_plans_refuse_what_they_can_not_be() -> None:
         make("noisyagent", noise_type="Typos")
     with pytest.raises(ValueError, match="not a plan"):
         Plan.from_json({"profile": 3})
+
+
+def test_companions_come_with_their_rule_and_are_no_type_of_their_own() -> None:
+    known = parse(
+        "name: t\ncompose: one_of\nrules:\n"
+        "  - {operator: CD, severity: 1, with: [{operator: user.cost_cue, severity: 0.5}]}\n"
+        "  - {operator: TD, severity: 1, with: [{operator: user.speed_cue, severity: 0.5}]}\n",
+        "t",
+    )
+    plans = [make_plan(known, seed=seed, scope="group", scope_key="g", arm="noisy") for seed in range(40)]
+    found = {plan.noise_type: [rule.operator for rule in plan.rules] for plan in plans}
+    assert found == {
+        "schema.misleading_description": ["schema.misleading_description", "user.cost_cue"],
+        "schema.misleading_time": ["schema.misleading_time", "user.speed_cue"],
+    }
+    assert plans[0].rules[1].severity == 0.5
+
+
+def test_domain_randomisation_draws_each_offline_type_for_every_task_or_for_half_of_them() -> None:
+    def drawn(name: str) -> list[Plan]:
+        known = load(name)
+        keys = (f"task-{number}" for number in range(640))
+        return [make_plan(known, seed=1, scope="group", scope_key=key, arm="noisy") for key in keys]
+
+    full, mixed = drawn("toolrl-dr/full"), drawn("toolrl-dr/mixed")
+    types = Counter(plan.noise_type for plan in full)
+    assert len(types) == 16 and min(types.values()) > 20
+    assert all(plan.rules for plan in full)
+    assert 280 < sum(bool(plan.rules) for plan in mixed) < 360
+    assert not any(str(name).startswith("tool.") for name in types), "transitions are never trained on"
+
+
+def test_all_of_agentnoisebench_draws_one_of_its_ten_kinds() -> None:
+    known = load("agentnoisebench/all")
+    assert known.compose is Compose.ONE_OF
+    kinds = [name for name in profile.names() if name.startswith("agentnoisebench/") and name != known.name]
+    assert {load(kind).rules[0].operator for kind in kinds} == {rule.operator for rule in known.rules}
+    assert len(known.rules) == len(kinds) == 10

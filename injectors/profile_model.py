@@ -1,0 +1,109 @@
+"""What a profile is: rules with their doses, schedules and scopes, validated where a document comes in."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from injectors.bounds import DEFAULT, Bounds
+from injectors.operator import ToolClass
+from injectors.profile_errors import ProfileError
+from injectors.schedule import ALWAYS, When
+
+Severity = Annotated[float, Field(ge=0, le=1)]
+LEVEL = "/level-"
+"""Stands between a profile's name and a level."""
+
+
+class Compose(StrEnum):
+    """How a profile's rules are put together in one session."""
+
+    ALL_OF = "all_of"
+    """Every rule is in force."""
+    ONE_OF = "one_of"
+    """One operator is drawn for the session, by weight: exactly one noise type."""
+    SEQUENCE = "sequence"
+    """The expected turns are divided evenly: each rule is in force in its own part, in order."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Where(_Model):
+    """What a rule may touch. All of its conditions must hold; what is absent holds always."""
+
+    tools: tuple[str, ...] = ()
+    """Names or globs of tools; none given means all. User rules ignore it."""
+    text: str = ""
+    """A regular expression that is searched for in the clean text: only where it is found the rule acts."""
+
+    @field_validator("text")
+    @classmethod
+    def _compiles(cls, pattern: str) -> str:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"no regular expression ({error}): mend it") from error
+        return pattern
+
+
+class Companion(_Model):
+    """One operator with its dose, schedule and scope. An `operator` glob such as `tool.*` stands for all
+    it matches."""
+
+    operator: str
+    severity: Severity | None = None
+    """Absent: the profile's severity at the session's level."""
+    when: When = ALWAYS
+    where: Where = Where()
+
+
+class Rule(Companion):
+    """A rule of a profile, with the rules that are in force where it is: a cue beside the tools that it makes
+    tempting."""
+
+    weight: float = Field(1.0, gt=0)
+    """Relative chance of this operator in `one_of`."""
+    companions: tuple[Companion, ...] = Field((), alias="with")
+    """They have no part in `one_of`'s draw, and are no noise type of their own."""
+
+
+class Profile(_Model):
+    """A profile as its YAML says it, with operators under their public names and globs expanded."""
+
+    name: str = Field(min_length=1)
+    version: int = Field(1, ge=1)
+    summary: str = ""
+    source: str = ""
+    compose: Compose = Compose.ALL_OF
+    levels: tuple[Severity, ...] = ()
+    """Severity by level; level 0 is 0.0: clean."""
+    level: int | None = Field(None, ge=0)
+    """The level where a session asks for none. Absent: the highest."""
+    coverage: float = Field(1.0, ge=0, le=1)
+    """Share of the noisy sessions that get noise at all: drawn once a session, from its seed and scope."""
+    assume_tools: Literal["declared", "replayable"] = "declared"
+    """`replayable`: every tool call may be repeated safely, so that writes' results may be destroyed too."""
+    tool_classes: dict[str, ToolClass] = Field(default_factory=dict)
+    expected_turns: int = Field(12, ge=1)
+    bounds: Bounds = DEFAULT
+    rules: tuple[Rule, ...] = ()
+
+    @property
+    def highest_level(self) -> int | None:
+        """The highest level, or None where the profile has no levels."""
+        return len(self.levels) - 1 if self.levels else None
+
+    def at_level(self, level: int) -> Profile:
+        """The same profile with another default level, named `NAME/level-K`."""
+        if not self.levels:
+            raise ProfileError(f"profile {self.name!r} has no levels: name it without {LEVEL}{level}")
+        if not 0 <= level < len(self.levels):
+            raise ProfileError(
+                f"profile {self.name!r} has levels 0 to {len(self.levels) - 1}, not {level}: use these"
+            )
+        return self.model_copy(update={"level": level, "name": f"{self.name}{LEVEL}{level}"})
