@@ -29,10 +29,7 @@ async def noisy(stage: Stage, row: Row, mode: str, kind: Kind) -> None:
     """
     played, stored = await stage.noisy(row, mode, kind)
     _complete(row, played)
-    prefix = kind.operators.removesuffix("*")
-    injected = [
-        event for event in stored["events"] if event["operator"].startswith(prefix) and event["after"]
-    ]
+    injected = [one for one in stored["events"] if one["operator"].startswith(kind.sites) and one["after"]]
     assert injected, f"nothing was injected: {[event['note'] for event in stored['events']]}"
     views = [(json.loads(turn["received"]), json.loads(turn["sent"])) for turn in stored["turns"]]
     _reached(played, views)
@@ -43,8 +40,10 @@ async def noisy(stage: Stage, row: Row, mode: str, kind: Kind) -> None:
 
 def _reached(played: Played, views: list[Any]) -> None:
     """What is recorded as sent is what the provider saw."""
+    sent = [one for _, one in views]
     seen = [one.json for one in played.seen if one.method == "POST" and "count_tokens" not in one.path]
-    assert [sent for _, sent in views] == seen, "the provider saw other bodies than were recorded as sent"
+    # What was answered inside the gateway is seen besides, in between.
+    assert [one for one in seen if one in sent] == sent, "the provider saw other bodies than were recorded"
 
 
 def _the_same_again(views: list[Any], kind: Kind) -> None:

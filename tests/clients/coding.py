@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.clients.scripted import missing
+from tests.clients.scripted import Declared, missing
 from tests.clients.upstream import Answer, Call, Dialogue, Said
 
 SETTINGS = '     1\t"""Settings."""\n     2\tPORT = 8080\n     3\tHOST = "127.0.0.1"\n'
@@ -63,13 +63,14 @@ class CodingPolicy:
 
     stages: tuple[tuple[tuple[Call, ...], ...], ...]
     """What has to be looked up, for each question."""
+    declared: Declared
 
     def __call__(self, dialogue: Dialogue) -> Answer:
         asked = [item.text for item in dialogue.items if isinstance(item, Said) and item.role == "user"]
         if not dialogue.tools:
             return Answer(SUMMARY if COMPACTING in asked[-1].lower() else TITLE)
         question = 1 if any(re.search(r"limits\.py", text) for text in asked) else 0
-        calls = missing(dialogue, self.stages[question], facts)
+        calls = missing(dialogue, self.stages[question], facts, self.declared)
         if calls:
             return Answer("I'll look.", calls, reasoning="The files say it best; I read them first.")
         return Answer(ANSWERS[question], reasoning="Everything that was asked for is known.")

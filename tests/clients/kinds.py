@@ -7,35 +7,49 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of noise. `operators` is the glob of its operators' names."""
+    """A kind of noise: operators, by name or glob, with their dose."""
 
     name: str
-    operators: str
+    operators: tuple[str, ...]
     severity: float
     probability: float
     touches: tuple[str, ...]
     """The protocols on which it acts."""
-    in_texts: bool = True
-    """Whether it changes what the user says or the tools give."""
+    compose: str = "all_of"
+    in_texts: bool = False
+    """Whether it changes what the user says or what the tools give."""
+    failing: bool = False
+    """Whether answers don't come, or come unusable: a client that wants one asks again."""
 
     @property
     def profile(self) -> str:
-        return f"matrix-{self.name}"
+        return f"matrix-{self.name.replace(' ', '-')}"
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """What the names of its operators begin with."""
+        return tuple(operator.partition("*")[0] for operator in self.operators)
 
     @property
     def yaml(self) -> str:
+        rules = "".join(
+            f"  - {{operator: '{operator}', severity: {self.severity}, "
+            f"when: {{probability: {self.probability}}}}}\n"
+            for operator in self.operators
+        )
         return (
-            f"name: {self.profile}\nversion: 1\ncompose: all_of\nassume_tools: replayable\n"
-            "bounds: {faults_per_call: 2, faults_per_session: 6}\n"
-            f"rules:\n  - operator: '{self.operators}'\n    severity: {self.severity}\n"
-            f"    when: {{probability: {self.probability}}}\n"
+            f"name: {self.profile}\nversion: 1\ncompose: {self.compose}\nassume_tools: replayable\n"
+            f"bounds: {{faults_per_call: 2, faults_per_session: 6}}\nrules:\n{rules}"
         )
 
 
-TALKING = ("Chat Completions", "Messages")
+CHAT, MESSAGES, RESPONSES = "Chat Completions", "Messages", "Responses"
+TALKING = (CHAT, MESSAGES, RESPONSES)
+SLOW = ("transport.latency", "transport.bandwidth", "transport.first_token_delay", "transport.sse_stall")
 KINDS = (
-    Kind("users", "user.*", 0.6, 0.6, TALKING),
-    Kind("tool results", "tool.*", 0.6, 0.15, TALKING),
-    Kind("state", "state.*", 0.6, 1.0, TALKING),
-    Kind("latency", "transport.latency", 0.01, 1.0, TALKING, in_texts=False),
+    Kind("users", ("user.*",), 0.6, 0.6, TALKING, in_texts=True),
+    Kind("tool results", ("tool.*",), 0.6, 0.15, TALKING, in_texts=True),
+    Kind("state", ("state.*",), 0.6, 1.0, TALKING, in_texts=True),
+    Kind("tool schemas", ("schema.*",), 1.0, 1.0, (CHAT,), compose="one_of"),
+    Kind("slow links", SLOW, 0.005, 1.0, TALKING),
 )

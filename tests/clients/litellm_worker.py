@@ -7,12 +7,14 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import warnings
 from typing import Any
 
 import litellm
 
 litellm.telemetry = False
 litellm.suppress_debug_info = True
+warnings.filterwarnings("ignore", message="Pydantic serializer warnings")
 litellm.drop_params = False
 
 Answered = tuple[str, list[tuple[str, str, str]]]

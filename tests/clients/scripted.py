@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from tests.clients.upstream import Call, Dialogue
+from tests.clients.upstream import Asked, Call, Dialogue, Tool
 
 MAX_TRIES = 8
+
+UNDECLARED_AT_ONCE = 2
 
 Facts = Callable[[Call], Sequence[str]]
 """What the true result of a call says, piece by piece."""
@@ -17,20 +20,56 @@ class GaveUp(Exception):
     """A call was damaged again and again: the noise left the task without a way to do it."""
 
 
-def missing(dialogue: Dialogue, stages: Sequence[Sequence[Call]], facts: Facts) -> tuple[Call, ...]:
-    """The calls to make now: what the first stage that isn't complete lacks. Nothing where all is known."""
+Declared = Mapping[str, tuple[str, dict[str, Any]]]
+"""Name -> description, parameters: the tools as the client declares them."""
+
+
+def shown_names(tools: Sequence[Tool], declared: Declared) -> dict[str, str]:
+    """Under which name each declared tool is shown: its own where its description is its own too, else that
+    of the tool that has its description, else its own after all.
+    """
+    names = {}
+    for name, (description, _) in declared.items():
+        described = [tool.name for tool in tools if tool.description == description]
+        renamed = [one for one in described if one not in declared]
+        names[name] = name if name in described or not renamed else renamed[0]
+    return names
+
+
+def tempted(dialogue: Dialogue, declared: Declared) -> tuple[Call, ...]:
+    """Calls of tools that the client never declared, each tried once."""
+    true = set(shown_names(dialogue.tools, declared).values())
+    tried = {item.name for item in dialogue.items if isinstance(item, Asked)}
+    found = {tool.name: tool for tool in dialogue.tools if tool.name not in true | tried}
+    calls = [
+        Call(name, dict.fromkeys(tool.parameters.get("required", ()), "W17")) for name, tool in found.items()
+    ]
+    return tuple(calls[:UNDECLARED_AT_ONCE])
+
+
+def missing(
+    dialogue: Dialogue, stages: Sequence[Sequence[Call]], facts: Facts, declared: Declared
+) -> tuple[Call, ...]:
+    """The calls to make now: what the first stage that isn't complete lacks, under the names that are shown.
+    Nothing where all is known.
+    """
+    names = shown_names(dialogue.tools, declared)
     for stage in stages:
-        lacking = tuple(call for call in stage if not _known(dialogue, call, facts(call)))
+        lacking = tuple(
+            Call(names[call.name], call.arguments)
+            for call in stage
+            if not _known(dialogue, call, names[call.name], facts(call))
+        )
         if lacking:
             return lacking if dialogue.parallel else lacking[:1]
     return ()
 
 
-def _known(dialogue: Dialogue, call: Call, facts: Sequence[str]) -> bool:
+def _known(dialogue: Dialogue, call: Call, name: str, facts: Sequence[str]) -> bool:
     """Whether a call's result came, undamaged: every fact in it is the true one."""
     given = [
         result.text
-        for asked, result in dialogue.results_of(call.name)
+        for asked, result in dialogue.results_of(name)
         if json.loads(asked.arguments) == call.arguments
     ]
     if len(given) > MAX_TRIES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.clients.scripted import missing
+from tests.clients.scripted import missing, tempted
 from tests.clients.upstream import Answer, Call, Dialogue, Said
 
 ORDERS = {
@@ -69,11 +69,14 @@ def policy(dialogue: Dialogue) -> Answer:
     question = min(answered, len(QUESTIONS) - 1)
     if not dialogue.tools:
         return Answer(dialogue_title(dialogue))
-    calls = missing(dialogue, plan(list(ORDERS)[question]), facts)
+    calls = missing(dialogue, plan(list(ORDERS)[question]), facts, TOOLS)
     if calls:
+        # The first time a tempting tool is called beside the true one, later alone.
+        others = tempted(dialogue, TOOLS) if dialogue.forced is None else ()
+        alone = others if question or not dialogue.parallel else (*others[:1], *calls, *others[1:])
         # Who asks for JSON gets nothing else: no preamble.
         said = "Let me look that up." if dialogue.schema is None else None
-        return Answer(said, calls, reasoning="An order is to be looked up first.")
+        return Answer(said, alone if others else calls, reasoning="An order is to be looked up first.")
     return Answer(ANSWERS[question] if dialogue.schema is None else in_form(question))
 
 

@@ -56,7 +56,8 @@ POLICY = coding.CodingPolicy(
             ),
         ),
         ((Call("Read", {"file_path": "/srv/app/limits.py"}),),),
-    )
+    ),
+    {one["name"]: (one["description"], one["input_schema"]) for one in TOOLS},
 )
 
 

@@ -66,7 +66,8 @@ POLICY = coding.CodingPolicy(
     (
         ((shell("cat", "settings.py"),), (shell("rg", "-n", "PORT"), shell("ls"))),
         ((shell("sed", "-n", "1,40p", "limits.py"),),),
-    )
+    ),
+    {one["name"]: (one["description"], one["parameters"]) for one in TOOLS if one["type"] == "function"},
 )
 
 

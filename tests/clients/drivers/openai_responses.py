@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import openai
@@ -74,9 +75,9 @@ async def resending(job: Job) -> Outcome:
     return outcome
 
 
-async def kept(job: Job) -> Outcome:
-    """The provider keeps the history: only what is new is sent, after `previous_response_id`. In the end
-    everything is read back, item by item, and deleted.
+async def kept(job: Job, *, read_back: bool) -> Outcome:
+    """The provider keeps the history: only what is new is sent, after `previous_response_id`. `read_back`: in
+    the end everything is read again, item by item, and deleted.
     """
     desk, outcome, told = Desk(), Outcome(), []
     given: Any = {"model": MODEL, "instructions": shop.SYSTEM, "tools": TOOLS, "reasoning": {"effort": "low"}}
@@ -95,7 +96,8 @@ async def kept(job: Job) -> Outcome:
                 if not new:
                     break
             outcome.answers.append(response.output_text)
-        await _read_back(client, responses, said, told)
+        if read_back:
+            await _read_back(client, responses, said, told)
     outcome.calls, outcome.history = desk.calls, [said, told]
     return outcome
 
@@ -149,8 +151,11 @@ def _unparsed(item: dict[str, Any]) -> None:
 
 
 PROTOCOL, PACKAGE = "Responses", "pypi:openai"
+# What the provider keeps is still read as the policy was shown it.
+STORED = ("users", "tool results", "state")
 ROWS = (
     Row("openai, history resent", PROTOCOL, resending, PACKAGE),
-    Row("openai, previous_response_id", PROTOCOL, kept, PACKAGE),
+    Row("openai, previous_response_id", PROTOCOL, partial(kept, read_back=False), PACKAGE),
+    Row("openai, responses read back", PROTOCOL, partial(kept, read_back=True), PACKAGE, spared=STORED),
     Row("openai, structured outputs", PROTOCOL, structured, PACKAGE),
 )

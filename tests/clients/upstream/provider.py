@@ -70,4 +70,6 @@ class Provider:
         answer = self.policy(dialogue)
         if answer.error is not None and not answer.pieces:
             raise answer.error
+        if dialogue.forced is not None and dialogue.forced not in {call.name for call in answer.calls}:
+            self.complaints.append(f"{dialogue.forced} was to be called, and {answer.calls} were")
         return answer
