@@ -26,6 +26,7 @@ from gateway.sharing import Sharing
 from gateway.trajectory.store import Store, StoreError, open_store
 from gateway.upstreams.replicas import ReplicaState
 from gateway.upstreams.upstreams import Upstreams, configured
+from gateway.websockets import WebSockets
 from gateway.workers.claims import Claims
 from gateway.workers.crew import Crew
 from injectors.profile import ProfileError
@@ -64,11 +65,12 @@ def create_app(
         _check_profiles(settings, profiles)
         upstreams = configured(settings, known)
         recording = Recording(settings.durability, recorder, metrics)
+        authenticator = Authenticator(settings)
         return Proxy(
             settings=settings,
             upstreams=upstreams,
             sessions=sessions,
-            authenticator=Authenticator(settings),
+            authenticator=authenticator,
             switch=switch,
             redactor=Redactor(settings.body_secrets, _secrets(settings)),
             metrics=metrics,
@@ -76,6 +78,7 @@ def create_app(
             answering=Answering(settings, recording),
             refusing=Refusing(recording),
             passing=PassThrough(settings, upstreams, Listing(upstreams), sessions, metrics),
+            websockets=WebSockets(settings, upstreams, sessions, authenticator, recorder, metrics),
         )
 
     data = DataPlane(proxy_of(settings, None))

@@ -34,6 +34,7 @@ from gateway.upstreams.answer import Answer
 from gateway.upstreams.pool import Outgoing
 from gateway.upstreams.upstream import Upstream
 from gateway.upstreams.upstreams import Upstreams
+from gateway.websockets import WebSockets
 
 _log = structlog.get_logger("crosswind.proxy")
 
@@ -55,11 +56,12 @@ class Proxy:
     recording: Recording
     answering: Answering
     passing: PassThrough
+    websockets: WebSockets
     refusing: Refusing
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return await _refuse(scope, send)
+        if scope["type"] == "websocket":
+            return await self.websockets(scope, receive, send)
         http = Http(scope, receive, send)
         route = route_of(http)
         status = "gone"
@@ -260,9 +262,3 @@ class Proxy:
 def _is_retry(http: Http) -> bool:
     retries = http.header(b"x-stainless-retry-count") or ""
     return retries.isdigit() and int(retries) > 0
-
-
-async def _refuse(scope: Message, send: Send) -> None:
-    """WebSockets are not relayed; the lifespan is the application's own."""
-    if scope["type"] == "websocket":
-        await send({"type": "websocket.close", "code": 1008, "reason": "WebSockets are not relayed"})

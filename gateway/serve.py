@@ -146,7 +146,10 @@ async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> 
     from gateway.serving import make_server, serve_on, stop
 
     settings = gateway.settings
-    servers = [make_server(settings, gateway.data), make_server(settings, create_control(gateway))]
+    servers = [
+        make_server(settings, gateway.data, websockets=True),
+        make_server(settings, create_control(gateway)),
+    ]
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop, servers)

@@ -26,12 +26,12 @@ class Server(uvicorn.Server):
         self.up.set()
 
 
-def make_server(settings: Settings, app: Any) -> Server:
+def make_server(settings: Settings, app: Any, *, websockets: bool = False) -> Server:
     """A server of an ASGI application, with the configuration's limits."""
-    return Server(server_config(settings, app))
+    return Server(server_config(settings, app, websockets=websockets))
 
 
-def server_config(settings: Settings, app: Any) -> uvicorn.Config:
+def server_config(settings: Settings, app: Any, *, websockets: bool) -> uvicorn.Config:
     """How every server of ours runs."""
     return uvicorn.Config(
         app,
@@ -43,7 +43,8 @@ def server_config(settings: Settings, app: Any) -> uvicorn.Config:
         date_header=False,
         timeout_graceful_shutdown=int(settings.timeouts.drain) or 1,
         h11_max_incomplete_event_size=settings.limits.header,
-        ws="none",
+        ws="websockets-sansio" if websockets else "none",
+        ws_max_size=settings.limits.body,
     )
 
 

@@ -226,7 +226,7 @@ class SessionClosed:
 
 @dataclass(frozen=True, slots=True)
 class SessionMarked:
-    """Something that befell a session: noise stopped, quarantine and why, a reward that will not come.
+    """Something that befell a session: noise stopped, quarantine and why, labels, a reward that won't come.
 
     None leaves a field as it is. `reward_state` is for expired and not_applicable; a reward that was given
     stays given.
@@ -236,6 +236,8 @@ class SessionMarked:
     noise_stopped: bool | None = None
     quarantine: str | None = None
     reward_state: RewardState | None = None
+    labels: Json | None = None
+    """Labels that are added."""
 
 
 @dataclass(frozen=True, slots=True)

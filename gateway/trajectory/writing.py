@@ -17,6 +17,7 @@ from gateway.trajectory.columns import (
     SHOWN,
     TURN,
     storable,
+    to_json,
 )
 from gateway.trajectory.deletion import delete_session
 from gateway.trajectory.frames import KnownFrames
@@ -71,7 +72,8 @@ _MARKED = """
 UPDATE session SET
   noise_stopped = coalesce(?, noise_stopped),
   quarantine = coalesce(?, quarantine),
-  reward_state = CASE reward_state WHEN 'given' THEN reward_state ELSE coalesce(?, reward_state) END
+  reward_state = CASE reward_state WHEN 'given' THEN reward_state ELSE coalesce(?, reward_state) END,
+  labels_json = coalesce(json_patch(coalesce(labels_json, '{}'), ?), labels_json)
 WHERE id = ?"""
 _CLOSED = "UPDATE session SET status = 'closed', closed_us = coalesce(closed_us, ?) WHERE id = ?"
 _DELIVERY = DELIVERY.insert(
@@ -167,7 +169,15 @@ class Batch:
         self._values[_CLOSED].append((row.closed_us, row.session_id))
 
     def _marked(self, row: SessionMarked) -> None:
-        self._values[_MARKED].append((row.noise_stopped, row.quarantine, row.reward_state, row.session_id))
+        self._values[_MARKED].append(
+            (
+                row.noise_stopped,
+                row.quarantine,
+                row.reward_state,
+                None if row.labels is None else to_json(row.labels),
+                row.session_id,
+            )
+        )
 
     def _delivery(self, row: Delivery) -> None:
         self._values[_DELIVERY].append(DELIVERY.encode(row))

@@ -83,6 +83,44 @@ class Pool:
             response.status, list(response.raw_headers), (), response, patience, broken, _once(self._leave)
         )
 
+    async def open_websocket(
+        self, base: str, outgoing: Outgoing, protocols: list[str], limit: int
+    ) -> aiohttp.ClientWebSocketResponse:
+        """Open a WebSocket to a replica, to be given back with `hang_up`. `limit`: bytes of a message.
+
+        UpstreamError as for `send`, and with the upstream's own status where it refuses.
+        """
+        await self._enter(base)
+        try:
+            async with asyncio.timeout(self.timeouts.first_byte):
+                return await self.client.ws_connect(
+                    URL(base + outgoing.path, encoded=True),
+                    headers=_fields(outgoing.headers),
+                    protocols=protocols,
+                    max_msg_size=limit,
+                    timeout=aiohttp.ClientWSTimeout(ws_close=self.timeouts.connect),
+                )
+        except aiohttp.WSServerHandshakeError as error:
+            self._leave()
+            raise UpstreamError(
+                error.status if error.status >= 400 else 502,
+                f"the upstream {base} refused the WebSocket with status {error.status}",
+                "upstream_refused",
+            ) from None
+        except (aiohttp.ClientError, OSError) as error:
+            self._leave()
+            raise self._failure(base, error, late=False) from None
+        except BaseException:
+            self._leave()
+            raise
+
+    async def hang_up(self, websocket: aiohttp.ClientWebSocketResponse) -> None:
+        """Close a WebSocket, if it isn't closed yet, and give its connection back."""
+        try:
+            await websocket.close(code=aiohttp.WSCloseCode.GOING_AWAY)
+        finally:
+            self._leave()
+
     async def _enter(self, base: str) -> None:
         if self._free.locked():
             try:
@@ -106,16 +144,13 @@ class Pool:
             self._idle.set()
 
     async def _request(self, base: str, outgoing: Outgoing, until: float) -> aiohttp.ClientResponse:
-        fields = CIMultiDict(
-            (name.decode("latin-1"), value.decode("latin-1")) for name, value in outgoing.headers
-        )
         body = outgoing.body() if callable(outgoing.body) else outgoing.body
         try:
             async with asyncio.timeout(self.timeouts.first_byte):
                 return await self.client.request(
                     outgoing.method,
                     URL(base + outgoing.path, encoded=True),
-                    headers=fields,
+                    headers=_fields(outgoing.headers),
                     data=body,
                     allow_redirects=False,
                 )
@@ -160,6 +195,10 @@ class Pool:
             await self._idle.wait()
         if self._session is not None:
             await self._session.close()
+
+
+def _fields(headers: Headers) -> CIMultiDict[str]:
+    return CIMultiDict((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
 
 
 def _once(act: Callable[[], None]) -> Callable[[], None]:

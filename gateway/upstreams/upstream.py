@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, quote
 
+import aiohttp
+
 from gateway.auth import Caller, query_without_credentials
 from gateway.configuration.dialects import AuthStyle
 from gateway.configuration.sections import Limits, Timeouts
@@ -133,6 +135,27 @@ class Upstream:
             if len(attempts) >= len(order):
                 rounds = len(attempts) // len(order) - 1
                 await asyncio.sleep(self.retries.backoff * 2.0**rounds if wait is None else wait)
+
+    async def open_websocket(
+        self, outgoing: Outgoing, protocols: list[str], limit: int, session: str | None = None
+    ) -> aiohttp.ClientWebSocketResponse:
+        """Open a WebSocket to the session's replica; another one is tried only where that can't be reached.
+
+        `limit`: bytes of the largest message. UpstreamError where there is none.
+        """
+        order = self.replicas.order(session)
+        for number, replica in enumerate(order, 1):
+            try:
+                opened = await self.pool.open_websocket(replica.base, outgoing, protocols, limit)
+            except UpstreamError as error:
+                if error.code != "upstream_refused":
+                    replica.failed(error.code)
+                if not error.unprocessed or number == len(order):
+                    raise
+            else:
+                replica.succeeded()
+                return opened
+        raise AssertionError("an upstream has a replica at least")
 
     async def _attempt(self, replica: Replica, outgoing: Outgoing) -> Answer:
         try:

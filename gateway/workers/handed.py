@@ -20,7 +20,7 @@ class HandedServer(Server):
     """Serves what comes over `end`; stops to take more when it is told to stop."""
 
     def __init__(self, settings: Settings, app: Any, end: socket.socket) -> None:
-        super().__init__(server_config(settings, app))
+        super().__init__(server_config(settings, app, websockets=True))
         self._end = end
         self._receiver: Receiver | None = None
         self._connecting: set[asyncio.Task[Any]] = set()

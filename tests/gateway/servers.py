@@ -249,7 +249,7 @@ async def gateway(
     built.start()
     try:
         async with (
-            serving(make_server(built.settings, built.data), data) as data_url,
+            serving(make_server(built.settings, built.data, websockets=True), data) as data_url,
             serving(make_server(built.settings, create_control(built)), control) as control_url,
             httpx.AsyncClient(
                 trust_env=False, timeout=20, headers={"accept-encoding": "gzip, deflate"}

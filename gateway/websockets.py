@@ -1,0 +1,174 @@
+"""WebSockets under /v1 (the Responses API's mode, Realtime): frames are relayed as they are, both ways.
+
+Nothing in them is perturbed or recorded; the session, where one is named, is labelled `ws_unperturbed`. Pings
+are answered on each leg by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from urllib.parse import parse_qs
+
+import aiohttp
+import structlog
+
+from gateway.asgi import Http, Message, Receive, Send
+from gateway.auth import Authenticator, protocols_without_credentials
+from gateway.config import Settings
+from gateway.errors import ServiceError, UpstreamError
+from gateway.headers import Headers
+from gateway.metrics import Metrics
+from gateway.recorder import Recorder
+from gateway.routes import Route, claim_of, route_of
+from gateway.sessions import Claim, Sessions
+from gateway.trajectory.record import Row, SessionMarked
+from gateway.upstreams.pool import Outgoing
+from gateway.upstreams.upstream import Upstream
+from gateway.upstreams.upstreams import Upstreams
+
+_log = structlog.get_logger("crosswind.websockets")
+
+LABEL = "ws_unperturbed"
+_KIND = "websocket"
+_HANDSHAKE = "sec-websocket-"
+_UNSAID = (1005, 1006)
+"""Codes that say that none was sent, and can't be sent themselves: no code, or the connection was lost."""
+_GOING_AWAY, _BAD_GATEWAY = 1001, 1014
+
+
+@dataclass(frozen=True, slots=True)
+class WebSockets:
+    """Relays WebSockets, or refuses them (`websockets: refuse`)."""
+
+    settings: Settings
+    upstreams: Upstreams
+    sessions: Sessions
+    authenticator: Authenticator
+    recorder: Recorder
+    metrics: Metrics
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        http = Http({**scope, "method": "GET"}, receive, send)
+        route = route_of(http)
+        status = "101"
+        self.metrics.in_flight.inc()
+        try:
+            await self._relay(http, route, list(scope.get("subprotocols", ())), receive, send)
+        except ServiceError as error:
+            status = str(error.status)
+            _log.info("a WebSocket was refused", status=error.status, code=error.code, error=error.message)
+            await _answer(send, error)
+        finally:
+            self.metrics.in_flight.dec()
+            self.metrics.requests.labels(_KIND, status).inc()
+
+    async def _relay(
+        self, http: Http, route: Route, offered: list[str], receive: Receive, send: Send
+    ) -> None:
+        await receive()
+        if route.path is None:
+            raise ServiceError(404, "no such route; the API is under /v1", code="not_found")
+        if self.settings.websockets == "refuse":
+            raise ServiceError(
+                426, "WebSockets are refused here (`websockets: refuse`); use HTTP", code="websockets_refused"
+            )
+        query = http.query.decode("latin-1")
+        caller = self.authenticator.identify(http.headers, query, offered)
+        claim = claim_of(http, route, caller, self.settings)
+        session = await self._labelled(claim)
+        upstream = self._upstream(route.path, query)
+        outgoing = Outgoing(
+            "GET",
+            upstream.path(route.path, query, caller),
+            _without_handshake(upstream.headers(http.headers, caller, {})),
+            None,
+        )
+        protocols = protocols_without_credentials(offered) if caller.own else offered
+        far = await self._connected(upstream, outgoing, protocols, session)
+        try:
+            await send({"type": "websocket.accept", "subprotocol": far.protocol})
+            await _pump(far, receive, send)
+        finally:
+            await upstream.pool.hang_up(far)
+
+    def _upstream(self, path: str, query: str) -> Upstream:
+        """By the model that the query names, as Realtime's does; else by the path."""
+        models = parse_qs(query).get("model")
+        return self.upstreams.of_model(models[0]) if models else self.upstreams.of_path(path)
+
+    async def _connected(
+        self, upstream: Upstream, outgoing: Outgoing, protocols: list[str], session: str | None
+    ) -> aiohttp.ClientWebSocketResponse:
+        try:
+            return await upstream.open_websocket(outgoing, protocols, self.settings.limits.body, session)
+        except UpstreamError as error:
+            self.metrics.upstream_errors.labels(error.code).inc()
+            raise
+
+    async def _labelled(self, claim: Claim) -> str | None:
+        """The session that the socket is for, labelled as it is on record. None where none is named."""
+        if claim.session_id is None and claim.caller.session_key is None:
+            return None
+        session = await self.sessions.find(claim)
+        name = session.record.id
+        if LABEL not in session.record.labels:
+            rows: list[Row] = [SessionMarked(name, labels={LABEL: True})]
+            session.mark(labels={**session.record.labels, LABEL: True})
+            if session.unwritten:
+                session.unwritten = False
+                rows = [session.record]
+            self.recorder.offer(rows)
+        return name
+
+
+async def _pump(far: aiohttp.ClientWebSocketResponse, receive: Receive, send: Send) -> None:
+    """Relay until one side closes, and close the other as it did."""
+    up, down = asyncio.create_task(_up(far, receive)), asyncio.create_task(_down(far, send))
+    try:
+        await asyncio.wait((up, down), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (up, down):
+            task.cancel()
+        await asyncio.gather(up, down, return_exceptions=True)
+
+
+async def _up(far: aiohttp.ClientWebSocketResponse, receive: Receive) -> None:
+    while (message := await receive())["type"] == "websocket.receive":
+        if (text := message.get("text")) is not None:
+            await far.send_str(text)
+        else:
+            await far.send_bytes(message["bytes"])
+    code = message.get("code", _UNSAID[0])
+    reason = message.get("reason") or ""
+    await far.close(code=_GOING_AWAY if code in _UNSAID else code, message=reason.encode())
+
+
+async def _down(far: aiohttp.ClientWebSocketResponse, send: Send) -> None:
+    while True:
+        message = await far.receive()
+        match message.type:
+            case aiohttp.WSMsgType.TEXT:
+                await send({"type": "websocket.send", "text": message.data})
+            case aiohttp.WSMsgType.BINARY:
+                await send({"type": "websocket.send", "bytes": message.data})
+            case aiohttp.WSMsgType.CLOSE:
+                code = message.data or 1000
+                reason = message.extra or ""
+                return await send({"type": "websocket.close", "code": code, "reason": reason})
+            case _:
+                return await send({"type": "websocket.close", "code": _BAD_GATEWAY})
+
+
+def _without_handshake(headers: Headers) -> Headers:
+    """The headers that aren't this connection's own handshake."""
+    return [(name, value) for name, value in headers if not name.decode("latin-1").startswith(_HANDSHAKE)]
+
+
+async def _answer(send: Send, error: ServiceError) -> None:
+    """Answer a handshake with an error instead of a socket."""
+    headers: Headers = [(b"content-type", b"application/json")]
+    if error.status == 426:
+        headers.append((b"upgrade", b"HTTP/1.1"))
+    await send({"type": "websocket.http.response.start", "status": error.status, "headers": headers})
+    await send({"type": "websocket.http.response.body", "body": error.body()})
