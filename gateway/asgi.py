@@ -40,13 +40,13 @@ class Http:
         self._receive = receive
         self._send = send
         self._watch: asyncio.Task[None] | None = None
+        # The first of equal names counts.
+        self._first = dict(reversed(self.headers))
 
     def header(self, name: bytes) -> str | None:
         """The first value of a header (its name in lower case)."""
-        for known, value in self.headers:
-            if known == name:
-                return value.decode("latin-1").strip()
-        return None
+        value = self._first.get(name)
+        return None if value is None else value.decode("latin-1").strip()
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The request's body as it arrives."""

@@ -22,18 +22,17 @@ CREDENTIALS = (b"authorization", b"api-key", b"x-api-key", b"x-goog-api-key")
 
 def end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
     """The headers that are not for one hop only, those that `Connection` names left out too."""
-    headers = list(headers)
-    named = {
-        token.strip().lower()
-        for name, value in headers
-        if name.lower() == b"connection"
-        for token in value.split(b",")
-    }
-    return [
-        (name, value)
-        for name, value in headers
-        if name.lower() not in HOP_BY_HOP and name.lower() not in named
-    ]
+    kept: Headers = []
+    named: set[bytes] = set()
+    for field in headers:
+        name = field[0].lower()
+        if name == b"connection":
+            named.update(token.strip().lower() for token in field[1].split(b","))
+        elif name not in HOP_BY_HOP:
+            kept.append(field)
+    if named <= HOP_BY_HOP:
+        return kept
+    return [field for field in kept if field[0].lower() not in named]
 
 
 def forwarded(headers: Iterable[tuple[bytes, bytes]], changes: Changes) -> Headers:

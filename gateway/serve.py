@@ -143,7 +143,7 @@ def _serve_alone(
 async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> int:
     """Serve until SIGTERM or SIGINT, then drain. Gives the exit code."""
     from gateway.control.application import create_control
-    from gateway.serving import make_server, serve_on, stop
+    from gateway.serving import collect_seldom, make_server, serve_on, stop
 
     settings = gateway.settings
     servers = [
@@ -157,6 +157,7 @@ async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> 
     loop.add_signal_handler(signal.SIGUSR1, gateway.set_noise, False)
     loop.add_signal_handler(signal.SIGUSR2, gateway.set_noise, True)
     gateway.start()
+    collect_seldom()
     _announce(settings)
     try:
         await serve_on(servers, (data, control))

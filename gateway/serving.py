@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import resource
 import socket
 from collections.abc import Sequence
@@ -60,6 +61,17 @@ def stop(servers: Sequence[uvicorn.Server]) -> None:
     for server in servers:
         server.force_exit = server.should_exit
         server.should_exit = True
+
+
+def collect_seldom() -> None:
+    """Have the collector of cycles look seldom, and never at what was there from the start.
+
+    What a request makes goes by itself when it is over; what stays (sessions and their histories) has no
+    cycles, and looking through it again and again cost a tenth of a turn. To be called once all is imported.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 def allow_many_connections() -> None:

@@ -33,10 +33,10 @@ class EventSplitter:
         self._buffer += chunk
         events = []
         position = 0
-        while blank := _BLANK_LINE.search(self._buffer, position):
-            raw = bytes(self._buffer[position : blank.end()])
+        while end := _event_end(self._buffer, position):
+            raw = bytes(self._buffer[position:end])
             events.append(Event(raw, event_data(raw)))
-            position = blank.end()
+            position = end
         del self._buffer[:position]
         if len(self._buffer) > self._limit:
             events.append(Event(bytes(self._buffer), b""))
@@ -50,8 +50,19 @@ class EventSplitter:
         return Event(raw, event_data(raw)) if raw else None
 
 
+def _event_end(buffer: bytearray, position: int) -> int:
+    """Where the event that begins at a position ends; 0 where it isn't complete."""
+    if b"\r" in buffer:
+        blank = _BLANK_LINE.search(buffer, position)
+        return blank.end() if blank else 0
+    found = buffer.find(b"\n\n", position)
+    return found + 2 if found >= 0 else 0
+
+
 def event_data(raw: bytes) -> bytes:
     """The data of an event: its `data:` lines, one leading space removed, joined by line ends."""
+    if raw.startswith(b"data:") and raw.find(b"\n") == len(raw) - 2 and b"\r" not in raw:
+        return raw[5:-2].removeprefix(b" ")
     lines = [line[5:].removeprefix(b" ") for line in _LINE_END.split(raw) if line.startswith(b"data:")]
     return b"\n".join(lines)
 

@@ -40,7 +40,7 @@ class NotDurable(StoreError):
 class Ticket:
     """What became of one submission. `durable` is None until that is known."""
 
-    __slots__ = ("_future", "durable", "error", "loop", "out")
+    __slots__ = ("_waiting", "durable", "error", "loop", "out")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
@@ -48,18 +48,30 @@ class Ticket:
         self.out = False
         """Whether its rows wait no longer: they are on disk, or lost."""
         self.error: StoreError | None = None
-        self._future: asyncio.Future[None] = loop.create_future()
+        self._waiting: list[asyncio.Future[None]] = []
 
     def resolve(self) -> None:
         """Wake whoever waits; to be called in the loop, after `durable` was set."""
-        if not self._future.done():
-            self._future.set_result(None)
+        for waiting in self._waiting:
+            _wake(waiting)
 
     async def outcome(self, wait_s: float | None) -> Durable | None:
         """What became of it, once known; None where that took longer than `wait_s` seconds."""
         if self.durable is None:
-            await asyncio.wait((self._future,), timeout=wait_s)
+            waiting = self.loop.create_future()
+            self._waiting.append(waiting)
+            late = None if wait_s is None else self.loop.call_later(wait_s, _wake, waiting)
+            try:
+                await waiting
+            finally:
+                if late is not None:
+                    late.cancel()
         return self.durable
+
+
+def _wake(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)
 
 
 @dataclass(slots=True)

@@ -48,12 +48,10 @@ class Answer:
 
         `idle_s` is asked before each wait: after that many seconds with nothing an empty chunk is given.
         """
-        stream = self._response.content
         while True:
             idle = idle_s()
             try:
-                async with asyncio.timeout(self._patience.between_chunks if idle is None else idle):
-                    chunk = await stream.readany()
+                chunk = await self._next(self._patience.between_chunks if idle is None else idle)
             except TimeoutError:
                 if idle is not None:
                     idle_s = _patient
@@ -68,6 +66,16 @@ class Answer:
             if not chunk:
                 return
             yield chunk
+
+    async def _next(self, wait_s: float) -> bytes:
+        """What has come, or what comes next; empty at the end. Reading what is there needs no timer."""
+        stream = self._response.content
+        if chunk := stream.read_nowait():
+            return chunk
+        if stream.at_eof():
+            return b""
+        async with asyncio.timeout(wait_s):
+            return await stream.readany()
 
     def _stalled(self) -> UpstreamError:
         self._broken("upstream_stalled")

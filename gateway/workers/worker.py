@@ -26,7 +26,7 @@ from gateway.config import Settings
 from gateway.errors import ConfigurationError
 from gateway.gateway import Gateway
 from gateway.logs import configure
-from gateway.serving import Server, allow_many_connections, make_server, stop
+from gateway.serving import Server, allow_many_connections, collect_seldom, make_server, stop
 from gateway.workers.channel import Channel, Message
 from gateway.workers.crew import Crew
 
@@ -60,6 +60,7 @@ async def _run(end: socket.socket, other: socket.socket) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop, [server])
     gateway.start()
+    collect_seldom()
     listening = asyncio.create_task(_listen(channel, gateway, server))
     beating = asyncio.create_task(_beat(channel, gateway))
     try:
