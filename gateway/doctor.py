@@ -1,7 +1,8 @@
-"""`crosswind doctor`: the effective configuration, with secrets hidden, and where each value comes from."""
+"""`crosswind doctor`: the effective configuration, with secrets hidden; and the digest of a key."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +10,38 @@ import click
 
 from gateway.serve import with_options
 
+SHORTEST_KEY = 20
+"""Characters. A shorter key could be guessed from its digest."""
+
 
 @click.command()
 @with_options
-def doctor(config: Path | None, **flags: Any) -> None:
+@click.option(
+    "--hash-key", is_flag=True, help="Read a key from standard input and print it as `keys` may hold it."
+)
+def doctor(config: Path | None, hash_key: bool, **flags: Any) -> None:
     """Print the effective configuration, with secrets hidden."""
     import yaml
 
     from gateway.configuration.loading import load
 
+    if hash_key:
+        return click.echo(f"key_sha256: {_digest_of_input()}")
     settings = load(config, flags)
     click.echo(
         yaml.safe_dump(settings.model_dump(mode="json"), sort_keys=False, default_flow_style=False), nl=False
     )
+
+
+def _digest_of_input() -> str:
+    """The digest of the key that is typed, unseen, or piped in."""
+    from gateway.auth import key_digest
+
+    typed: str = click.prompt("Key", hide_input=True) if sys.stdin.isatty() else sys.stdin.readline()
+    key = typed.strip()
+    if len(key) < SHORTEST_KEY:
+        raise click.UsageError(
+            f"a key of {len(key)} characters could be guessed from its digest: give {SHORTEST_KEY} or more, "
+            "random ones (openssl rand -base64 24)"
+        )
+    return key_digest(key)
