@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 import structlog
 
-from gateway.asgi import Http
 from gateway.config import Settings
 from gateway.decoding import Decoding
 from gateway.errors import UpstreamError
 from gateway.exchange import Exchange
 from gateway.headers import Headers, end_to_end
-from gateway.outlet import FaultyOutlet, Outlet, foreseen
+from gateway.outlet import FaultyOutlet, Outlet, delivered_by, foreseen
 from gateway.recording import Recording, Settled
 from gateway.rounds import next_body
 from gateway.streaming import StreamRelay
@@ -34,16 +33,16 @@ class Answering:
     settings: Settings
     recording: Recording
 
-    async def relay(self, http: Http, exchange: Exchange, answer: Answer, again: Again) -> int:
+    async def relay(self, client: Outlet, exchange: Exchange, answer: Answer, again: Again) -> int:
         """Relay an answer, record its turn, give its status. UpstreamError where a plain one breaks off.
 
         Rounds that are answered inside are sent by `again`, and what the client gets is one answer.
         """
         if answer.status >= 400:
             exchange.failed("upstream", f"status_{answer.status}", "the upstream answered with an error")
-        outlet: Outlet = http
+        outlet = client
         if exchange.noise.faults.on_the_way_back:
-            outlet = FaultyOutlet(http, exchange, event_limit=self.settings.limits.event)
+            outlet = FaultyOutlet(client, exchange, event_limit=self.settings.limits.event)
         if answer.header("content-type").startswith("text/event-stream"):
             await self._stream(outlet, exchange, answer, again)
         else:
@@ -71,7 +70,7 @@ class Answering:
         settled = await self.recording.settle(exchange)
         headers = _without(_headers(answer, edited=exchange.edited), b"content-length")
         await outlet.answer(answer.status, body, headers)
-        self.recording.released(exchange, settled, _delivered(outlet))
+        self.recording.released(exchange, settled, delivered_by(outlet))
 
     async def _stream(self, outlet: Outlet, exchange: Exchange, answer: Answer, again: Again) -> None:
         """Event by event; the completing one is held until its turn is durable, then goes with the rest."""
@@ -131,7 +130,7 @@ class Answering:
         elif not relay.encoded:
             # No end is sent after it, so the server cuts the connection, as the client would have seen it.
             await outlet.chunk(exchange.codec.error_event(cut))
-        self.recording.released(exchange, settled, Delivered.NO if cut else _delivered(outlet))
+        self.recording.released(exchange, settled, Delivered.NO if cut else delivered_by(outlet))
 
     async def _settle(self, outlet: Outlet, exchange: Exchange, relay: StreamRelay) -> Settled:
         """Record the turn, wait for it to be durable, and release what was held."""
@@ -144,10 +143,6 @@ class Answering:
         if exchange.answer.unanswered:
             await outlet.chunk(exchange.answer.concluded())
         return settled
-
-
-def _delivered(outlet: Outlet) -> Delivered:
-    return Delivered.NO if outlet.broken else Delivered.YES
 
 
 def _note(exchange: Exchange, decoding: Decoding) -> None:

@@ -9,7 +9,9 @@ from gateway.auth import Authenticator
 from gateway.config import Settings
 from gateway.control.curricula import KIND, Curricula
 from gateway.errors import ConfigurationError
+from gateway.flights import Flights
 from gateway.gateway import Gateway
+from gateway.inference import Inference
 from gateway.listing import Listing
 from gateway.metrics import Metrics
 from gateway.passing import PassThrough
@@ -52,7 +54,8 @@ def create_app(
         raise
     recorder = Recorder(store, detail=settings.record, durability_wait_s=settings.durability_wait)
     sharing = None if crew is None else Sharing(store, Claims(crew.folder / "claims.sqlite"))
-    sessions = Sessions(settings, store, profiles, sharing)
+    inference, flights = Inference(store), Flights(settings.retry_grace)
+    sessions = Sessions(settings, store, profiles, inference, sharing)
     switch = KillSwitch(switch_file(settings), enabled=switched is None or bool(switched.value["enabled"]))
 
     def upstream_states() -> dict[str, dict[str, ReplicaState]]:
@@ -64,7 +67,7 @@ def create_app(
         """Everything that a configuration decides: made anew whenever that changes."""
         _check_profiles(settings, profiles)
         upstreams = configured(settings, known)
-        recording = Recording(settings.durability, recorder, metrics)
+        recording = Recording(settings.durability, recorder, metrics, inference)
         authenticator = Authenticator(settings)
         return Proxy(
             settings=settings,
@@ -77,6 +80,7 @@ def create_app(
             recording=recording,
             answering=Answering(settings, recording),
             refusing=Refusing(recording),
+            flights=flights,
             passing=PassThrough(settings, upstreams, Listing(upstreams), sessions, metrics),
             websockets=WebSockets(settings, upstreams, sessions, authenticator, recorder, metrics),
         )

@@ -73,6 +73,10 @@ class Settings(BaseSettings):
     """How long a completing event is held for its turn to be durable, in seconds; then it is released and
     marked late.
     """
+    retry_grace: Annotated[float, Field(ge=0)] = 10.0
+    """How long a plain call of a training session is kept after its client has gone, in seconds, so that its
+    retry joins it. 0: not at all.
+    """
     acknowledge_wait: Seconds = 10.0
     """How long a control request waits for its rows to be durable, in seconds, before it answers 503."""
     capture: Literal["auto", "on", "off"] = "auto"

@@ -181,6 +181,7 @@ class Gateway:
         self._probing.stop()
         for closing in self._tasks:
             closing.cancel()
+        await self.data.proxy.flights.close()
         await self.upstreams.close()
         await self.recorder.aclose()
         self.store.close()

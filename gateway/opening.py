@@ -13,7 +13,7 @@ from gateway.profiles import Profiles
 from gateway.protocols.codec import Codec, Reader
 from gateway.submission import Ticket
 from gateway.trajectory.freshness import SessionState
-from gateway.trajectory.record import Arm, Session
+from gateway.trajectory.record import Arm, Row, Session
 from gateway.turns import TokenLine, TurnLine
 from injectors.plan import Plan, make_plan
 
@@ -52,6 +52,10 @@ class LiveSession:
     turns: TurnLine = field(default_factory=TurnLine)
     tokens: TokenLine = field(default_factory=TokenLine)
     readers: dict[str, Reader] = field(default_factory=dict)
+    pending: list[Row] = field(default_factory=list)
+    """Rows that go to the store along with the next turn."""
+    first_user_turn: str = ""
+    """Of the last request that named no session."""
     unwritten: bool = False
     """Its row has to go to the store along with its first turn."""
     busy: int = 0

@@ -10,6 +10,7 @@ from gateway.faults import Fault
 from gateway.headers import Headers
 from gateway.protocols.document import decode, encode
 from gateway.sse import Event, EventSplitter
+from gateway.trajectory.record import Delivered
 
 STREAM_CUT = "stream_cut"
 
@@ -20,6 +21,11 @@ class Outlet(Protocol):
     @property
     def broken(self) -> bool:
         """Whether the client was cut off: nothing more reaches it."""
+        ...
+
+    @property
+    def started(self) -> bool:
+        """Whether the answer's head has gone."""
         ...
 
     async def start(self, status: int, headers: Headers) -> None:
@@ -60,6 +66,10 @@ class FaultyOutlet:
     @property
     def broken(self) -> bool:
         return self._ended or self._outlet.broken
+
+    @property
+    def started(self) -> bool:
+        return self._outlet.started
 
     async def start(self, status: int, headers: Headers) -> None:
         await self._outlet.start(status, self._labelled(headers))
@@ -150,6 +160,11 @@ class FaultyOutlet:
             return headers
         kept = [(name, value) for name, value in headers if name.lower() != b"content-type"]
         return [*kept, (b"content-type", str(fault.settings["content_type"]).encode("latin-1"))]
+
+
+def delivered_by(outlet: Outlet) -> Delivered:
+    """Whether what was sent reached its client."""
+    return Delivered.NO if outlet.broken else Delivered.YES
 
 
 def edit_of(exchange: Exchange) -> Fault | None:

@@ -11,14 +11,18 @@ import structlog
 from structlog.contextvars import bind_contextvars
 
 from gateway.answering import Answering
-from gateway.asgi import ClientGone, Http, Message, Receive, Send
+from gateway.asgi import JSON, ClientGone, Http, Message, Receive, Send
 from gateway.auth import Authenticator, Caller
+from gateway.call import Call
 from gateway.config import Settings
 from gateway.errors import ServiceError, UpstreamError
 from gateway.exchange import Exchange
+from gateway.flights import Flights
+from gateway.inference import Traces, traces_of
 from gateway.metrics import Metrics
 from gateway.noise import Circumstances, Noise, noise_in
 from gateway.opening import LiveSession, now_us
+from gateway.outlet import Outlet, delivered_by
 from gateway.passing import PassThrough
 from gateway.protocols.codec import Codec
 from gateway.protocols.request import Request, SplitBody
@@ -28,7 +32,7 @@ from gateway.refusing import Refusing
 from gateway.routes import HEALTH, Route, claim_of, route_of
 from gateway.safety import KillSwitch
 from gateway.sessions import Sessions
-from gateway.trajectory.record import Delivered
+from gateway.trajectory.content import content_key
 from gateway.turns import Place
 from gateway.upstreams.answer import Answer
 from gateway.upstreams.pool import Outgoing
@@ -58,6 +62,7 @@ class Proxy:
     passing: PassThrough
     websockets: WebSockets
     refusing: Refusing
+    flights: Flights
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -111,72 +116,81 @@ class Proxy:
                 "a request can't be read: it is forwarded as it came", protocol=codec.name, bytes=len(body)
             )
             return await self.passing.forward(http, route, caller, body)
-        if not split.converses and claim.session_id is None and caller.session_key is None:
+        named = claim.session_id is not None or caller.session_key is not None
+        if not split.converses and not named:
             return await self.passing.forward(http, route, caller, body)
-        upstream = self.upstreams.choose(codec.name, split.model)
-        first_user_turn = "" if claim.session_id else split.first_user_turn(codec.messages)
-        session = await self.sessions.find(claim, first_user_turn=first_user_turn, after=split.held_by)
+        call = Call(http, route, codec, caller, self.upstreams.choose(codec.name, split.model))
+        traces = Traces() if named else traces_of(split, codec, content_key(body), retry=call.counted_retry)
+        session = await self.sessions.find(claim, traces)
         bind_contextvars(session=session.record.id)
         session.busy += 1
         try:
-            return await self._converse(http, route, codec, caller, session, split, upstream)
+            return await self._converse(call, session, split)
         finally:
             self.sessions.left(session)
 
-    async def _converse(
-        self,
-        http: Http,
-        route: Route,
-        codec: Codec,
-        caller: Caller,
-        session: LiveSession,
-        split: SplitBody,
-        upstream: Upstream,
-    ) -> int:
-        """One turn: noise in, upstream, and the way back, on which it is recorded."""
-        redactor = self.redactor.of_caller(caller.credential)
+    async def _converse(self, call: Call, session: LiveSession, split: SplitBody) -> int:
+        """One turn: its place, then the exchange, which a retry may join."""
+        http, codec = call.http, call.codec
+        redactor = self.redactor.of_caller(call.caller.credential)
         certain = await self.sessions.recalling.recall(session, codec, split)
         request = codec.read(split, session.reader(codec), redactor.mask)
         request.certain = certain
         digest = request.digest()
-        place = await self.sessions.place(
-            session, request.chain, digest, retry=_is_retry(http), after=request.after
-        )
+        key, retry = (session.record.id, digest), session.turns.repeated(call.idempotency_key, digest)
+        retry |= call.counted_retry
+        if retry and (flight := self.flights.joinable(key)) is not None:
+            http.cancel_when_gone()
+            return await self.flights.join(key, flight, http)
+        place = await self.sessions.place(session, request.chain, digest, retry=retry, after=request.after)
         http.cancel_when_gone()
-        exchange, body = self._perturbed(http, codec, session, request, place, redactor, upstream)
+        exchange, body = self._perturbed(call, session, request, place, redactor)
+        if request.stream or not session.training or not self.flights.grace_s:
+            return await self._exchanged(call, exchange, body, http)
+        return await self.flights.fly(
+            key,
+            http,
+            partial(self._flown, call, exchange, body),
+            partial(self.recording.delivered_late, exchange),
+        )
+
+    async def _flown(self, call: Call, exchange: Exchange, body: bytes, outlet: Outlet) -> int:
+        """The exchange of a call that may outlive its request."""
+        exchange.session.busy += 1
         try:
-            if (status := await self.refusing.refused(http, exchange)) is not None:
+            return await self._exchanged(call, exchange, body, outlet)
+        finally:
+            self.sessions.left(exchange.session)
+
+    async def _exchanged(self, call: Call, exchange: Exchange, body: bytes, outlet: Outlet) -> int:
+        """Upstream, and the way back, on which the turn is recorded."""
+        try:
+            if (status := await self.refusing.refused(outlet, exchange)) is not None:
                 return status
-            answer = await self._send(http, route, caller, exchange, upstream, body)
+            answer = await self._send(call, exchange, body)
             try:
                 await exchange.noise.faults.wait("response")
-                if (status := await self.refusing.cut_answer(http, exchange)) is not None:
+                if (status := await self.refusing.cut_answer(outlet, exchange)) is not None:
                     return status
-                again = partial(self._send, http, route, caller, exchange, upstream)
-                return await self.answering.relay(http, exchange, answer, again)
+                return await self.answering.relay(
+                    outlet, exchange, answer, partial(self._send, call, exchange)
+                )
             finally:
                 answer.close()
         except UpstreamError as error:
-            return await self._upstream_failed(http, exchange, error)
+            return await self._upstream_failed(outlet, exchange, error)
         except asyncio.CancelledError:
-            self.recording.abandoned(exchange, gone=http.gone)
-            if not http.gone:
+            self.recording.abandoned(exchange, gone=call.http.gone)
+            if not call.http.gone:
                 raise
             raise ClientGone from None
 
     def _perturbed(
-        self,
-        http: Http,
-        codec: Codec,
-        session: LiveSession,
-        request: Request,
-        place: Place,
-        redactor: Redactor,
-        upstream: Upstream,
+        self, call: Call, session: LiveSession, request: Request, place: Place, redactor: Redactor
     ) -> tuple[Exchange, bytes]:
         """Decide the turn's noise and capture, and write both into the body to send."""
-        raw = request.document.body
-        noise = self._noise(http, codec, session, request, place, redactor, upstream)
+        codec, upstream, raw = call.codec, call.upstream, request.document.body
+        noise = self._noise(call, session, request, place, redactor)
         captured = codec.tokens and self._captures(session, upstream)
         edits, neutralised = codec.capture_edits(request, training=session.training) if captured else ({}, ())
         if neutralised:
@@ -198,40 +212,32 @@ class Proxy:
         return exchange, body
 
     def _noise(
-        self,
-        http: Http,
-        codec: Codec,
-        session: LiveSession,
-        request: Request,
-        place: Place,
-        redactor: Redactor,
-        upstream: Upstream,
+        self, call: Call, session: LiveSession, request: Request, place: Place, redactor: Redactor
     ) -> Noise:
-        spared = self.settings.steering and http.header(b"x-crosswind-noise") == "off"
+        spared = self.settings.steering and call.http.header(b"x-crosswind-noise") == "off"
         now = Circumstances(
             self.switch.enabled,
             not spared,
             request.stream,
             now_us(),
-            upstream.dialect.duplicate_tool_names,
+            call.upstream.dialect.duplicate_tool_names,
         )
-        return noise_in(session, codec, request, place, now, redactor)
+        return noise_in(session, call.codec, request, place, now, redactor)
 
     def _captures(self, session: LiveSession, upstream: Upstream) -> bool:
         mode = self.settings.capture
         return mode == "on" or (mode == "auto" and (upstream.dialect.token_ids or session.training))
 
-    async def _send(
-        self, http: Http, route: Route, caller: Caller, exchange: Exchange, upstream: Upstream, body: bytes
-    ) -> Answer:
+    async def _send(self, call: Call, exchange: Exchange, body: bytes) -> Answer:
+        http, upstream = call.http, call.upstream
         faults = exchange.noise.faults
         changes: dict[bytes, bytes | None] = {b"content-length": str(len(body)).encode()}
         if exchange.edited or faults.on_the_way_back:
             changes[b"accept-encoding"] = b"identity"
         outgoing = Outgoing(
             "POST",
-            upstream.path(str(route.path), http.query.decode("latin-1"), caller),
-            upstream.headers(http.headers, caller, changes),
+            upstream.path(str(call.route.path), http.query.decode("latin-1"), call.caller),
+            upstream.headers(http.headers, call.caller, changes),
             body,
         )
         exchange.queue_us = exchange.elapsed_us()
@@ -243,22 +249,17 @@ class Proxy:
         exchange.upstream_status = answer.status
         return answer
 
-    async def _upstream_failed(self, http: Http, exchange: Exchange, error: UpstreamError) -> int:
+    async def _upstream_failed(self, outlet: Outlet, exchange: Exchange, error: UpstreamError) -> int:
         """The upstream gave no answer: recorded as its failure, told in the protocol's shape."""
         self.metrics.upstream_errors.labels(error.code).inc()
         exchange.failed("upstream", error.code, error.message)
         exchange.attempts += error.attempts
         settled = await self.recording.settle(exchange)
-        await self._answer_error(http, exchange.codec, error)
-        self.recording.released(exchange, settled, Delivered.YES)
+        await self._answer_error(outlet, exchange.codec, error)
+        self.recording.released(exchange, settled, delivered_by(outlet))
         return error.status
 
-    async def _answer_error(self, http: Http, shape: Codec | None, error: ServiceError) -> None:
-        if not http.started:
+    async def _answer_error(self, outlet: Outlet, shape: Codec | None, error: ServiceError) -> None:
+        if not outlet.started:
             _log.info("answered with an error", status=error.status, code=error.code, error=error.message)
-            await http.answer(error.status, shape.error(error) if shape else error.body())
-
-
-def _is_retry(http: Http) -> bool:
-    retries = http.header(b"x-stainless-retry-count") or ""
-    return retries.isdigit() and int(retries) > 0
+            await outlet.answer(error.status, shape.error(error) if shape else error.body(), JSON)

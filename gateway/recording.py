@@ -8,11 +8,13 @@ import structlog
 
 from gateway.configuration.sections import Durability
 from gateway.exchange import Exchange
+from gateway.inference import Inference, delivered_ids
 from gateway.metrics import Metrics
+from gateway.protocols.document import decode
 from gateway.recorder import Recorder
 from gateway.rounds import closing_rows, with_rounds
 from gateway.submission import Ticket
-from gateway.trajectory.record import Delivered, Delivery, Durable, Row, Turn
+from gateway.trajectory.record import Delivered, DeliveredId, Delivery, Durable, Row, Turn
 
 _log = structlog.get_logger("crosswind.recording")
 
@@ -32,6 +34,7 @@ class Recording:
     durability: Durability
     recorder: Recorder
     metrics: Metrics
+    inference: Inference
 
     async def settle(self, exchange: Exchange) -> Settled:
         """Record the turn and wait until it is durable, as long as the configuration says."""
@@ -48,6 +51,8 @@ class Recording:
         relaxed = self.durability is Durability.RELAXED
         turn = with_rounds(exchange.turn(Durable.LATE if relaxed else Durable.YES), exchange)
         rows: list[Row] = [*exchange.noise.rows, *closing_rows(exchange), turn, *exchange.noise.events]
+        rows += [*self._delivered_ids(exchange, turn), *exchange.session.pending]
+        exchange.session.pending.clear()
         if exchange.session.unwritten:
             exchange.session.unwritten = False
             rows.insert(0, exchange.session.record)
@@ -58,6 +63,19 @@ class Recording:
         _log.debug("turn", turn=turn.index, status=turn.upstream_status, fitness=turn.fitness)
         ticket = exchange.session.rows = self.recorder.submit(rows, awaited=not relaxed)
         return turn, ticket
+
+    def _delivered_ids(self, exchange: Exchange, turn: Turn) -> list[DeliveredId]:
+        """By what a session that is known by inference alone will be found again."""
+        session, closing = exchange.session, exchange.codec.closing
+        view = turn.delivered_view or turn.produced
+        if session.record.identity != "inferred" or not exchange.answer.finished:
+            return []
+        if closing is None or view is None:
+            return []
+        messages = [exchange.codec.messages.read(decode(raw)) for raw in closing.made_message(view.bytes())]
+        ids = delivered_ids(messages, session.first_user_turn)
+        self.inference.delivered(session.record.id, ids)
+        return [DeliveredId(name, session.record.id) for name in ids]
 
     def released(self, exchange: Exchange, settled: Settled, delivered: Delivered) -> None:
         """The second row of a turn: what became of it after it was released."""
@@ -78,6 +96,11 @@ class Recording:
                 )
             ]
         )
+
+    def delivered_late(self, exchange: Exchange) -> None:
+        """A retry got the answer whose first client had gone."""
+        place, session_id = exchange.place, exchange.session.record.id
+        self.recorder.offer([Delivery(session_id, place.index, place.attempt, Delivered.YES)])
 
     def abandoned(self, exchange: Exchange, *, gone: bool) -> None:
         """The client went away (`gone`), or we are shutting down, before the answer was complete."""

@@ -6,11 +6,12 @@ import asyncio
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from gateway.asgi import JSON, Http
+from gateway.asgi import JSON
 from gateway.errors import ServiceError
 from gateway.exchange import Exchange
 from gateway.faults import Fault
 from gateway.headers import Headers
+from gateway.outlet import Outlet
 from gateway.protocols.document import encode
 from gateway.protocols.forms import AnswerForms
 from gateway.recording import Recording
@@ -27,52 +28,52 @@ class Refusing:
 
     recording: Recording
 
-    async def refused(self, http: Http, exchange: Exchange) -> int | None:
+    async def refused(self, outlet: Outlet, exchange: Exchange) -> int | None:
         """The status that was answered in the upstream's place; None where it is to be asked."""
         faults, forms = exchange.noise.faults, exchange.codec.forms
         await faults.wait("request")
         if (hang := faults.find("request", "hang")) is not None:
             await asyncio.sleep(hang.number("hang_ms") / 1000.0)
-            return await self._cut(http, exchange, hang)
+            return await self._cut(outlet, exchange, hang)
         if (reset := faults.find("request", "reset")) is not None:
-            return await self._cut(http, exchange, reset, reset=True)
+            return await self._cut(outlet, exchange, reset, reset=True)
         if (status := faults.find("request", "status")) is not None:
-            return await self._error(http, exchange, status, _broken(int(status.number("status"))))
+            return await self._error(outlet, exchange, status, _broken(int(status.number("status"))))
         if (instead := faults.instead()) is not None and forms is not None:
             if "error" in instead.settings:
-                return await self._error(http, exchange, instead, forms.refusal(instead))
-            return await self._blank(http, exchange, instead, forms)
+                return await self._error(outlet, exchange, instead, forms.refusal(instead))
+            return await self._blank(outlet, exchange, instead, forms)
         return None
 
-    async def cut_answer(self, http: Http, exchange: Exchange) -> int | None:
+    async def cut_answer(self, outlet: Outlet, exchange: Exchange) -> int | None:
         """Close the connection now that the answer is there, where noise says so."""
         reset = exchange.noise.faults.find("response", "reset")
-        return None if reset is None else await self._cut(http, exchange, reset, reset=True)
+        return None if reset is None else await self._cut(outlet, exchange, reset, reset=True)
 
-    async def _cut(self, http: Http, exchange: Exchange, fault: Fault, *, reset: bool = False) -> int:
+    async def _cut(self, outlet: Outlet, exchange: Exchange, fault: Fault, *, reset: bool = False) -> int:
         exchange.failed("injected", fault.operator, "the connection was closed")
         settled = await self.recording.settle(exchange)
-        http.cut(reset=reset)
+        outlet.cut(reset=reset)
         self.recording.released(exchange, settled, Delivered.NO)
         return CUT
 
-    async def _error(self, http: Http, exchange: Exchange, fault: Fault, error: ServiceError) -> int:
+    async def _error(self, outlet: Outlet, exchange: Exchange, fault: Fault, error: ServiceError) -> int:
         exchange.failed("injected", fault.operator, error.message)
         settled = await self.recording.settle(exchange)
-        await http.answer(error.status, exchange.codec.error(error), [*JSON, *error.headers])
+        await outlet.answer(error.status, exchange.codec.error(error), [*JSON, *error.headers])
         self.recording.released(exchange, settled, Delivered.YES)
         return error.status
 
-    async def _blank(self, http: Http, exchange: Exchange, fault: Fault, forms: AnswerForms) -> int:
+    async def _blank(self, outlet: Outlet, exchange: Exchange, fault: Fault, forms: AnswerForms) -> int:
         answer = forms.blank(exchange.request, str(fault.settings["answer"]))
         exchange.shown = encode(answer)
         exchange.failed("injected", fault.operator, "answered without content")
         settled = await self.recording.settle(exchange)
         if exchange.request.stream:
-            await http.start(200, _SSE)
-            await http.end(forms.events(answer, exchange.request))
+            await outlet.start(200, _SSE)
+            await outlet.end(forms.events(answer, exchange.request))
         else:
-            await http.answer(200, exchange.shown)
+            await outlet.answer(200, exchange.shown, JSON)
         self.recording.released(exchange, settled, Delivered.YES)
         return 200
 

@@ -8,11 +8,11 @@ from urllib.parse import unquote_to_bytes
 
 from gateway.asgi import Http
 from gateway.auth import Caller
+from gateway.claim import Claim
 from gateway.config import Settings
 from gateway.errors import ServiceError
 from gateway.protocols.codec import Codec, codecs
 from gateway.safety import may_ask_for
-from gateway.sessions import Claim
 
 PASS = "pass_through"
 HEALTH = "health"

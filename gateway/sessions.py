@@ -6,21 +6,23 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from dataclasses import dataclass
 
 import structlog
 
-from gateway.auth import Caller, key_digest, wrong_key
+from gateway.auth import Caller, wrong_key
+from gateway.claim import Claim
 from gateway.config import Settings
+from gateway.inference import Inference, Traces, unresolved
 from gateway.ledger import Ledger
 from gateway.opening import LiveSession, Opening, now_us, opened
 from gateway.profiles import Profiles
 from gateway.recalling import Recalling
 from gateway.refusals import closed_session, store_down, unknown_session
 from gateway.residents import Residents
+from gateway.session_keys import SessionKeys
 from gateway.sharing import Sharing
 from gateway.trajectory.content import Chain
-from gateway.trajectory.record import Session, SessionStatus, Setting
+from gateway.trajectory.record import Session, SessionMarked, SessionStatus
 from gateway.trajectory.store import Store, StoreError
 from gateway.turns import Place, TurnLine
 from injectors.identity import digest
@@ -28,64 +30,52 @@ from injectors.plan import Plan, make_plan
 
 _log = structlog.get_logger("crosswind.sessions")
 
-SESSION_KEYS = "session_key"
-INFERRED_CONFIDENCE = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What a request says about its session."""
-
-    session_id: str | None
-    identity: str
-    caller: Caller
-    profile: str | None = None
-    seed: int | None = None
-    task_id: str | None = None
-    group_id: str | None = None
-
 
 class Sessions:
     """All sessions that are in memory, and the way to those that aren't."""
 
     def __init__(
-        self, settings: Settings, store: Store, profiles: Profiles, sharing: Sharing | None = None
+        self,
+        settings: Settings,
+        store: Store,
+        profiles: Profiles,
+        inference: Inference,
+        sharing: Sharing | None = None,
     ) -> None:
         self._settings = settings
         self._store = store
         self._profiles = profiles
+        self._inference = inference
         self._sharing = sharing
         self.recalling = Recalling(store)
         self._live = Residents(settings.limits)
         self._loading: dict[str, asyncio.Task[LiveSession | None]] = {}
-        self._keys: dict[str, str] = {}
+        self._keys = SessionKeys(store, 2 * settings.limits.live_sessions)
 
     def reconfigure(self, settings: Settings) -> None:
         """Go by another configuration from now on. Sessions that are open keep their plans."""
         self._settings = settings
         self._live.limits = settings.limits
 
-    async def find(self, claim: Claim, *, first_user_turn: str = "", after: str | None = None) -> LiveSession:
+    async def find(self, claim: Claim, traces: Traces) -> LiveSession:
         """The session that a request belongs to; an unseen one is opened where the configuration allows it.
-        `after`: the response that the request goes on from.
 
         ServiceError 401 for a wrong session key, 404 for an unknown session (`sessions: strict`), 409 for a
         closed one.
         """
-        key_session = await self._of_key(claim.caller)
+        key_session = await self._keys.owner(claim.caller)
         session_id = claim.session_id or key_session
         if key_session is not None and session_id != key_session:
             raise wrong_key(f"the key is not that of session {session_id!r}")
-        identity = claim.identity if claim.session_id else "key"
-        if session_id is None and after is not None:
-            session_id = await self.of_response(after, claim.caller)
         if session_id is None:
-            if self._settings.sessions == "strict":
-                raise unknown_session(None)
-            session_id, identity = self._inferred_id(claim, first_user_turn), "inferred"
+            return self._resident(await self._infer(claim, traces))
         session = await self.get(session_id)
+        if session is not None and session.record.status is SessionStatus.CLOSED and not claim.session_id:
+            session_id = await self._keys.owner_now(claim.caller) or session_id
+            session = await self.get(session_id)
         if session is None:
-            session = await self._unseen(session_id, identity, claim, first_user_turn)
+            opening = self._opening(session_id, claim.identity if claim.session_id else "key", claim)
+            session = await self._unseen(opening)
         if session.record.status is SessionStatus.CLOSED:
             raise closed_session(session_id)
         return self._resident(session)
@@ -115,7 +105,7 @@ class Sessions:
         """The same refusals as `find`, for requests that are no turns: an unseen session is not opened for
         them. Gives the session's id.
         """
-        key_session = await self._of_key(claim.caller)
+        key_session = await self._keys.owner(claim.caller)
         session_id = claim.session_id or key_session
         if session_id is None:
             return None
@@ -159,7 +149,7 @@ class Sessions:
         """Take in a session that was opened here; `key` is its session key's digest."""
         self._live.add(session)
         if key is not None:
-            self._know(key, session.record.id)
+            self._keys.remember(key, session.record.id)
 
     def left(self, session: LiveSession) -> None:
         """A turn of the session has ended."""
@@ -169,31 +159,11 @@ class Sessions:
     def forget(self, session_id: str) -> None:
         """Drop a session from memory."""
         self._live.remove(session_id)
-        self._keys = {key: owner for key, owner in self._keys.items() if owner != session_id}
+        self._keys.forget(session_id)
 
     def live(self) -> int:
         """How many sessions are in memory."""
         return len(self._live)
-
-    async def _of_key(self, caller: Caller) -> str | None:
-        if caller.session_key is None:
-            return None
-        name = key_digest(caller.session_key)
-        if name not in self._keys:
-            try:
-                setting = await asyncio.to_thread(self._store.setting, SESSION_KEYS, name)
-            except StoreError as error:
-                raise store_down(error) from error
-            if setting is None:
-                raise wrong_key("the session key is unknown")
-            self._know(name, str(setting.value["session"]))
-        return self._keys[name]
-
-    def _know(self, key: str, session_id: str) -> None:
-        """Remember whose key it is; the oldest keys are looked up in the store again when they return."""
-        self._keys[key] = session_id
-        if len(self._keys) > 2 * self._settings.limits.live_sessions:
-            del self._keys[next(iter(self._keys))]
 
     async def _load(self, session_id: str) -> LiveSession | None:
         try:
@@ -240,42 +210,70 @@ class Sessions:
             dataclasses.replace(record, plan=plan.to_json()), plan, Ledger(complete=False), unwritten=True
         )
 
-    def _inferred_id(self, claim: Claim, first_user_turn: str) -> str:
-        return "inferred-" + digest(
-            str(self._settings.seed), claim.profile or self._settings.profile, first_user_turn
-        )
-
-    async def _unseen(
-        self, session_id: str, identity: str, claim: Claim, first_user_turn: str
-    ) -> LiveSession:
+    async def _infer(self, claim: Claim, traces: Traces) -> LiveSession:
+        """The session of a request that names none."""
         if self._settings.sessions == "strict":
-            raise unknown_session(session_id)
-        inferred = identity == "inferred"
-        profile = claim.profile or claim.caller.profile or self._settings.profile
-        if self._sharing is not None:
-            await self._sharing.refresh_profile(self._profiles, profile)
-        if (live := self._live.get(session_id)) is not None:
-            return live  # opened by a request that came at the same moment
-        opening = Opening(
+            raise unknown_session(None)
+        if traces.after is not None:
+            owner = await self.of_response(traces.after, claim.caller)
+            session = None if owner is None else await self.get(owner)
+            if session is not None and session.record.status is SessionStatus.CLOSED:
+                raise closed_session(session.record.id)
+            if session is not None:
+                return session
+        opening = self._opening("", "inferred", claim)
+        salt = digest(str(opening.seed), opening.profile, opening.tenant or "")
+        try:
+            inferred = await self._inference.infer(traces, salt=salt)
+        except StoreError as error:
+            _log.error("a session can't be inferred: the store can't be read", error=str(error))
+            inferred = unresolved(traces, salt, "inferred: the store could not be read")
+        session = await self.get(inferred.session_id)
+        if session is not None and session.record.tenant != opening.tenant:
+            # A call's id alone doesn't open another tenant's session.
+            inferred = unresolved(traces, salt, "inferred: its history was delivered to another tenant")
+            session = await self.get(inferred.session_id)
+        if session is None:
+            session = await self._unseen(
+                dataclasses.replace(
+                    opening,
+                    session_id=inferred.session_id,
+                    name=digest(traces.first_user_turn),
+                    confidence=inferred.confidence,
+                    quarantine=inferred.quarantine,
+                )
+            )
+        elif session.record.status is SessionStatus.CLOSED:
+            raise closed_session(session.record.id)
+        elif inferred.quarantine is not None and session.record.quarantine is None:
+            session.mark(quarantine=inferred.quarantine, confidence=inferred.confidence)
+            session.pending.append(SessionMarked(session.record.id, quarantine=inferred.quarantine))
+        session.first_user_turn = traces.first_user_turn
+        return session
+
+    def _opening(self, session_id: str, identity: str, claim: Claim) -> Opening:
+        """An unseen session's opening, by the claim and the configuration."""
+        return Opening(
             session_id=session_id,
-            profile=profile,
+            profile=claim.profile or claim.caller.profile or self._settings.profile,
             seed=self._settings.seed if claim.seed is None else claim.seed,
-            name=digest(first_user_turn) if inferred else session_id,
+            name=session_id,
             task_id=claim.task_id,
             group_id=claim.group_id,
             tenant=claim.caller.tenant,
             identity=identity,
-            confidence=INFERRED_CONFIDENCE if inferred else 1.0,
-            quarantine="inferred: samples of one task can't be told apart by their first turn"
-            if inferred
-            else None,
         )
+
+    async def _unseen(self, opening: Opening) -> LiveSession:
+        """Open a session where the configuration allows it."""
+        session_id = opening.session_id
+        if self._settings.sessions == "strict":
+            raise unknown_session(session_id)
+        if self._sharing is not None:
+            await self._sharing.refresh_profile(self._profiles, opening.profile)
+        if (live := self._live.get(session_id)) is not None:
+            return live  # opened by a request that came at the same moment
         session = opened(self._profiles, opening)
         session.unwritten = True
         self.add(session)
         return session
-
-
-def key_setting(key: str, session_id: str) -> Setting:
-    """The row by which a session key is known after a restart: it holds the key's digest, not the key."""
-    return Setting(SESSION_KEYS, key_digest(key), {"session": session_id}, now_us())

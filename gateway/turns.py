@@ -52,8 +52,19 @@ class TurnLine:
         self.responses: list[str] = []
         """The ids of all responses that the session got, in the order in which they became known."""
         self._requests: OrderedDict[bytes, Place] = OrderedDict()
+        self._keys: OrderedDict[str, bytes] = OrderedDict()
         self._destroyed: set[tuple[int, int]] = set()
         self.learn(turns)
+
+    def repeated(self, key: str | None, digest: bytes) -> bool:
+        """Whether a request with this idempotency key and body came before."""
+        if key is None:
+            return False
+        known = self._keys.get(key)
+        self._keys[key] = digest
+        if len(self._keys) > _REMEMBERED:
+            self._keys.popitem(last=False)
+        return known == digest
 
     @property
     def spent(self) -> int:

@@ -30,6 +30,8 @@ class OpenSession(Body):
     seed_scope: Literal["session", "group", "task"] | None = None
     labels: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
     policy: Name | None = None
+    api_key: Annotated[str, Field(min_length=24, max_length=200, pattern="^cw-[A-Za-z0-9_-]+$")] | None = None
+    """A key that goes on from session to session: the session that had it is closed."""
 
 
 class OpenedSession(BaseModel):

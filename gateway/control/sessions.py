@@ -15,7 +15,7 @@ from gateway.control.models import Acknowledged, OpenedSession, OpenSession, Rew
 from gateway.control.views import as_json, trajectory_json
 from gateway.errors import ServiceError
 from gateway.opening import LiveSession, Opening, now_us, opened
-from gateway.sessions import key_setting
+from gateway.session_keys import KIND, key_setting
 from gateway.trajectory import record
 from gateway.trajectory.record import SessionClosed, SessionDeleted, SessionStatus
 from injectors.curriculum import Assignment, Curriculum, assign
@@ -36,9 +36,13 @@ def _changes(routes: APIRouter, gateway: Gateway) -> None:
     @routes.post("", status_code=201)
     async def open_session(body: OpenSession) -> OpenedSession:
         """Open a session; its plan is frozen now."""
-        session_id, key = f"s-{secrets.token_hex(12)}", new_session_key()
+        session_id, key = f"s-{secrets.token_hex(12)}", body.api_key or new_session_key()
         session = opened(gateway.profiles, await _opening(gateway, body, session_id))
-        await gateway.acknowledge([session.record, key_setting(key, session_id)])
+        ended = await _with_key(gateway, key) if body.api_key else None
+        closing = [] if ended is None else [SessionClosed(ended.record.id, now_us())]
+        await gateway.acknowledge([session.record, key_setting(key, session_id), *closing])
+        if ended is not None:
+            ended.mark(status=SessionStatus.CLOSED, closed_us=now_us())
         gateway.sessions.add(session, key_digest(key))
         base = f"{gateway.settings.data_url}/s/{session_id}"
         return OpenedSession(
@@ -111,6 +115,13 @@ def _looks(routes: APIRouter, gateway: Gateway) -> None:
         return {
             "events": [as_json(event) for event in await asyncio.to_thread(gateway.store.events, session_id)]
         }
+
+
+async def _with_key(gateway: Gateway, key: str) -> LiveSession | None:
+    """The open session that has this key until now."""
+    setting = await asyncio.to_thread(gateway.store.setting, KIND, key_digest(key))
+    session = None if setting is None else await gateway.sessions.get(str(setting.value["session"]))
+    return session if session is not None and session.record.status is SessionStatus.OPEN else None
 
 
 async def _opening(gateway: Gateway, body: OpenSession, session_id: str) -> Opening:

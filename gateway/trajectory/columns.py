@@ -17,6 +17,7 @@ from gateway.trajectory.record import (
     Arm,
     Completion,
     Delivered,
+    DeliveredId,
     Delivery,
     Durable,
     Event,
@@ -242,6 +243,7 @@ COMPLETION = Table(
 EVENT = Table("event", Event, (_json_object("draw"),))
 SHOWN = Table("shown", Shown, (_json_tuple("decisions"),))
 NAME_MAP = Table("name_map", NameMap)
+DELIVERED_ID = Table("delivered_id", DeliveredId)
 REWARD = Table("reward", Reward, (_json_object("components"),))
 DELIVERY = Table(
     "delivery",

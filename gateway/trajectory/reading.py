@@ -93,6 +93,12 @@ def session_of_response(connection: sqlite3.Connection, response_id: str) -> str
     return row[0] if row else None
 
 
+def sessions_given(connection: sqlite3.Connection, name: str) -> list[str]:
+    """Two at most: one is the owner, two are a doubt."""
+    query = "SELECT session_id FROM delivered_id WHERE name = ? LIMIT 2"
+    return [session_id for (session_id,) in connection.execute(query, (name,))]
+
+
 def turns(connection: sqlite3.Connection, session_id: str) -> list[Turn]:
     """The session's turns by index and attempt, with what became known of them after they were written."""
     query = f"{_TURNS} WHERE turn.session_id = ? ORDER BY turn.turn_index, turn.attempt"

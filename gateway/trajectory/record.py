@@ -206,6 +206,14 @@ class NameMap:
 
 
 @dataclass(frozen=True, slots=True)
+class DeliveredId:
+    """What was delivered in a session, and by which a later turn that names none is known: a call, a text."""
+
+    name: str
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Reward:
     """A reward as it was posted. Appended, never overwritten: the latest counts."""
 
@@ -286,6 +294,7 @@ Row = (
     | Event
     | Shown
     | NameMap
+    | DeliveredId
     | LedgerTextsErased
     | Reward
     | Setting

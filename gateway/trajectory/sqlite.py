@@ -124,6 +124,9 @@ class SqliteStore:
         """Sessions, newest first."""
         return self._readers.snapshot(reading.sessions, group_id, label or {}, tenant, limit, offset)
 
+    def sessions_given(self, name: str) -> list[str]:
+        return self._readers.snapshot(reading.sessions_given, name)
+
     def session_of_response(self, response_id: str) -> str | None:
         """The id of the newest session that was given the response of this id."""
         return self._readers.snapshot(reading.session_of_response, response_id)

@@ -81,6 +81,10 @@ class Store(Protocol):
         """The id of the newest session that was given the response of this id."""
         ...
 
+    def sessions_given(self, name: str) -> list[str]:
+        """The sessions in which what has this name (`DeliveredId`) was delivered; two at most."""
+        ...
+
     def turns(self, session_id: str) -> list[Turn]: ...
 
     def answered(self, session_id: str, response_id: str) -> Turn | None:

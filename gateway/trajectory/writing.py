@@ -8,6 +8,7 @@ from typing import Any
 
 from gateway.trajectory.columns import (
     COMPLETION,
+    DELIVERED_ID,
     DELIVERY,
     EVENT,
     NAME_MAP,
@@ -22,6 +23,7 @@ from gateway.trajectory.columns import (
 from gateway.trajectory.deletion import delete_session
 from gateway.trajectory.frames import KnownFrames
 from gateway.trajectory.record import (
+    DeliveredId,
     Delivery,
     Event,
     LedgerTextsErased,
@@ -59,6 +61,7 @@ _COMPLETION = COMPLETION.insert("session_id", "turn_index", "attempt")
 _EVENT = EVENT.insert()
 _SHOWN = SHOWN.insert()
 _NAME = NAME_MAP.insert()
+_DELIVERED_ID = DELIVERED_ID.insert()
 _REWARD = REWARD.insert()
 _REWARDED = """
 UPDATE session SET
@@ -91,6 +94,7 @@ _ORDER = (
     _EVENT,
     _SHOWN,
     _NAME,
+    _DELIVERED_ID,
     _REWARD,
     _REWARDED,
     _MARKED,
@@ -161,6 +165,9 @@ class Batch:
     def _name(self, row: NameMap) -> None:
         self._values[_NAME].append(NAME_MAP.encode(row))
 
+    def _delivered_id(self, row: DeliveredId) -> None:
+        self._values[_DELIVERED_ID].append(DELIVERED_ID.encode(row))
+
     def _reward(self, row: Reward) -> None:
         self._values[_REWARD].append(REWARD.encode(row))
         self._values[_REWARDED].append((row.session_id,))
@@ -198,6 +205,7 @@ _ENCODE: dict[type, Callable[[Batch, Any], None]] = {
     Event: Batch._event,
     Shown: Batch._shown,
     NameMap: Batch._name,
+    DeliveredId: Batch._delivered_id,
     Reward: Batch._reward,
     SessionClosed: Batch._closed,
     SessionMarked: Batch._marked,

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gateway.client import AsyncClient, GatewayError
 from tests.gateway.dialogue import PROFILE, body, history, user
 from tests.gateway.servers import Running, gateway, plain, upstream
 
@@ -25,15 +26,16 @@ async def test_the_path_goes_before_the_header_and_the_header_before_inference(t
         await running.chat(HELLO, "by-path", x_crosswind_session="by-header")
         await running.chat(HELLO, x_crosswind_session="by-header")
         await running.chat(HELLO)
-        await running.chat(body(*history(1)))
+        await running.chat(body(*history(2)))
         await running.chat(HELLO)
         await running.chat(HELLO, "with%20space")
         found = {one["id"]: one for one in await sessions(running)}
         assert (found["by-path"]["identity"], found["by-header"]["identity"]) == ("path", "header")
         assert "with space" in found
         inferred = [one for one in found.values() if one["identity"] == "inferred"]
-        assert len(inferred) == 2
-        assert all(one["confidence"] < 1 and one["quarantine"].startswith("inferred") for one in inferred)
+        assert len(inferred) == 3, "two that began, and one that had begun elsewhere"
+        assert all(one["confidence"] < 1 for one in inferred)
+        assert sum(one["quarantine"] is not None for one in inferred) == 1
         assert found["by-path"]["quarantine"] is None
 
 
@@ -249,3 +251,23 @@ async def test_sessions_leave_memory_when_their_histories_grow_too_large(tmp_pat
         assert running.gateway.sessions.live() == 2
         stored = await running.trajectory("large-1")
         assert [turn["index"] for turn in stored["turns"]] == [0]
+
+
+async def test_a_fixed_key_goes_on_from_session_to_session(tmp_path: Path) -> None:
+    key = "cw-of-a-long-lived-agent-1"
+    async with upstream() as app, gateway(tmp_path, app) as running, AsyncClient(running.control) as client:
+        for task in ("first", "second"):
+            opened = await client.open_session(task_id=task, api_key=key)
+            assert opened.api_key == key
+            for text in ("a", "b"):
+                url = f"{running.data}/v1/chat/completions"
+                headers = {"authorization": f"Bearer {key}"}
+                answered = await running.http.post(url, json=body(user(text)), headers=headers)
+                assert answered.status_code == 200
+        found = {one["task_id"]: one for one in await sessions(running)}
+        assert (found["first"]["status"], found["second"]["status"]) == ("closed", "open")
+        for one in found.values():
+            assert len((await running.trajectory(one["id"]))["turns"]) == 2
+        with pytest.raises(GatewayError, match="api_key"):
+            await client.open_session(api_key="too-short")
+        assert not [seen for seen in app.seen if key in repr(seen)]

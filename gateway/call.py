@@ -1,0 +1,33 @@
+"""One request on its way: who asks, by which route, in which protocol, and whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gateway.asgi import Http
+from gateway.auth import Caller
+from gateway.protocols.codec import Codec
+from gateway.routes import Route
+from gateway.upstreams.upstream import Upstream
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What belongs to a request, whatever session it turns out to be in."""
+
+    http: Http
+    route: Route
+    codec: Codec
+    caller: Caller
+    upstream: Upstream
+
+    @property
+    def counted_retry(self) -> bool:
+        """Whether the client says that it sends the request again."""
+        retries = self.http.header(b"x-stainless-retry-count") or ""
+        return retries.isdigit() and int(retries) > 0
+
+    @property
+    def idempotency_key(self) -> str | None:
+        """The key under which the client sends one request several times."""
+        return self.http.header(b"idempotency-key")

@@ -1,0 +1,131 @@
+"""The asynchronous client of the control plane."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+import httpx
+
+from gateway.client.exchange import (
+    DEFAULT_TIMEOUT_S,
+    GatewayError,
+    OpenedSession,
+    Request,
+    SessionInfo,
+    answer_of,
+    opening,
+    reward_of,
+    unreachable,
+)
+
+
+class AsyncClient:
+    """The same for asyncio."""
+
+    def __init__(self, url: str, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        self.url = url.rstrip("/")
+        self._http = httpx.AsyncClient(base_url=self.url, timeout=timeout_s, trust_env=False)
+
+    async def _call(self, request: Request) -> Any:
+        try:
+            response = await self._http.request(request.method, request.path, json=request.body)
+        except httpx.HTTPError as error:
+            raise unreachable(self.url, error) from error
+        return answer_of(response)
+
+    async def open_session(
+        self,
+        *,
+        task_id: str | None = None,
+        group_id: str | None = None,
+        group_size: int | None = None,
+        rollout_index: int | None = None,
+        arm: str | None = None,
+        profile: str | None = None,
+        noise_type: str | None = None,
+        level: int | None = None,
+        seed: int | None = None,
+        seed_scope: str | None = None,
+        labels: Mapping[str, str | int | float | bool | None] | None = None,
+        policy: str | None = None,
+        api_key: str | None = None,
+    ) -> OpenedSession:
+        """Open a session; as `Client.open_session`."""
+        fields = {name: value for name, value in locals().items() if name != "self"}
+        return OpenedSession.model_validate(await self._call(opening(fields)))
+
+    async def reward(
+        self,
+        session_id: str,
+        reward: float,
+        *,
+        components: Mapping[str, Any] | None = None,
+        source: str = "agent",
+    ) -> None:
+        """Post a reward. It is on disk when this returns; a later one corrects it."""
+        await self._call(reward_of(session_id, reward, components, source))
+
+    async def close(self, session_id: str | None = None) -> None:
+        """Close a session (on disk when this returns); without an id, close this client."""
+        if session_id is None:
+            await self._http.aclose()
+        else:
+            await self._call(Request(method="POST", path=f"/api/sessions/{session_id}/close"))
+
+    async def session(self, session_id: str) -> SessionInfo:
+        """A session as it stands."""
+        found = await self._call(Request(method="GET", path=f"/api/sessions/{session_id}"))
+        return SessionInfo.model_validate(found)
+
+    async def trajectory(self, session_id: str) -> dict[str, Any]:
+        """A session with its turns and events."""
+        return dict(await self._call(Request(method="GET", path=f"/api/sessions/{session_id}/trajectory")))
+
+    async def events(self, session_id: str) -> list[dict[str, Any]]:
+        """What was injected into a session."""
+        return list(
+            (await self._call(Request(method="GET", path=f"/api/sessions/{session_id}/events")))["events"]
+        )
+
+    async def get_curriculum(self) -> dict[str, Any] | None:
+        """The curriculum in force, or None."""
+        try:
+            return dict(await self._call(Request(method="GET", path="/api/curriculum")))
+        except GatewayError as error:
+            if error.code == "no_curriculum":
+                return None
+            raise
+
+    async def put_curriculum(self, curriculum: Mapping[str, Any]) -> None:
+        """Set the curriculum for groups that are opened from now on."""
+        await self._call(Request(method="PUT", path="/api/curriculum", body=dict(curriculum)))
+
+    async def put_profile(self, name: str, yaml: str) -> None:
+        """Keep a noise profile under a name."""
+        await self._call(Request(method="PUT", path=f"/api/profiles/{name}", body={"yaml": yaml}))
+
+    async def noise_enabled(self) -> bool:
+        """Whether there may be noise at all."""
+        return bool((await self._call(Request(method="GET", path="/api/noise")))["enabled"])
+
+    async def set_noise(self, enabled: bool) -> None:
+        """The kill switch."""
+        await self._call(Request(method="PUT", path="/api/noise", body={"enabled": enabled}))
+
+    async def healthy(self) -> bool:
+        """Whether the control plane answers."""
+        try:
+            await self._call(Request(method="GET", path="/healthz"))
+        except GatewayError:
+            return False
+        return True
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._http.aclose()

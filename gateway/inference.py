@@ -1,0 +1,139 @@
+"""Whose a request is that names no session: told by what its history shows of what we delivered.
+
+Samples of one task begin alike, so the first turn can't tell them apart: every first turn opens a session.
+From the second turn on the ids of the calls that we delivered say whose it is, or the text delivered last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from gateway.protocols.codec import Codec
+from gateway.protocols.document import decode
+from gateway.protocols.format import Read
+from gateway.protocols.request import SplitBody
+from gateway.trajectory.store import Store
+from injectors.identity import digest, normalise
+
+REMEMBERED = 100_000
+"""Delivered ids that are kept in memory; others are looked for in the store."""
+
+
+MOST_TEXTS = 8
+"""How many of a history's texts are looked at, from its end, where it has no calls."""
+_CALL = "call:"
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """What a request shows of its session. `delivered` are ids of what the policy said last in it."""
+
+    first_user_turn: str = ""
+    delivered: tuple[str, ...] = ()
+    begun: bool = False
+    """Its history holds something that the policy said."""
+    after: str | None = None
+    """The response that it goes on from, where the upstream keeps the history."""
+    body: bytes = b""
+    """The digest of its body."""
+    retry: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """Whose a request seems to be. `quarantine` says why it must not train."""
+
+    session_id: str
+    confidence: float
+    quarantine: str | None = None
+
+
+def traces_of(split: SplitBody, codec: Codec, body: bytes, *, retry: bool) -> Traces:
+    """Read the traces: the first user message, and from its end what the policy said: up to the last calls,
+    which tell more than texts.
+    """
+    document = split.document
+    first = split.first_user_turn(codec.messages)
+    said: list[str] = []
+    begun = False
+    for start, end in reversed(split.spans):
+        read = codec.messages.read(decode(document.body[start:end]))
+        begun |= bool(read.calls) or read.said is not None
+        ids = delivered_ids([read], first)
+        if ids and ids[0].startswith(_CALL):
+            return Traces(first, (*ids, *said), True, split.held_by, body, retry)
+        said += ids
+        if len(said) == MOST_TEXTS:
+            break
+    return Traces(first, tuple(said), begun, split.held_by, body, retry)
+
+
+def delivered_ids(messages: list[Read], first_user_turn: str) -> tuple[str, ...]:
+    """The ids by which messages of the policy's are found again: their calls', else their text's."""
+    calls = [_CALL + call.call_id for read in messages for call in read.calls if call.call_id]
+    if calls:
+        return tuple(calls)
+    said = "".join(read.said or "" for read in messages)
+    return (f"said:{digest(first_user_turn, normalise(said))}",) if said else ()
+
+
+def unresolved(traces: Traces, salt: str, why: str) -> Inferred:
+    """All conversations that begin alike and can't be told apart."""
+    return Inferred(f"inferred-{digest(salt, traces.first_user_turn)}", 0.3, why)
+
+
+class Inference:
+    """Remembers what was delivered to whom."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._owners: OrderedDict[str, tuple[str, ...]] = OrderedDict()
+        self._first_turns: OrderedDict[bytes, str] = OrderedDict()
+
+    def delivered(self, session_id: str, ids: tuple[str, ...]) -> None:
+        """Remember whose these ids are."""
+        for name in ids:
+            owners = self._owners.pop(name, ())
+            self._owners[name] = owners if session_id in owners else (session_id, *owners)[:2]
+            if len(self._owners) > REMEMBERED:
+                self._owners.popitem(last=False)
+
+    async def infer(self, traces: Traces, *, salt: str) -> Inferred:
+        """Whose a request is. `salt`: requests of other seeds or profiles never share a session.
+
+        StoreError where the store can't be read.
+        """
+        doubtful: tuple[str, ...] = ()
+        for name in traces.delivered:
+            owners = await self._owners_of(name)
+            if len(owners) == 1:
+                return Inferred(owners[0], 1.0 if name.startswith(_CALL) else 0.9)
+            doubtful = doubtful or owners
+        if doubtful:
+            return Inferred(doubtful[0], 0.5, "inferred: its history was delivered in several sessions alike")
+        if traces.begun or traces.after is not None:
+            return unresolved(
+                traces, salt, "inferred: its history holds answers that were not delivered here"
+            )
+        return self._first(traces, salt)
+
+    def _first(self, traces: Traces, salt: str) -> Inferred:
+        """A conversation begins. A marked retry belongs to the session that its first attempt opened."""
+        known = self._first_turns.get(traces.body) if traces.retry else None
+        alike = digest(salt, traces.first_user_turn)
+        session_id = known or f"inferred-{alike[:16]}-{secrets.token_hex(6)}"
+        self._first_turns[traces.body] = session_id
+        if len(self._first_turns) > REMEMBERED:
+            self._first_turns.popitem(last=False)
+        return Inferred(session_id, 0.9)
+
+    async def _owners_of(self, name: str) -> tuple[str, ...]:
+        owners = self._owners.get(name)
+        if owners is None:
+            owners = tuple(await asyncio.to_thread(self._store.sessions_given, name))
+            if owners:
+                self._owners[name] = owners
+        return owners

@@ -1,0 +1,65 @@
+"""Keys by which a session's requests are known. What is kept of a key is its digest.
+
+A key is made for its session, or is a client's own that goes on from session to session: where a long-lived
+client is configured once, each session that is opened under its key closes the one before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from gateway.auth import Caller, key_digest, wrong_key
+from gateway.opening import now_us
+from gateway.refusals import store_down
+from gateway.trajectory.record import Setting
+from gateway.trajectory.store import Store, StoreError
+
+KIND = "session_key"
+
+
+class SessionKeys:
+    """Whose key it is, from memory or else from the store. At most `most` keys are remembered."""
+
+    def __init__(self, store: Store, most: int) -> None:
+        self._store = store
+        self._most = most
+        self._owners: dict[str, str] = {}
+
+    async def owner(self, caller: Caller) -> str | None:
+        """The session of a caller's session key; None where it gave none.
+
+        ServiceError 401 where the key is unknown, 503 where the store can't be read.
+        """
+        if caller.session_key is None:
+            return None
+        name = key_digest(caller.session_key)
+        return self._owners.get(name) or await self._read(name)
+
+    async def owner_now(self, caller: Caller) -> str | None:
+        """The same, as the store has it: the key may have gone on to another session."""
+        return None if caller.session_key is None else await self._read(key_digest(caller.session_key))
+
+    async def _read(self, name: str) -> str:
+        try:
+            setting = await asyncio.to_thread(self._store.setting, KIND, name)
+        except StoreError as error:
+            raise store_down(error) from error
+        if setting is None:
+            raise wrong_key("the session key is unknown")
+        self.remember(name, str(setting.value["session"]))
+        return self._owners[name]
+
+    def remember(self, name: str, session_id: str) -> None:
+        """Remember whose key this is, by its digest; the oldest are looked up again when they return."""
+        self._owners[name] = session_id
+        if len(self._owners) > self._most:
+            del self._owners[next(iter(self._owners))]
+
+    def forget(self, session_id: str) -> None:
+        """Forget the keys of a session."""
+        self._owners = {key: owner for key, owner in self._owners.items() if owner != session_id}
+
+
+def key_setting(key: str, session_id: str) -> Setting:
+    """The row by which a session key is known after a restart: it holds the key's digest, not the key."""
+    return Setting(KIND, key_digest(key), {"session": session_id}, now_us())

@@ -1,0 +1,210 @@
+"""Requests that name no session: told apart by what was delivered, joined or linked where retried."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from gateway.flights import Flights
+from tests.gateway.dialogue import PROFILE, TOOLS, result, user
+from tests.gateway.policy import Said, acting
+from tests.gateway.servers import JSON, Part, Reply, Running, Seen, answer, gateway, plain, upstream
+
+ASKED = user("Please tell me where order W17 is, it was to come on Monday.")
+RETRY = {"x-stainless-retry-count": "1"}
+
+
+def calling() -> Reply:
+    """Calls a tool with an id that no other answer has, then says something."""
+    numbers = iter(range(100))
+
+    def policy(body: dict[str, Any]) -> Said:
+        if body["messages"][-1]["role"] == "tool":
+            return Said("It is on its way.")
+        return Said(None, ((f"call_{next(numbers)}", "get_order", {"order_id": "W17"}),))
+
+    return acting(policy)
+
+
+async def chat(running: Running, messages: list[dict[str, Any]], **headers: str) -> dict[str, Any]:
+    body = {"model": "tiny", "messages": messages, "tools": TOOLS}
+    given = await running.http.post(f"{running.data}/v1/chat/completions", json=body, headers=headers)
+    assert given.status_code == 200, given.text
+    message: dict[str, Any] = given.json()["choices"][0]["message"]
+    return message
+
+
+async def sessions(running: Running) -> list[dict[str, Any]]:
+    await running.flush()
+    found: list[dict[str, Any]] = (await running.api("GET", "/api/sessions")).json()["sessions"]
+    return found
+
+
+async def turns_of(running: Running, session: str) -> list[int]:
+    return [turn["index"] for turn in (await running.trajectory(session))["turns"]]
+
+
+async def test_conversations_that_begin_alike_are_told_apart_by_their_calls(tmp_path: Path) -> None:
+    profile = tmp_path / "flaky.yaml"
+    profile.write_text(PROFILE)
+    async with upstream(calling()) as app, gateway(tmp_path, app, profile=str(profile)) as running:
+        lines = [[ASKED], [ASKED]]
+        for line in lines:
+            line.append(await chat(running, line))
+        for line in lines:
+            line.append(result(line[-1]["tool_calls"][0]["id"], "W17"))
+            line.append(await chat(running, line))
+        for line in lines:
+            line.append(user("And when does it come?"))
+            await chat(running, line)
+        found = await sessions(running)
+        assert len(found) == 2 and all(one["identity"] == "inferred" for one in found)
+        assert all(one["quarantine"] is None and 0.5 < one["confidence"] < 1 for one in found)
+        for one in found:
+            assert await turns_of(running, one["id"]) == [0, 1, 2]
+        first = [seen.texts()[0] for seen in app.seen]
+        assert len(set(first)) == 1 and first[0] != ASKED["content"], "alike conversations get alike noise"
+
+
+async def test_a_text_alone_tells_them_apart_too_and_another_process_knows(tmp_path: Path) -> None:
+    texts = iter(["One moment.", "Let me look.", "Here.", "There."])
+    async with upstream(acting(lambda _: Said(next(texts)))) as app:
+        async with gateway(tmp_path, app) as running:
+            lines = [[ASKED], [ASKED]]
+            for line in lines:
+                line.append(await chat(running, line))
+            await running.flush()
+        async with gateway(tmp_path, app) as running:
+            for line in lines:
+                line.append(user("And now?"))
+                await chat(running, line)
+            found = await sessions(running)
+            assert len(found) == 2 and all(one["quarantine"] is None for one in found)
+            for one in found:
+                assert await turns_of(running, one["id"]) == [0, 1]
+
+
+async def test_what_cannot_be_resolved_is_served_and_quarantined(tmp_path: Path) -> None:
+    async with upstream(plain(answer("Same."))) as app, gateway(tmp_path, app) as running:
+        await chat(running, [ASKED, {"role": "assistant", "content": "Never said here."}, user("So?")])
+        (unknown,) = await sessions(running)
+        assert unknown["confidence"] < 0.5 and "not delivered here" in unknown["quarantine"]
+        for _ in range(2):
+            await chat(running, [user("Hello?")])
+        await chat(running, [user("Hello?"), {"role": "assistant", "content": "Same."}, user("So?")])
+        doubtful = [one for one in await sessions(running) if "alike" in (one["quarantine"] or "")]
+        assert len(doubtful) == 1 and doubtful[0]["confidence"] <= 0.9
+
+
+async def test_a_marked_retry_of_a_first_turn_opens_no_second_session(tmp_path: Path) -> None:
+    busy = plain({"error": {"message": "busy"}}, 503)
+    async with upstream(busy, plain(answer())) as app, gateway(tmp_path, app) as running:
+        body = {"model": "tiny", "messages": [ASKED]}
+        url = f"{running.data}/v1/chat/completions"
+        assert (await running.http.post(url, json=body)).status_code == 503
+        assert (await running.http.post(url, json=body, headers=RETRY)).status_code == 200
+        (one,) = await sessions(running)
+        turns = (await running.trajectory(one["id"]))["turns"]
+        assert [(turn["index"], turn["attempt"]) for turn in turns] == [(0, 0), (0, 1)]
+
+
+class Held:
+    """An upstream that answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.open = asyncio.Event()
+        self.asked = asyncio.Event()
+        self.count = 0
+
+    def reply(self) -> Reply:
+        async def reply(_: Seen) -> AsyncIterator[Part]:
+            self.count += 1
+            self.asked.set()
+            await self.open.wait()
+            yield 200, [JSON]
+            yield json.dumps(answer(f"answer {self.count}")).encode()
+
+        return reply
+
+
+async def training(running: Running, **more: Any) -> str:
+    opened = await running.api("POST", "/api/sessions", {"task_id": "t", "group_id": "g", **more})
+    return str(opened.json()["base_url"]) + "/chat/completions"
+
+
+async def test_a_retry_joins_the_call_whose_client_went(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, joined = Held(), asyncio.Event()
+    joinable = Flights.joinable
+
+    def noted(flights: Flights, key: Any) -> Any:
+        joined.set()
+        return joinable(flights, key)
+
+    monkeypatch.setattr(Flights, "joinable", noted)
+    async with upstream(held.reply()) as app, gateway(tmp_path, app) as running:
+        url = await training(running)
+        body = {"model": "tiny", "messages": [ASKED]}
+        async with httpx.AsyncClient(trust_env=False) as leaving:
+            first = asyncio.create_task(leaving.post(url, json=body))
+            await held.asked.wait()
+            first.cancel()
+            await asyncio.gather(first, return_exceptions=True)
+        second = asyncio.create_task(running.http.post(url, json=body, headers=RETRY))
+        await joined.wait()
+        held.open.set()
+        assert (await second).json()["choices"][0]["message"]["content"] == "answer 1"
+        assert held.count == 1, "one call for both"
+        (turn,) = (await running.trajectory(url.split("/")[4]))["turns"]
+        assert turn["delivered"] == "yes"
+
+
+async def test_a_retry_gets_the_answer_that_came_while_nobody_waited(tmp_path: Path) -> None:
+    held = Held()
+    async with upstream(held.reply()) as app, gateway(tmp_path, app) as running:
+        url = await training(running)
+        body = {"model": "tiny", "messages": [ASKED]}
+        async with httpx.AsyncClient(trust_env=False) as leaving:
+            first = asyncio.create_task(leaving.post(url, json=body))
+            await held.asked.wait()
+            first.cancel()
+            await asyncio.gather(first, return_exceptions=True)
+        flights = running.gateway.data.proxy.flights._flights
+        (flight,) = flights.values()
+        held.open.set()
+        assert flight.task is not None
+        await flight.task
+        again = await running.http.post(url, json=body, headers=RETRY)
+        assert again.json()["choices"][0]["message"]["content"] == "answer 1" and held.count == 1
+        (turn,) = (await running.trajectory(url.split("/")[4]))["turns"]
+        assert (turn["attempt"], turn["delivered"]) == (0, "yes")
+        assert not flights, "it was delivered, so it is not kept"
+
+
+async def test_an_equal_idempotency_key_is_a_retry_and_another_body_is_none(tmp_path: Path) -> None:
+    async with upstream(plain(answer())) as app, gateway(tmp_path, app) as running:
+        url = f"{running.data}/s/one/v1/chat/completions"
+        for text in ("a", "a", "b"):
+            body = {"model": "tiny", "messages": [user(text)]}
+            await running.http.post(url, json=body, headers={"idempotency-key": "k"})
+        turns = (await running.trajectory("one"))["turns"]
+        assert [(turn["index"], turn["attempt"]) for turn in turns] == [(0, 0), (0, 1), (1, 0)]
+
+
+async def test_without_grace_the_upstream_is_left_at_once(tmp_path: Path) -> None:
+    held = Held()
+    async with upstream(held.reply()) as app, gateway(tmp_path, app, retry_grace=0) as running:
+        url = await training(running)
+        async with httpx.AsyncClient(trust_env=False) as leaving:
+            first = asyncio.create_task(leaving.post(url, json={"model": "tiny", "messages": [ASKED]}))
+            await held.asked.wait()
+            first.cancel()
+            await asyncio.gather(first, return_exceptions=True)
+        await asyncio.wait_for(app.left.wait(), 10)
