@@ -15,13 +15,15 @@ import structlog
 
 from gateway.asgi import Http, Message, Receive, Send
 from gateway.auth import Authenticator, protocols_without_credentials
+from gateway.claim import Claim
 from gateway.config import Settings
 from gateway.errors import ServiceError, UpstreamError
 from gateway.headers import Headers
+from gateway.inference import Traces
 from gateway.metrics import Metrics
 from gateway.recorder import Recorder
 from gateway.routes import Route, claim_of, route_of
-from gateway.sessions import Claim, Sessions
+from gateway.sessions import Sessions
 from gateway.trajectory.record import Row, SessionMarked
 from gateway.upstreams.pool import Outgoing
 from gateway.upstreams.upstream import Upstream
@@ -110,7 +112,7 @@ class WebSockets:
         """The session that the socket is for, labelled as it is on record. None where none is named."""
         if claim.session_id is None and claim.caller.session_key is None:
             return None
-        session = await self.sessions.find(claim)
+        session = await self.sessions.find(claim, Traces())
         name = session.record.id
         if LABEL not in session.record.labels:
             rows: list[Row] = [SessionMarked(name, labels={LABEL: True})]
