@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from gateway.ledger import Ledger
@@ -11,7 +11,7 @@ from gateway.protocols.codec import Codec
 from gateway.protocols.history import made_base
 from gateway.protocols.request import Request
 from gateway.protocols.tools import chosen, named
-from gateway.protocols.world import Forward, InnerCall, PutBack
+from gateway.protocols.world import Forward, InnerCall
 from injectors.plan import Plan
 from injectors.schemas import ShownTools, acts_on_tools, perturb_tools, tools_anchor
 
@@ -51,6 +51,10 @@ class ClosedWorld:
         names = (*(tool.name for tool in self.shown.tools), *self.shown.phantoms)
         return any(one != name and one.startswith(name) for one in names)
 
+    @property
+    def withholds(self) -> bool:
+        return bool(self.shown.phantoms or self.shown.refusals)
+
     def answer(self, call: InnerCall, before: int) -> str:
         """What an inner call gets. `before` counts the calls of its tool in this turn that were answered."""
         phantom = self.shown.phantoms.get(call.name)
@@ -80,7 +84,7 @@ def world_in(
     raw = request.document.raw("tools")
     closing = codec.closing
     if closing is None or raw is None or not tools or not (acts_on_tools(plan) or ledger.tools is not None):
-        return None
+        return owing(codec, ledger, request)
     choice = request.document.value("tool_choice")
     shown = perturb_tools(
         plan,
@@ -107,31 +111,25 @@ def world_in(
         for index, step in enumerate(request.steps if ledger.put_back else ())
         if step.made in ledger.put_back
     }
-    world.forward = Forward(closing, names, put_back)
+    world.forward = Forward(closing, names, put_back, _owed(ledger, request))
     return world
 
 
-def put_back_of(
-    closing: Closing,
-    before: Sequence[tuple[bytes, Sequence[tuple[InnerCall, str]]]],
-    text: str | None,
-    last: Sequence[tuple[InnerCall, str]],
-) -> PutBack:
-    """What the client's history will lack: the rounds before (what was produced, and the answered calls), and
-    the last answer's own inner calls.
+def owing(codec: Codec, ledger: Ledger, request: Request) -> ClosedWorld | None:
+    """The tools as they are, and what the upstream still lacks of the history that it holds; None where it
+    lacks nothing.
     """
-    rounds = [
-        message
-        for produced, results in before
-        for message in (*closing.made_message(produced), *closing.result_messages(results))
-    ]
-    return PutBack(
-        before=tuple(message.decode() for message in rounds),
-        text=text if rounds else None,
-        calls=tuple((call.position, call.json()) for call, _ in last),
-        results=tuple(message.decode() for message in closing.result_messages(last)),
-        names=tuple(call.name for _, results in [*before, (b"", last)] for call, _ in results),
-    )
+    owed = _owed(ledger, request)
+    if codec.closing is None or not owed:
+        return None
+    forward = Forward(codec.closing, {}, {}, owed)
+    return ClosedWorld(codec.closing, ShownTools.clean(request.conversation.tools), {}, forward=forward)
+
+
+def _owed(ledger: Ledger, request: Request) -> tuple[str, ...]:
+    """The results of inner calls that came in no round, of the response from which a request goes on."""
+    known = [ledger.put_back[made] for made in request.goes_on if made in ledger.put_back]
+    return tuple(result for put in known for result in put.owed)
 
 
 def made_anchor(request: Request, call_id: str, said: str | None) -> str | None:
@@ -139,5 +137,6 @@ def made_anchor(request: Request, call_id: str, said: str | None) -> str | None:
     base = made_base(call_id, said)
     if base is None:
         return None
-    earlier = sum(step.made is not None and step.made.startswith(base + "#") for step in request.steps)
+    steps = request.line.steps[: request.held + len(request.steps)] if request.line else request.steps
+    earlier = sum(step.made is not None and step.made.startswith(base + "#") for step in steps)
     return f"{base}#{earlier}"

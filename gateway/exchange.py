@@ -68,7 +68,7 @@ class Exchange:
     @property
     def edited(self) -> bool:
         """Whether the client gets other bytes than the upstream sent."""
-        return self.captured or self.noise.world is not None
+        return self.captured or self.noise.world is not None or bool(self.request.edits)
 
     def elapsed_us(self) -> int:
         """Since the request came."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import structlog
 
-from gateway.closed_world import ClosedWorld, world_in
+from gateway.closed_world import ClosedWorld, owing, world_in
 from gateway.faults import MODEL_LINK, NO_FAULTS, Fault, Faults
 from gateway.ledger import clean_hash
 from gateway.opening import LiveSession
@@ -82,7 +82,7 @@ def noise_in(
     if not session.plan.rules:
         return Noise()
     if session.record.noise_stopped or not now.enabled:
-        return _stopped(session)
+        return _stopped(session, codec, request)
     if not session.ledger.complete:
         return Noise(unfit=LEDGER_UNAVAILABLE)
     try:
@@ -97,9 +97,11 @@ def noise_in(
         return Noise(unfit=NOISE_FAILED)
 
 
-def _stopped(session: LiveSession) -> Noise:
-    """History reverts to clean and stays so: a session whose noise was stopped never gets any again."""
-    noise = Noise(unfit=NOISE_STOPPED)
+def _stopped(session: LiveSession, codec: Codec, request: Request) -> Noise:
+    """History reverts to clean and stays so: a session whose noise was stopped never gets any again. What the
+    upstream holds must still be made whole.
+    """
+    noise = Noise(unfit=NOISE_STOPPED, world=owing(codec, session.ledger, request))
     if not session.record.noise_stopped:
         session.mark(noise_stopped=True)
         noise.rows.append(SessionMarked(session.record.id, noise_stopped=True))

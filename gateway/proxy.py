@@ -196,6 +196,7 @@ class Proxy:
         if neutralised:
             _log.info("sampling knobs neutralised", turn=place.index, knobs=neutralised)
         edits |= upstream.edits(request.model)
+        edits |= request.edits
         edits |= noise.members
         received = request.received(redactor.mask)
         body, sent = raw, received

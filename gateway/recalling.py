@@ -64,15 +64,15 @@ def reread(codec: Codec, reader: Reader, turn: Turn) -> None:
 
 def tell(request: Request, turn: Turn) -> None:
     """Tell the request of a stored turn how it was answered."""
-    view = turn.delivered_view or turn.produced
-    if request.answered is None or view is None:
+    if request.answered is None or turn.produced is None:
         return
     try:
-        response = decode(view.bytes())
+        produced = decode(turn.produced.bytes())
+        delivered = decode(turn.delivered_view.bytes()) if turn.delivered_view else produced
     except (ValueError, RecursionError):
         return
-    if isinstance(response, dict):
-        request.answered(response)
+    if isinstance(delivered, dict) and isinstance(produced, dict):
+        request.answered(delivered, produced.get("id"))
 
 
 def _as_it_is(segment: bytes) -> bytes:

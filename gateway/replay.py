@@ -74,6 +74,7 @@ def _replayed(live: LiveSession, turn: Turn, captured: bool) -> Replayed | None:
         noise = noise_in(live, codec, request, place, now, _nothing_hidden)
     edits = codec.capture_edits(request, training=live.training)[0] if captured and codec.tokens else {}
     sent = request.document.body
+    edits |= request.edits
     edits |= noise.members
     if noise.replacements or edits or noise.forward:
         sent, _ = request.rewritten(noise.replacements, edits, mask, noise.forward)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gateway.closed_world import MOST_ROUNDS, UNKNOWN_TOOL, made_anchor, put_back_of
+from gateway.closed_world import MOST_ROUNDS, UNKNOWN_TOOL, made_anchor
 from gateway.exchange import Exchange
 from gateway.protocols.answer import Round
 from gateway.protocols.world import InnerCall
@@ -31,10 +31,11 @@ def next_body(exchange: Exchange) -> bytes | None:
     if len(exchange.results) == MOST_ROUNDS:
         results = [(call, UNKNOWN_TOOL) for call, _ in results]
         _leave(exchange, {call.name for call, _ in results})
-    exchange.appended += [
-        *world.closing.made_message(reader.produced()),
-        *world.closing.result_messages(results),
-    ]
+    results_of = world.closing.result_messages(results)
+    if exchange.request.split.gathers:
+        exchange.appended[:] = results_of
+    else:
+        exchange.appended += [*world.closing.made_message(reader.produced()), *results_of]
     exchange.results.append(results)
     reader.next_round()
     noise = exchange.noise
@@ -79,14 +80,13 @@ def closing_rows(exchange: Exchange) -> list[Row]:
         rows.append(session.ledger.add_tools(world.shown, **where))
     last = _answers(exchange)
     if exchange.results or last:
-        call_id, said = reader.made()
-        anchor = made_anchor(exchange.request, call_id, said)
         before = [
             (one.produced, results) for one, results in zip(reader.rounds(), exchange.results, strict=True)
         ]
-        if anchor is not None:
-            put = put_back_of(world.closing, before, reader.content(), last)
-            rows.append(session.ledger.add_put_back(anchor, put, **where))
+        for (call_id, said), put in world.closing.put_backs(reader, world, before, (reader.produced(), last)):
+            anchor = made_anchor(exchange.request, call_id, said)
+            if anchor is not None:
+                rows.append(session.ledger.add_put_back(anchor, put, **where))
     return rows
 
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import msgspec
 
+from gateway.protocols.answer import AnswerReader
 from gateway.protocols.chat_answer import ChatAnswer
 from gateway.protocols.chat_world import ClosedChatAnswer
+from gateway.protocols.closing import Kept, RoundBefore, around_message
 from gateway.protocols.document import decode, encode
 from gateway.protocols.request import Request
 from gateway.protocols.rewriting import elements, shallow
@@ -65,6 +67,14 @@ class ChatClosing:
 
     def answered(self, raw: bytes, put: PutBack) -> bytes:
         return raw
+
+    def message(self, raw: bytes) -> bytes:
+        return raw
+
+    def put_backs(
+        self, answer: AnswerReader, world: World, before: Sequence[RoundBefore], last: RoundBefore
+    ) -> list[Kept]:
+        return around_message(self, answer, before, last)
 
     def answer(self, request: Request, world: World, *, captured: bool) -> ClosedChatAnswer:
         make = partial(ChatAnswer, choices=request.choices, captured=captured, asked=request.asked)

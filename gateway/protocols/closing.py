@@ -7,8 +7,15 @@ from typing import Protocol
 
 from gateway.protocols.answer import AnswerReader
 from gateway.protocols.request import Request
-from gateway.protocols.world import Carrying, InnerCall, World
+from gateway.protocols.world import Carrying, InnerCall, PutBack, World
 from injectors.shown_tools import ShownTool
+
+RoundBefore = tuple[bytes, Sequence[tuple[InnerCall, str]]]
+"""What a round produced, and how its inner calls were answered."""
+Kept = tuple[tuple[str, str | None], PutBack]
+"""The message of the policy's by which it will be found (its first call's id, its text), and what is put back
+around it.
+"""
 
 
 class Closing(Carrying, Protocol):
@@ -35,6 +42,33 @@ class Closing(Carrying, Protocol):
         """The results of inner calls as messages of a history."""
         ...
 
+    def put_backs(
+        self, answer: AnswerReader, world: World, before: Sequence[RoundBefore], last: RoundBefore
+    ) -> Sequence[Kept]:
+        """What the client's history will lack of an answer, by the messages around which it is put back:
+        of the rounds before, and of the last one its inner calls.
+        """
+        ...
+
     def answer(self, request: Request, world: World, *, captured: bool) -> AnswerReader:
         """A reader for the answer of a policy that was shown other tools than the client declared."""
         ...
+
+
+def around_message(
+    closing: Closing, answer: AnswerReader, before: Sequence[RoundBefore], last: RoundBefore
+) -> list[Kept]:
+    """`put_backs` of a protocol whose answers are one message each."""
+    rounds = [
+        message
+        for produced, results in before
+        for message in (*closing.made_message(produced), *closing.result_messages(results))
+    ]
+    put = PutBack(
+        before=tuple(message.decode() for message in rounds),
+        text=answer.content() if rounds else None,
+        calls=tuple((call.position, call.json()) for call, _ in last[1]),
+        results=tuple(message.decode() for message in closing.result_messages(last[1])),
+        names=tuple(call.name for _, results in [*before, last] for call, _ in results),
+    )
+    return [(answer.made(), put)]

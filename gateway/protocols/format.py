@@ -41,6 +41,8 @@ class Read:
     """It counts as a user's message, even where it has no text."""
     said: str | None = None
     """The policy's own text, where the message is the policy's."""
+    made_id: str = ""
+    """The policy made it, and this is its own id; a call's is in `calls`."""
     reference: str = ""
     """It stands for an item of this id, which the upstream holds."""
 

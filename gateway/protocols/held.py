@@ -24,11 +24,15 @@ class Held:
     """The history up to a response: `length` steps of `history`, and the response's own items."""
 
     response_id: str
+    upstream_id: str
+    """The upstream knows the response by this id: that of its last round, where some were answered inside."""
     history: History
     length: int
     output: Sequence[Any]
     shared: bool = True
     """Others may go on with `history`."""
+    answer: int = 0
+    """How many of the steps are the response's own."""
 
     def line(self) -> History:
         """A history that ends with the response, ready for what comes after it."""
@@ -39,7 +43,7 @@ class Held:
             for item in self.output:
                 history.extend(encode(item), 0, _as_it_is)
             self.history, self.length = history, len(history.steps)
-            self.output, self.shared = (), False
+            self.answer, self.output, self.shared = len(self.output), (), False
         history.held = len(history.steps)
         return history
 

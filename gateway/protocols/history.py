@@ -80,8 +80,9 @@ class History:
         except (ValueError, RecursionError):
             read = UNREAD
         if read.reference:
-            # Its texts stand elsewhere; what it calls is what results in this history answer.
-            read = Read(calls=self._known_items.get(read.reference, UNREAD).calls)
+            # A user's texts stand elsewhere; what it calls is what results in this history answer.
+            known = self._known_items.get(read.reference, UNREAD)
+            read = Read(calls=known.calls, said=known.said, made_id=known.made_id)
         items = self._items(len(self.steps), read)
         stored = mask(raw)
         # The chain is the body's own: what the upstream holds was stored with earlier turns.
@@ -92,7 +93,7 @@ class History:
         return step
 
     def _made(self, read: Read) -> str | None:
-        base = made_base(read.calls[0].call_id if read.calls else "", read.said)
+        base = made_base(read.calls[0].call_id if read.calls else read.made_id, read.said)
         if base is None:
             return None
         occurrence, self._seen[base] = self._seen[base], self._seen[base] + 1

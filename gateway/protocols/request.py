@@ -6,12 +6,12 @@ Generic over the protocol: a body is a JSON object with one member that holds th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gateway.protocols.document import Document, decode
 from gateway.protocols.format import MessageFormat, Replacements, Text
-from gateway.protocols.history import Mask, Step
+from gateway.protocols.history import History, Mask, Step
 from gateway.protocols.world import Forward
 from gateway.trajectory.content import Chain, View, content_key
 from injectors.conversation import Conversation, Ref
@@ -30,6 +30,10 @@ class SplitBody:
     """The response or conversation, by its id, in which the upstream holds what comes before."""
     refers: bool = False
     """It refers to items that the upstream holds."""
+    gathers: bool = False
+    """The upstream adds everything that is sent and answered to what it holds: a further round's messages are
+    all that is new then.
+    """
     converses: bool = True
     """Whether it is part of a conversation: only then an unnamed session can be told by it."""
 
@@ -47,6 +51,12 @@ class SplitBody:
         """Where the first message's separator begins, in the body."""
         start = self.document.members[self.member].start
         return start + 1 if self.document.body[start : start + 1] == b"[" else start
+
+    @property
+    def listed(self) -> bool:
+        """Whether there is an array of messages."""
+        span = self.document.members.get(self.member)
+        return span is not None and self.document.body[span.start : span.start + 1] == b"["
 
     @property
     def last(self) -> int:
@@ -85,10 +95,18 @@ class Request:
     """Which of `logprobs`, `token_ids` and `usage` (of a stream) the client itself asked for."""
     held: int = 0
     """How many messages of the history the upstream holds: `steps` come after them."""
+    line: History | None = None
+    """The history that its messages end, where the upstream may hold some of it."""
+    goes_on: tuple[str | None, ...] = ()
+    """The anchors of what was answered just before, where the upstream holds that."""
     after: str | None = None
     """The response, by its id, after which this request comes, where it says so."""
-    answered: Callable[[Mapping[str, Any]], None] | None = None
-    """To be told the answer as the client gets it, where later requests may go on from it."""
+    answered: Callable[[Mapping[str, Any], str | None], None] | None = None
+    """To be told the answer as the client gets it, and the id by which the upstream holds it, where later
+    requests may go on from it.
+    """
+    edits: Mapping[str, bytes | None] = field(default_factory=dict)
+    """Members that the upstream knows otherwise than the client."""
     certain: bool = True
     """Whether what came before it is known. Else nothing new is decided."""
     _pieces: tuple[bytes | None, ...] = ()
@@ -126,6 +144,9 @@ class Request:
         bytes.
         """
         segments = self._carried(_segments(self.messages, self.steps, replacements, self.held), forward)
+        if forward is not None and forward.ahead:
+            body = self._anew([b"".join(segments)] if self.split.listed else segments, edits, forward)
+            return body, View((mask(body),), None)
         pieces = self._frame(edits) if edits else self._around()
         body = b"".join([b"".join(segments) if piece is None else piece for piece in pieces])
         frame = _masked(pieces, mask) if edits else self.received(mask).frame
@@ -140,8 +161,26 @@ class Request:
     ) -> bytes:
         """The body to send for a further round within the gateway: these messages end the history."""
         segments = self._carried(_segments(self.messages, self.steps, replacements, self.held), forward)
-        history = b",".join([b"".join(segments), *appended])
-        return b"".join(history if piece is None else piece for piece in self._frame(edits))
+        if forward is None or (self.split.listed and not self.split.gathers and not forward.ahead):
+            history = b",".join([b"".join(segments), *appended])
+            return b"".join(history if piece is None else piece for piece in self._frame(edits))
+        if self.split.gathers:
+            return self._anew([], edits, replace(forward, ahead=()), appended)
+        return self._anew([b"".join(segments)] if self.split.listed else segments, edits, forward, appended)
+
+    def _anew(
+        self,
+        own: Sequence[bytes],
+        edits: Mapping[str, bytes | None],
+        forward: Forward,
+        appended: Sequence[bytes] = (),
+    ) -> bytes:
+        """The body with another history, an array whatever it was."""
+        ahead = [message.encode() for message in forward.ahead]
+        messages = own if self.split.listed else map(forward.carrying.message, own)
+        history = b"[" + b",".join([*ahead, *filter(None, messages), *appended]) + b"]"
+        frame = replace(self, steps=())._frame({**edits, self.split.member: history})
+        return b"".join(piece for piece in frame if piece is not None)
 
     def _carried(self, segments: list[bytes], forward: Forward | None) -> list[bytes]:
         """The history as the policy met it: its calls under the names it saw, withheld ones put back."""

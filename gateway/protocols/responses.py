@@ -13,7 +13,10 @@ from gateway.protocols.held import Held, HeldHistories
 from gateway.protocols.history import History, Mask
 from gateway.protocols.request import Request, SplitBody
 from gateway.protocols.responses_answer import ResponsesAnswer
+from gateway.protocols.responses_closing import ResponsesClosing, is_function
 from gateway.protocols.responses_items import ResponsesItems
+from gateway.protocols.responses_world import ClosedResponsesAnswer
+from gateway.protocols.world import OPEN
 from injectors.conversation import Conversation, ToolSchema
 
 
@@ -24,7 +27,7 @@ class ResponsesCodec:
     path = "/responses"
     messages = ResponsesItems()
     tokens = False
-    closing = None
+    closing = ResponsesClosing()
     forms = None
 
     @staticmethod
@@ -51,8 +54,15 @@ class ResponsesCodec:
         spans = _spans(document)
         if spans is None:
             return None
-        held_by = _conversation(document) or _previous(document)
-        return SplitBody(document, "input", spans, held_by, refers=b'"item_reference"' in body)
+        conversation = _conversation(document)
+        return SplitBody(
+            document,
+            "input",
+            spans,
+            conversation or _previous(document),
+            refers=b'"item_reference"' in body,
+            gathers=conversation is not None,
+        )
 
     def read(self, split: SplitBody, reader: Reader, mask: Mask) -> Request:
         document = split.document
@@ -60,8 +70,12 @@ class ResponsesCodec:
         history = _history(split, reader, before, mask)
         last = history.held + len(split.spans)
         items = tuple(item for step in history.steps[:last] for item in step.items)
+        answer = history.steps[history.held - before.answer : history.held] if before is not None else ()
         model = document.value("model")
         answered = partial(_keep, reader.held, split, history, last)
+        edits: dict[str, bytes | None] = {}
+        if before is not None and before.response_id == split.held_by != before.upstream_id:
+            edits["previous_response_id"] = encode(before.upstream_id)
         return Request(
             split=split,
             messages=self.messages,
@@ -70,8 +84,11 @@ class ResponsesCodec:
             model=model if isinstance(model, str) else None,
             stream=document.value("stream") is True,
             held=history.held,
+            line=history,
+            goes_on=tuple(step.made for step in answer),
             after=before.response_id if before else _previous(document),
             answered=None if document.value("store") is False else answered,
+            edits=edits,
         )
 
     def capture_edits(
@@ -79,8 +96,9 @@ class ResponsesCodec:
     ) -> tuple[dict[str, bytes | None], tuple[str, ...]]:
         return {}, ()
 
-    def answer(self, request: Request, *, captured: bool) -> ResponsesAnswer:
-        return ResponsesAnswer(request.answered)
+    def answer(self, request: Request, *, captured: bool) -> ResponsesAnswer | ClosedResponsesAnswer:
+        # The answer tells back the request's members: those that the upstream knows otherwise are mapped.
+        return ClosedResponsesAnswer(OPEN, request) if request.edits else ResponsesAnswer(request.answered)
 
     def error(self, error: ServiceError) -> bytes:
         return openai_error(error.message, kind=error.kind, code=error.code, param=error.param)
@@ -90,11 +108,6 @@ class ResponsesCodec:
         told = {"code": error.code, "message": error.message, "param": error.param}
         event = {"type": "error", "sequence_number": 0, **told, "error": {"type": error.kind, **told}}
         return b"event: error\ndata: " + encode(event) + b"\n\n"
-
-
-def is_function(tool: Any) -> bool:
-    """Whether a declared tool is one of the client's functions."""
-    return isinstance(tool, dict) and tool.get("type") == "function" and isinstance(tool.get("name"), str)
 
 
 def _spans(document: Document) -> list[tuple[int, int]] | None:
@@ -132,7 +145,12 @@ def _history(split: SplitBody, reader: Reader, before: Held | None, mask: Mask) 
 
 
 def _keep(
-    held: HeldHistories, split: SplitBody, history: History, length: int, response: Mapping[str, Any]
+    held: HeldHistories,
+    split: SplitBody,
+    history: History,
+    length: int,
+    response: Mapping[str, Any],
+    upstream_id: str | None,
 ) -> None:
     """Remember a response: later requests may name it, or the conversation to which it belongs."""
     response_id, output = response.get("id"), response.get("output")
@@ -140,7 +158,8 @@ def _keep(
         conversation = _conversation(split.document)
         names = [response_id] if conversation is None else [response_id, conversation]
         items = output if isinstance(output, list) else []
-        held.keep(names, Held(response_id, history, length, items, shared=history.held == 0))
+        shared = history.held == 0
+        held.keep(names, Held(response_id, upstream_id or response_id, history, length, items, shared))
 
 
 CODEC: Codec = ResponsesCodec()

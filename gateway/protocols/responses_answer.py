@@ -18,7 +18,7 @@ from gateway.sse import Event
 from gateway.trajectory.record import Completion
 
 COMPLETING = frozenset({"response.completed", "response.incomplete", "response.failed"})
-_BEGINNING = frozenset({"response.created", "response.in_progress", "response.queued"})
+BEGINNING = frozenset({"response.created", "response.in_progress", "response.queued"})
 _FINISHED = frozenset({"completed", "incomplete", "failed", "cancelled"})
 _CALLING = ("response.function_call_arguments.", "response.custom_tool_call_input.")
 _CALLS = frozenset({"function_call", "custom_tool_call"})
@@ -46,7 +46,7 @@ class ResponsesAnswer(SingleRound):
 
     prompt_ids: list[int] | None = None
 
-    def __init__(self, answered: Callable[[Mapping[str, Any]], None] | None = None) -> None:
+    def __init__(self, answered: Callable[[Mapping[str, Any], str | None], None] | None = None) -> None:
         self._answered = answered
         self._raw: bytes | None = None
         self._response: dict[str, Any] = {}
@@ -71,7 +71,7 @@ class ResponsesAnswer(SingleRound):
             self._complete(bytes(seen.response))
             return Chunk(event.raw, completing=True, ended=True)
         calls = seen.type.startswith(_CALLING)
-        if seen.type in _BEGINNING:
+        if seen.type in BEGINNING:
             self._response = _object(bytes(seen.response))
         elif seen.type == "error":
             self._broken = _error(_object(event.data))
@@ -92,7 +92,7 @@ class ResponsesAnswer(SingleRound):
     def _tell(self) -> None:
         """Let later requests go on from this response."""
         if self._answered is not None:
-            self._answered(self._response)
+            self._answered(self._response, None)
 
     @property
     def usage(self) -> dict[str, Any]:
@@ -120,6 +120,11 @@ class ResponsesAnswer(SingleRound):
             if (item := grown(events)) is not None:
                 items[index] = item
         return encode(self._response | {"output": [item for _, item in sorted(items.items())]})
+
+    def output(self) -> list[Any]:
+        """The items of a response that came whole."""
+        output = self._response.get("output")
+        return output if isinstance(output, list) else []
 
     def text(self, name: str) -> str | None:
         """A text member of the response: `id`, `model`."""

@@ -40,7 +40,7 @@ class ResponsesItems:
             return Read((Answered(text_of(message, "call_id"), text_of(message, "name"), texts),))
         if kind == REFERENCE:
             return Read(reference=text_of(message, "id"))
-        return _message(message) if kind == "message" else UNREAD
+        return _message(message) if kind == "message" else Read(made_id=text_of(message, "id"))
 
     def write(self, raw: bytes, replacements: Sequence[tuple[int | None, str]]) -> bytes:
         item = decode(raw)
@@ -62,7 +62,14 @@ def _kind(item: Mapping[str, Any]) -> Any:
 
 
 def _message(item: Mapping[str, Any]) -> Read:
+    if item.get("role") == "assistant":
+        return Read(said=own_text(item))
     return Read(_texts(item.get("content")), user=True) if item.get("role") == "user" else UNREAD
+
+
+def own_text(item: Mapping[str, Any]) -> str:
+    """What the policy itself says in a message."""
+    return "".join(text for _, text in content_texts(item.get("content"), ("output_text", "input_text")))
 
 
 def _texts(content: Any) -> tuple[Text, ...]:

@@ -32,6 +32,33 @@ class World(Protocol):
         """Whether another name begins with this one, so that a streamed name may not be whole yet."""
         ...
 
+    @property
+    def withholds(self) -> bool:
+        """Whether any call may be answered inside the gateway."""
+        ...
+
+
+class _Open:
+    """The policy was shown the tools as they are."""
+
+    withholds = False
+
+    def declared(self, name: str) -> str:
+        return name
+
+    def inside(self, name: str, arguments: str) -> bool:
+        return False
+
+    def needs_arguments(self, name: str) -> bool:
+        return False
+
+    def may_continue(self, name: str) -> bool:
+        return False
+
+
+OPEN: World = _Open()
+"""No call has to be mapped."""
+
 
 @dataclass(frozen=True, slots=True)
 class InnerCall:
@@ -65,6 +92,8 @@ class PutBack:
     calls: tuple[tuple[int, str], ...] = ()
     results: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    owed: tuple[str, ...] = ()
+    """Of the results those that came with no round: an upstream that holds the rest still lacks them."""
 
 
 class Carrying(Protocol):
@@ -84,6 +113,10 @@ class Carrying(Protocol):
         """The message after one with something put back: where the protocol wants results in it."""
         ...
 
+    def message(self, raw: bytes) -> bytes:
+        """A message in the short form that stands for a history of one, in the form of a history's."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Forward:
@@ -94,6 +127,8 @@ class Forward:
     carrying: Carrying
     names: Mapping[str, str]
     put_back: Mapping[int, PutBack]
+    ahead: tuple[str, ...] = ()
+    """Messages that come before the request's own: what the upstream lacks of a history that it holds."""
 
     def __bool__(self) -> bool:
-        return bool(self.names or self.put_back)
+        return bool(self.names or self.put_back or self.ahead)

@@ -1,0 +1,266 @@
+"""Responses in a closed world: what the client gets of an answer whose calls have to be mapped back.
+
+A round whose calls are all inner ones is answered inside, and the next round goes on where its items ended.
+What is delivered is one response: the first round's id, the items of all rounds, the usage summed. The
+response tells the request's settings back: they are the client's, not those that the policy saw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gateway.protocols.answer import Chunk, Round
+from gateway.protocols.chat_world import summed
+from gateway.protocols.document import decode, encode
+from gateway.protocols.request import Request
+from gateway.protocols.responses_answer import BEGINNING, COMPLETING, ResponsesAnswer
+from gateway.protocols.responses_stream import Numbers, RoundStream, declared, for_client, is_inner
+from gateway.protocols.world import InnerCall, World
+from gateway.sse import Event, with_data
+from gateway.trajectory.record import Completion
+
+_ACTED_ON = frozenset(
+    {
+        "function_call",
+        "custom_tool_call",
+        "computer_call",
+        "local_shell_call",
+        "shell_call",
+        "apply_patch_call",
+        "mcp_approval_request",
+    }
+)
+"""The items that a client answers."""
+_TOLD_BACK = {"description": None, "parameters": None, "strict": True}
+"""What providers add to a function when they tell it back, where the client left it out."""
+
+
+class ClosedResponsesAnswer:
+    """Reads the rounds of one answer; `ResponsesAnswer` records what was produced in each."""
+
+    prompt_ids: list[int] | None = None
+
+    def __init__(self, world: World, request: Request) -> None:
+        self._world = world
+        self._request = request
+        self._now = ResponsesAnswer()
+        self._earlier: list[Round] = []
+        self._before: list[Any] = []
+        """The client's items of the earlier rounds."""
+        self._head: dict[str, Any] = {}
+        self._numbers = Numbers()
+        self._stream = RoundStream(world, self._numbers)
+        self._delivered: bytes | None = None
+        self._kept: tuple[Event, dict[str, Any]] | None = None
+        """The event that completes a stream, should its round not be answered."""
+
+    @property
+    def usage(self) -> Mapping[str, Any]:
+        return summed([*(one.usage for one in self._earlier), self._now.usage])
+
+    @property
+    def error(self) -> Mapping[str, Any] | None:
+        return self._now.error
+
+    @property
+    def finished(self) -> bool:
+        return self._now.finished
+
+    def produced(self) -> bytes:
+        return self._now.produced()
+
+    def delivered(self) -> bytes | None:
+        """The response as the client got it; None where it is the one produced."""
+        if self._delivered is not None:
+            return self._delivered
+        response = _object(self._now.produced())
+        whole = self._joined(response)
+        return encode(whole) if whole != response else None
+
+    def text(self, name: str) -> str | None:
+        value = self._head.get(name)
+        return value if isinstance(value, str) else self._now.text(name)
+
+    def completions(self) -> tuple[Completion, ...]:
+        return self._now.completions()
+
+    def fitness(self) -> str:
+        return self._now.fitness()
+
+    # The rounds
+
+    def inner(self) -> list[InnerCall]:
+        """The calls of this round that the client doesn't see."""
+        calls = [item for item in self._now.output() if _is(item, "function_call")]
+        return [
+            InnerCall(at, _text(item, "call_id"), _text(item, "name"), _text(item, "arguments"), item)
+            for at, item in enumerate(calls)
+            if is_inner(item, self._world)
+        ]
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether this round has to be answered inside: it called inner tools only."""
+        calls = [
+            item for item in self._now.output() if isinstance(item, dict) and item.get("type") in _ACTED_ON
+        ]
+        return (
+            self._now.text("status") == "completed"
+            and bool(calls)
+            and all(is_inner(item, self._world) for item in calls)
+        )
+
+    def rounds(self) -> list[Round]:
+        """The rounds that were answered inside so far."""
+        return self._earlier
+
+    def next_round(self) -> None:
+        """The round at hand is answered: read the next one's answer."""
+        now = self._now
+        self._before += self._clients(now.output())
+        self._earlier.append(Round(now.produced(), None, now.completions(), now.usage, now.fitness(), None))
+        self._now = ResponsesAnswer()
+        self._stream = RoundStream(self._world, self._numbers)
+        self._delivered, self._kept = None, None
+
+    def concluded(self) -> bytes:
+        """The answer as it stands: it has no calls for the client."""
+        self._tell()
+        if self._kept is None:
+            return self._delivered or self.produced()
+        event, data = self._kept
+        return self._told(event, data, self._joined(_mapping(data.get("response"))))
+
+    def made(self) -> tuple[str, str | None]:
+        """Each item is found by itself: `ResponsesClosing.put_backs`."""
+        return "", None
+
+    def content(self) -> str | None:
+        return None
+
+    # Reading
+
+    def read_body(self, body: bytes) -> bytes:
+        self._now.read_body(body)
+        response = _object(body)
+        if not isinstance(response.get("output"), list):
+            return body
+        whole = self._joined(response)
+        self._delivered = encode(whole) if whole != response else body
+        if not self.unanswered:
+            self._tell()
+        return self._delivered
+
+    def read_event(self, event: Event) -> Chunk:
+        chunk = self._now.read_event(event)
+        data = _object(event.data) if event.data else {}
+        kind = data.get("type")
+        if kind in COMPLETING:
+            return self._completed(event, data)
+        if kind in BEGINNING:
+            if self._earlier:
+                return Chunk(b"")
+            return Chunk(self._told(event, data, self._echoed(_mapping(data.get("response")))))
+        if isinstance(data.get("output_index"), int):
+            return Chunk(self._stream.feed(event, data), chunk.calls_tools)
+        return Chunk(self._stream.event(event, data), chunk.calls_tools)
+
+    def _completed(self, event: Event, data: dict[str, Any]) -> Chunk:
+        waited = self._stream.end()
+        if self.unanswered:
+            self._kept = event, data
+            return Chunk(waited)
+        self._tell()
+        last = self._told(event, data, self._joined(_mapping(data.get("response"))))
+        return Chunk(waited + last, completing=True, ended=True)
+
+    def _told(self, event: Event, data: dict[str, Any], response: dict[str, Any]) -> bytes:
+        """An event about the response, with the response as the client is to see it."""
+        if response == data.get("response"):
+            return self._stream.event(event, data)
+        mapped = {**data, "response": response}
+        return self._stream.event(Event(with_data(event, encode(mapped)), event.data), mapped)
+
+    def _clients(self, output: list[Any]) -> list[Any]:
+        """The client's items of a round."""
+        kept = zip(output, for_client(output, self._world), strict=True)
+        return [declared(item, self._world) for item, theirs in kept if theirs]
+
+    def _joined(self, response: dict[str, Any]) -> dict[str, Any]:
+        """The rounds as one response."""
+        whole = self._echoed(response)
+        output = response.get("output")
+        if isinstance(output, list):
+            whole = {**whole, "output": [*self._before, *self._clients(output)]}
+        if self._earlier:
+            whole |= {**self._head, "usage": self.usage}
+        return whole
+
+    def _echoed(self, response: dict[str, Any]) -> dict[str, Any]:
+        """The response with the client's own settings told back."""
+        if not self._head:
+            self._head = {name: response[name] for name in ("id", "created_at", "model") if name in response}
+        document, whole = self._request.document, dict(response)
+        if response.get("previous_response_id") is not None and "previous_response_id" in document.members:
+            whole["previous_response_id"] = document.value("previous_response_id")
+        if "tool_choice" in response:
+            whole["tool_choice"] = self._named(response["tool_choice"])
+        if "tools" in response:
+            whole["tools"] = _tools_told(response["tools"], document.value("tools"))
+        return whole
+
+    def _named(self, choice: Any) -> Any:
+        """A choice of tools under the client's names."""
+        if isinstance(choice, dict):
+            return {
+                key: self._world.declared(one) if key == "name" and isinstance(one, str) else self._named(one)
+                for key, one in choice.items()
+            }
+        return [self._named(one) for one in choice] if isinstance(choice, list) else choice
+
+    def _tell(self) -> None:
+        """Let later requests go on from this response: the upstream knows it by its last round's id."""
+        answered = self._request.answered
+        if answered is not None:
+            answered(_object(self.delivered() or self.produced()), self._now.text("id"))
+
+
+def _tools_told(told: Any, given: Any) -> Any:
+    """The tools as the provider tells them back, where they are the ones that the client gave; else those."""
+    if not isinstance(told, list) or not isinstance(given, list):
+        return told
+    if len(told) == len(given) and all(map(_same, told, given)):
+        return told
+    return [{**_TOLD_BACK, **one} if _is(one, "function") else one for one in given]
+
+
+def _same(told: Any, given: Any) -> bool:
+    if not isinstance(told, dict) or not isinstance(given, dict):
+        return bool(told == given)
+    return all(
+        told.get(name) == given[name]
+        for name in ("type", "name", "description", "parameters")
+        if name in given
+    )
+
+
+def _is(item: Any, kind: str) -> bool:
+    return isinstance(item, dict) and item.get("type") == kind
+
+
+def _text(item: Mapping[str, Any], name: str) -> str:
+    value = item.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    try:
+        value = decode(data)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
