@@ -149,6 +149,7 @@ def opened(profiles: Profiles, opening: Opening) -> LiveSession:
         level=opening.level,
         noise_type=opening.noise_type,
         curriculum_version=opening.curriculum_version,
+        labels=opening.labels,
     )
     record = Session(
         id=opening.session_id,

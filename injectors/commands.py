@@ -67,6 +67,7 @@ def show(name: str, seed: int) -> None:
     console.print(reflowed(entry.documentation), markup=False, highlight=False)
     facts = {"recovery": entry.recovery.value, "site": entry.site.value, "source": entry.source}
     facts["other names"] = ", ".join(entry.aliases)
+    facts["options"] = ", ".join(f"{option} ({default!r})" for option, default in entry.options.items())
     for label, fact in facts.items():
         if fact:
             console.print(f"{label}: {fact}", markup=False, highlight=False)

@@ -134,7 +134,7 @@ class _Walk:
         try:
             spent = self._path.spent(self._item)
             target = _target(self._item, text, self._conversation, self._class, spent.faults_on_call)
-            drawn = entry.implementation.draw(target, Stream(slot), rule.severity)
+            drawn = entry.draw(rule.options, target, Stream(slot), rule.severity)
             if drawn is None:
                 return None
             draw = drawn

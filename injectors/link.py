@@ -147,7 +147,7 @@ class Exchanges:
         if not Stream(f"{slot}|when").chance(rule.when.probability):
             return None
         try:
-            draw = entry.implementation.draw(target, Stream(slot), rule.severity)
+            draw = entry.draw(rule.options, target, Stream(slot), rule.severity)
             if draw is None:
                 return None
             result = entry.implementation.apply(target, draw)

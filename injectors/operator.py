@@ -8,7 +8,7 @@ operator, never inside.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from typing import Any, Protocol, TypeVar
 
@@ -164,6 +164,17 @@ class Registered:
     """True where the result is destroyed, so that faults per logical call are bounded and the tool's class
     matters."""
     documentation: str = field(default="", compare=False)
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """What a rule may set, with the defaults: the operator's fields, where its class is a dataclass."""
+        kind = type(self.implementation)
+        return {one.name: one.default for one in fields(kind)} if is_dataclass(kind) else {}
+
+    def draw(self, options: Mapping[str, Any], target: Any, rng: Stream, severity: float) -> Draw | None:
+        """The operator's draw under a rule's options. What they decide is in the draw: `apply` needs none."""
+        operator = type(self.implementation)(**options) if options else self.implementation
+        return operator.draw(target, rng, severity)
 
 
 T = TypeVar("T", bound=type)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any
 
 import msgspec
@@ -36,6 +37,8 @@ class CompiledRule:
     window: Window = WHOLE
     text: str = ""
     """A regular expression that the clean text must hold; empty: any text."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """The operator's own settings, where they aren't its defaults."""
 
     def key(self, plan: Plan, place: str) -> str:
         """What the rule's hidden state is drawn by, at one site or link of the session."""
@@ -87,13 +90,15 @@ def make_plan(
     noise_type: str | None = None,
     curriculum_version: int | None = None,
     expected_turns: int | None = None,
+    labels: Mapping[str, Any] | None = None,
 ) -> Plan:
     """The plan of a session under a profile.
 
     `level` settles the severities that the profile leaves to its levels; level 0 is clean. `noise_type` (a
     name or an alias) keeps that operator's rules only; without it a `one_of` profile draws one, by weight,
-    from the seed and the scope. Beyond the profile's `coverage` the plan has no rules. ProfileError where the
-    profile has no such level or type; ValueError for an unknown arm or scope.
+    from the seed and the scope. The plan has no rules beyond the profile's `coverage`, nor where the
+    session's `labels` aren't those that the profile asks for. ProfileError where the profile has no such
+    level or type; ValueError for an unknown arm or scope.
     """
     if arm not in (CLEAN, NOISY):
         raise ValueError(f"arm {arm!r}: use 'clean' or 'noisy'")
@@ -105,7 +110,8 @@ def make_plan(
     if arm == NOISY and profile.rules:
         key = f"{seed}|{scope}|{scope_key}|{profile.name}"
         kept = _settled_type(profile, noise_type, Stream(f"type|{key}"))
-        if Stream(f"coverage|{key}").chance(profile.coverage):
+        covered = Stream(f"coverage|{key}").chance(profile.coverage)
+        if covered and _labelled(profile, labels or {}):
             rules = _compiled(profile, level, kept)
     return Plan(
         profile=profile.name,
@@ -122,6 +128,12 @@ def make_plan(
         tool_classes={name: kind.value for name, kind in profile.tool_classes.items()},
         curriculum_version=curriculum_version,
         expected_turns=expected_turns or profile.expected_turns,
+    )
+
+
+def _labelled(profile: Profile, labels: Mapping[str, Any]) -> bool:
+    return all(
+        name in labels and fnmatchcase(str(labels[name]), pattern) for name, pattern in profile.labels.items()
     )
 
 
@@ -169,12 +181,13 @@ def _compiled(profile: Profile, level: int | None, kept: str | None) -> tuple[Co
             if severity > 0 and kept in (None, rule.operator):
                 name = one.operator if number == 1 else f"{one.operator}#{number}"
                 window = _window(profile, one, at)
-                out.append(
-                    CompiledRule(
-                        name, one.operator, severity, one.when, one.where.tools, window, one.where.text
-                    )
-                )
+                out.append(_rule(name, one, severity, window))
     return tuple(out)
+
+
+def _rule(name: str, rule: Companion, severity: float, window: Window) -> CompiledRule:
+    where, options = rule.where, rule.options
+    return CompiledRule(name, rule.operator, severity, rule.when, where.tools, window, where.text, options)
 
 
 def _severity(profile: Profile, rule: Companion, level: int | None) -> float:

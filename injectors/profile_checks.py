@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from itertools import pairwise
 
+from pydantic import TypeAdapter, ValidationError
+
 from injectors import registry
 from injectors.conversation import Site
 from injectors.profile_errors import Trouble
@@ -78,7 +80,23 @@ def _matched(rule: Companion, where: Where) -> list[str]:
     if rule.when.after_tool and not all(_knows_calls(name) for name in matched):
         mend = "only rules on users' texts and tools' results know what was called before: remove it"
         raise Trouble((*where, "when", "after_tool"), rule.when.after_tool, mend)
+    for name in matched if rule.options else ():
+        _check_options(name, rule, (*where, "options"))
     return matched
+
+
+def _check_options(name: str, rule: Companion, where: Where) -> None:
+    entry = registry.operators()[name]
+    for option, value in rule.options.items():
+        if option not in entry.options:
+            known = list(entry.options)
+            mend = registry.nearest(option, known) if known else f"{name} has none: remove it"
+            raise Trouble((*where, option), None, f"unknown option of {name}; {mend}")
+        try:
+            TypeAdapter(type(entry.implementation)).validate_python({option: value})
+        except ValidationError as error:
+            message = error.errors(include_url=False)[0]["msg"]
+            raise Trouble((*where, option), value, f"is wrong: {message[:1].lower()}{message[1:]}") from error
 
 
 def _knows_calls(name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -60,6 +60,8 @@ class Companion(_Model):
     """Absent: the profile's severity at the session's level."""
     when: When = ALWAYS
     where: Where = Where()
+    options: dict[str, Any] = Field(default_factory=dict)
+    """The operator's own settings, by name; `crosswind noise show` lists them. Absent: its defaults."""
 
 
 class Rule(Companion):
@@ -86,6 +88,8 @@ class Profile(_Model):
     """The level where a session asks for none. Absent: the highest."""
     coverage: float = Field(1.0, ge=0, le=1)
     """Share of the noisy sessions that get noise at all: drawn once a session, from its seed and scope."""
+    labels: dict[str, str] = Field(default_factory=dict)
+    """Only sessions with all of these labels get noise; a value may be a glob."""
     assume_tools: Literal["declared", "replayable"] = "declared"
     """`replayable`: every tool call may be repeated safely, so that writes' results may be destroyed too."""
     tool_classes: dict[str, ToolClass] = Field(default_factory=dict)

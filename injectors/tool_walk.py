@@ -112,7 +112,7 @@ class ToolWalk:
         note = ""
         try:
             target = ToolTarget(row.tool, self._tools, frozenset(self._taken))
-            drawn = entry.implementation.draw(target, Stream(slot), rule.severity)
+            drawn = entry.draw(rule.options, target, Stream(slot), rule.severity)
             if drawn is None:
                 return None, None
             draw = drawn

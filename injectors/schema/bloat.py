@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from injectors.conversation import Site
 from injectors.operator import AddedTool, Draw, Recovery, Result, ToolChange, ToolTarget, operator
@@ -11,9 +14,6 @@ from injectors.schema.placing import drawn_place
 from injectors.schema.unrelated import UNRELATED
 from injectors.streams import Stream
 
-MOST = 8
-"""Added tools per declared tool, at severity 1."""
-
 
 @operator(
     "schema.bloat",
@@ -21,15 +21,19 @@ MOST = 8
     recovery=Recovery.IGNORE,
     source="beyond the papers; assistants that are connected to too many servers",
 )
+@dataclass(frozen=True)
 class Bloat:
     """Unrelated tools stand among the declared ones, each with a description and a parameter of its own.
 
-    Severity: their number per declared tool is binomial with mean 8 x severity (8 trials), until the pack of
-    32 is used up. A call of one of them is told that it isn't enabled.
+    Severity: their number per declared tool is binomial with mean `per_tool` x severity, until the pack of 32
+    is used up. A call of one of them is told that it isn't enabled.
     """
 
+    per_tool: Annotated[int, Field(ge=1, le=32)] = 8
+    """Added tools per declared tool at severity 1."""
+
     def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:
-        count = sum(rng.chance(severity) for _ in range(MOST))
+        count = sum(rng.chance(severity) for _ in range(self.per_tool))
         free = [name for name in rng.shuffled(list(UNRELATED)) if name not in target.taken]
         added = [[name, drawn_place(target, rng)] for name in free[:count]]
         return {"added": added} if added else None

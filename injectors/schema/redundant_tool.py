@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from injectors.conversation import Site
 from injectors.operator import AddedTool, Draw, Recovery, Result, ToolChange, ToolTarget, operator
@@ -10,9 +13,6 @@ from injectors.schema.neighbours import neighbours
 from injectors.schema.phantom import unavailable
 from injectors.schema.placing import drawn_place
 from injectors.streams import Stream
-
-NUM_TOOLS = 2
-"""Neighbours per tool at severity 1: the benchmark's `num_tools`."""
 
 
 @operator(
@@ -22,16 +22,19 @@ NUM_TOOLS = 2
     aliases=("redundant", "RedunTool"),
     source="RobustBench-TC, table 1 and appendices C and F (Action); by rule here, by a model there",
 )
+@dataclass(frozen=True)
 class RedundantTool:
-    """Plausible tools on the same things stand in the list: `count_orders`, `archive_order` beside
-    `get_order`.
+    """Plausible tools on the same things: `count_order`, `archive_order` beside `get_order`.
 
     Each has a purpose of its own, none does what the tool does, and a call of one is told that it isn't
-    enabled. Severity: the number of neighbours per tool is binomial with mean 2 x severity (2 trials).
+    enabled. Severity: the number of neighbours per tool is binomial with mean `num_tools` x severity.
     """
 
+    num_tools: Annotated[int, Field(ge=1, le=8)] = 2
+    """Neighbours per tool at severity 1, as in the benchmark's examples."""
+
     def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:
-        count = sum(rng.chance(severity) for _ in range(NUM_TOOLS))
+        count = sum(rng.chance(severity) for _ in range(self.num_tools))
         found = [one for one in rng.shuffled(neighbours(target.tool.name)) if one["name"] not in target.taken]
         added = [{**one, "behind": drawn_place(target, rng)} for one in found[:count]]
         return {"added": added} if added else None

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
+
 from injectors.conversation import Site
 from injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
 from injectors.streams import Stream
 
-FAILURES = {
+Kind = Literal["401", "403", "408", "429", "unavailable", "uninitialised", "exception"]
+
+FAILURES: dict[Kind, str] = {
     "401": "HTTP 401 Unauthorized: the tool's backend did not accept this request's credentials.",
     "403": "HTTP 403 Forbidden: the tool's backend refused this request.",
     "408": "HTTP 408 Request Timeout: the tool's backend gave up waiting for the request.",
@@ -26,6 +33,7 @@ FAILURES = {
     source="NoisyAgent section 3.1 (1); AgentNoiseBench section 2.2.1 and appendix B (Execution Failures)",
     fault=True,
 )
+@dataclass(frozen=True)
 class ExecutionFailure:
     """An error stands in place of the result: status 401, 403, 408 or 429, or the service is unavailable,
     uninitialised, or met an exception on its side.
@@ -35,9 +43,12 @@ class ExecutionFailure:
     no bound on failures in a row; ours has one).
     """
 
+    kinds: Annotated[tuple[Kind, ...], Field(min_length=1)] = tuple(FAILURES)
+    """Which failures there are to meet."""
+
     def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
         hit = rng.chance(severity)
-        kind = rng.choice(list(FAILURES))
+        kind = rng.choice(self.kinds)
         return {"kind": kind, "text": FAILURES[kind]} if hit else None
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:

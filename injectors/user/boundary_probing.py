@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 from injectors.conversation import Site
 from injectors.operator import Draw, Recovery, Result, UserTarget, operator
 from injectors.streams import Stream
@@ -16,6 +19,7 @@ from injectors.user.sentences import appended, is_prose
     aliases=("boundary",),
     source="AgentNoiseBench section 2.2.1 (limits of knowledge) and appendix B (probing the rules)",
 )
+@dataclass(frozen=True)
 class BoundaryProbing:
     """Probes of the agent's limits behind the request: of its policy, or of its knowledge (drawn evenly).
 
@@ -24,9 +28,13 @@ class BoundaryProbing:
     that, too. The paper's definition is the latter and its example the former. The request is kept whole.
     """
 
+    target: Literal["policy", "knowledge"] | None = None
+    """Which limits are probed; absent: drawn evenly."""
+
     def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
         count = sum(rng.uniform() < severity for _ in range(2))
-        kind = rng.choice(("policy", "knowledge"))
+        drawn = rng.choice(("policy", "knowledge"))
+        kind = self.target or drawn
         probes = rng.sample(PROBES[kind], 2)
         if count == 0 or not is_prose(target.text):
             return None

@@ -129,6 +129,17 @@ async def test_profiles_are_kept_and_affect_new_sessions_only(tmp_path: Path) ->
             assert "flaky" in (await running.api("GET", "/api/profiles")).json()["profiles"]
 
 
+async def test_a_profiles_labels_keep_noise_to_the_sessions_that_have_them(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app) as running:
+        await running.api("PUT", "/api/profiles/flaky", {"yaml": f"{PROFILE}labels: {{team: support-*}}\n"})
+        rules = []
+        for team in ("support-eu", "sales"):
+            body = {"profile": "flaky", "labels": {"team": team}}
+            opened = (await running.api("POST", "/api/sessions", body)).json()
+            rules.append(len(opened["plan"]["rules"]))
+        assert rules == [2, 0]
+
+
 async def test_operators_declare_their_recovery(tmp_path: Path) -> None:
     async with upstream() as app, gateway(tmp_path, app) as running:
         operators = {

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
-from injectors import profile, registry
+from injectors import examples, profile, registry
+from injectors.conversation import Site
 from injectors.plan import Plan, make_plan
 from injectors.profile import Compose, ProfileError, load, parse
+from injectors.schedule import When
+from injectors.streams import Stream
 
 RULES = "rules:\n  - operator: tool.timeout\n    severity: 0.5\n"
 
@@ -232,3 +237,57 @@ def test_all_of_agentnoisebench_draws_one_of_its_ten_kinds() -> None:
     kinds = [name for name in profile.names() if name.startswith("agentnoisebench/") and name != known.name]
     assert {load(kind).rules[0].operator for kind in kinds} == {rule.operator for rule in known.rules}
     assert len(known.rules) == len(kinds) == 10
+
+
+@pytest.mark.parametrize(
+    "options,words",
+    [
+        ("{operator: redundant, options: {num_tols: 2}}", ["rules[0].options.num_tols", "'num_tools'"]),
+        ("{operator: redundant, options: {num_tools: 99}}", ["options.num_tools", "99", "less than"]),
+        ("{operator: failure, options: {kinds: ['418']}}", ["options.kinds", "'401'"]),
+        ("{operator: failure, options: {kinds: []}}", ["options.kinds", "at least 1"]),
+        ("{operator: Typo, options: {language: nl}}", ["options.language", "user.typos has none: remove it"]),
+    ],
+)
+def test_an_option_that_can_not_be_is_an_error(options: str, words: list[str]) -> None:
+    with pytest.raises(ProfileError) as caught:
+        parse(f"name: t\nlevels: [0, 1]\nrules:\n  - {options}\n", "my.yaml")
+    assert str(caught.value).startswith("my.yaml:4: ")
+    assert [word for word in words if word not in str(caught.value)] == []
+
+
+def test_options_reach_the_draw_and_a_replay_needs_none() -> None:
+    [rule] = make_plan(
+        load("agentnoisebench/failure"), seed=0, scope="task", scope_key="t", arm="noisy"
+    ).rules
+    entry = registry.resolve("failure")
+    target = examples.sample(Site.TOOL_RESULT)
+    draws = [entry.draw(rule.options, target, Stream(f"{seed}"), 1.0) or {} for seed in range(200)]
+    assert {draw["kind"] for draw in draws} == {"401", "403", "408", "429"}
+    assert {str(entry.implementation.apply(target, draw).payload)[:8] for draw in draws} == {
+        "HTTP 401",
+        "HTTP 403",
+        "HTTP 408",
+        "HTTP 429",
+    }
+    assert len({(entry.draw({}, target, Stream(f"{seed}"), 1.0) or {})["kind"] for seed in range(200)}) == 7
+
+
+def test_labels_keep_noise_to_the_sessions_that_have_them() -> None:
+    known = parse(f"name: t\nlabels: {{team: support-*, tier: '2'}}\n{RULES}", "t")
+
+    def rules(labels: dict[str, object] | None) -> int:
+        plan = make_plan(known, seed=0, scope="task", scope_key="t", arm="noisy", labels=labels)
+        return len(plan.rules)
+
+    assert rules({"team": "support-eu", "tier": 2, "more": None}) == 1
+    assert rules({"team": "sales", "tier": 2}) == rules({"team": "support-eu"}) == rules(None) == 0
+
+
+def test_the_documented_profile_is_sound_and_every_condition_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "profiles.md").read_text(encoding="utf-8")
+    example = page.partition("```yaml\n")[2].partition("```")[0]
+    known = parse(example, "docs/profiles.md")
+    assert known.compose is Compose.ONE_OF and len(known.rules) == 3 and known.rules[1].companions
+    table = page.partition("| key | acts |")[2].partition("\n\n")[0]
+    assert [one.name for one in fields(When) if f"`{one.name}" not in table] == []
