@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import anthropic
+import openai
 import pytest
 
 from gateway.configuration.dialects import DIALECTS
@@ -121,6 +122,11 @@ async def test_a_protocol_that_no_upstream_of_the_model_speaks_is_a_501(tmp_path
             given = await running.chat({**body(user("hi")), "model": "claude-5"}, "s")
             assert (given.status_code, given.json()["error"]["code"]) == (501, "protocol_not_supported")
             assert "'claude'" in given.json()["error"]["message"] and not app.seen
+        other = {"name": "gpt", "base": app.url, "dialect": "openai"}
+        async with gateway(tmp_path, app, upstream=None, upstreams=[other]) as running:
+            asked = {"model": "gpt-5", "max_tokens": 1, "messages": [user("hi")]}
+            given = await running.http.post(f"{running.data}/v1/messages", json=asked)
+            assert given.status_code == 501 and given.json()["type"] == "error" and not app.seen
 
 
 async def test_the_anthropic_sdk_needs_no_version_segment_in_its_base(tmp_path: Path) -> None:
@@ -182,6 +188,21 @@ async def test_models_of_all_upstreams_are_one_list(tmp_path: Path) -> None:
             assert two.seen[0].headers["anthropic-version"] == "2023-06-01"
             await running.http.get(f"{running.data}/v1/models/claude-5")
             assert two.seen[-1].path == "/v1/models/claude-5"
+
+
+async def test_the_real_clients_read_the_merged_list(tmp_path: Path) -> None:
+    claude = {"type": "model", "id": "claude-5", "display_name": "C", "created_at": "2026-01-01T00:00:00Z"}
+    page = {"data": [claude], "has_more": False, "first_id": "claude-5", "last_id": "claude-5"}
+    async with upstream(plain(models("gpt-5"))) as one, upstream(plain(page)) as two:
+        several = [
+            {"name": "one", "base": one.url, "models": ["gpt-*"], "dialect": "openai"},
+            {"name": "two", "base": two.url, "models": ["claude-*"], "dialect": "anthropic"},
+        ]
+        async with gateway(tmp_path, one, upstream=None, upstreams=several) as running:
+            async with openai.AsyncOpenAI(base_url=f"{running.data}/v1", api_key="k") as client:
+                assert [model.id async for model in client.models.list()] == ["gpt-5"]
+            async with anthropic.AsyncAnthropic(base_url=running.data, api_key="k") as other:
+                assert [model.id async for model in other.models.list()] == ["claude-5"]
 
 
 async def test_one_upstreams_models_keep_their_bytes(tmp_path: Path) -> None:
