@@ -12,7 +12,7 @@ READY  := $(VENV)/.ready
 LITELLM := $(VENV)-litellm
 NODE   := tests/clients/node/node_modules/.package-lock.json
 
-.PHONY: demo test test-all lint format warmup bench-store bench-gateway clients clients-elsewhere clean
+.PHONY: demo test test-all lint format warmup bench-store bench-gateway bench-soak clients clients-elsewhere clean
 
 demo: $(READY)
 	$(BIN)/crosswind demo --seed $(SEED)
@@ -48,6 +48,10 @@ clients: $(READY) $(NODE) $(LITELLM)/.ready
 # Only the clients that `make test` can't lead, since they don't run in its environment.
 clients-elsewhere: $(READY) $(NODE) $(LITELLM)/.ready
 	LITELLM_VENV=$(LITELLM) $(BIN)/python -m tests.clients.matrix --elsewhere
+
+# Memory of one worker: with 2,000 open streams, and over a long run.
+bench-soak: $(READY)
+	$(BIN)/python -m benchmarks.soak
 
 # Makes the policy that the package ships anew: about two minutes on one core.
 warmup: $(READY)

@@ -7,6 +7,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -142,13 +143,13 @@ def _serve_alone(
 
 async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> int:
     """Serve until SIGTERM or SIGINT, then drain. Gives the exit code."""
-    from gateway.control.application import create_control
-    from gateway.serving import collect_seldom, make_server, serve_on, stop
+    from gateway.serving import Deferred, collect_seldom, make_server, serve_on, stop
 
     settings = gateway.settings
+    control_plane = Deferred(partial(_control, gateway))
     servers = [
         make_server(settings, gateway.data, websockets=True),
-        make_server(settings, create_control(gateway)),
+        make_server(settings, control_plane),
     ]
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -157,13 +158,20 @@ async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> 
     loop.add_signal_handler(signal.SIGUSR1, gateway.set_noise, False)
     loop.add_signal_handler(signal.SIGUSR2, gateway.set_noise, True)
     gateway.start()
-    collect_seldom()
+    control_plane.made.add_done_callback(lambda _: collect_seldom())
     _announce(settings)
     try:
-        await serve_on(servers, (data, control))
+        await asyncio.gather(serve_on(servers, (data, control)), control_plane.made)
     finally:
         await gateway.close()
     return 0
+
+
+def _control(gateway: Gateway) -> Any:
+    """The control plane, whose imports take longer than all else: agents needn't wait for them."""
+    from gateway.control.application import create_control
+
+    return create_control(gateway)
 
 
 def _announce(settings: Settings) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import resource
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import uvicorn
@@ -25,6 +25,17 @@ class Server(uvicorn.Server):
         """Start to serve."""
         await super().startup(sockets)
         self.up.set()
+
+
+class Deferred:
+    """An application that is made in a thread, from now on: its first requests wait for it, others don't."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.made: asyncio.Task[Any] = asyncio.create_task(asyncio.to_thread(make))
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        application = await asyncio.shield(self.made)
+        await application(scope, receive, send)
 
 
 def make_server(settings: Settings, app: Any, *, websockets: bool = False) -> Server:

@@ -52,7 +52,7 @@ class Limits(Section):
     """The largest event of a stream that is looked into; larger ones are relayed unseen."""
     decoded: Positive = 256 << 20
     """The most that is decoded of one compressed answer, for the record; what follows is relayed unseen."""
-    connections: Positive = 1000
+    connections: Positive = 4000
     """Connections to each upstream."""
     live_sessions: Positive = 20_000
     """Sessions that are kept in memory; others are read from the store when they return."""
