@@ -63,6 +63,7 @@ def configure(settings: Logging) -> None:
             renderer,
         ],
         wrapper_class=_Logger,
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        # A line at once, its end too: several processes may write to one stream.
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )

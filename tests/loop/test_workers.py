@@ -18,6 +18,7 @@ import pytest
 
 from tests.gateway.dialogue import PROFILE, body, history
 from tests.gateway.servers import DONE, SSE, Part, Seen, Upstream, delta, event, upstream
+from tests.gateway.servers import gateway as one_process
 from tests.loop.children import POLL_S, Children, Gateway
 from tests.loop.connections import local_port, server_of
 
@@ -72,24 +73,33 @@ def flaky(tmp_path: Path) -> str:
     return str(tmp_path / "flaky.yaml")
 
 
-async def test_connections_go_round_and_figures_are_those_of_all(children: Children, tmp_path: Path) -> None:
+async def test_connections_go_round_and_figures_and_noise_are_those_of_one(
+    children: Children, tmp_path: Path, flaky: str
+) -> None:
+    turns = [min(turn, 5) for turn in range(1, 9)]
     async with upstream() as app, clients(8) as several:
-        gateway = await serve(children, app, tmp_path / "store.db")
+        alone = tmp_path / "alone"
+        alone.mkdir()
+        async with one_process(alone, app, profile=flaky) as running:
+            for turn in turns:
+                await running.chat(body(*history(turn)), "s")
+        expected, app.seen = [seen.texts() for seen in app.seen], []
+
+        gateway = await serve(children, app, tmp_path / "store.db", "--profile", flaky, "--seed", "7")
         pids, port = await workers(gateway), httpx.URL(gateway.data).port
-        supervisor = gateway.child.process.pid
         assert port is not None
-        served = [
-            server_of(local_port(await chat(http, gateway, "s", turn % 3 + 1)), port, supervisor)
-            for turn, http in enumerate(several)
-        ]
+        served = []
+        for turn, http in zip(turns, several, strict=True):
+            given = await chat(http, gateway, "s", turn)
+            served.append(server_of(local_port(given), port, gateway.child.process.pid))
         assert Counter(served) == dict.fromkeys(pids, 4)
+        assert [seen.texts() for seen in app.seen] == expected
 
         def counted(given: httpx.Response) -> bool:
-            return metric(given.text, "crosswind_recorder_rows_written_total") > 8
+            return metric(given.text, "crosswind_turn_seconds_count") == 8
 
         text = (await until(several[0], f"{gateway.control}/metrics", counted)).text
         assert metric(text, 'crosswind_requests_total{route="chat",status="200"}') == 8
-        assert metric(text, "crosswind_turn_seconds_count") == 8
         assert metric(text, "crosswind_workers_ready") == 2
         assert metric(text, "crosswind_requests_in_flight") == 0
         stored = (await several[0].get(f"{gateway.control}/api/sessions/s/trajectory")).json()
