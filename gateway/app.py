@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from gateway.answering import Answering
 from gateway.auth import Authenticator
 from gateway.config import Settings
 from gateway.control.curricula import KIND, Curricula
+from gateway.dose import FaultsInFlight, Watch
 from gateway.errors import ConfigurationError
 from gateway.flights import Flights
 from gateway.gateway import Gateway
 from gateway.inference import Inference
 from gateway.listing import Listing
 from gateway.metrics import Metrics
+from gateway.opening import now_us
 from gateway.passing import PassThrough
 from gateway.plane import DataPlane
 from gateway.profiles import PROFILE, Profiles
@@ -25,6 +28,8 @@ from gateway.refusing import Refusing
 from gateway.safety import NOISE, SWITCH, KillSwitch, switch_file
 from gateway.sessions import Sessions
 from gateway.sharing import Sharing
+from gateway.tracing import tracing
+from gateway.trajectory.record import Setting
 from gateway.trajectory.store import Store, StoreError, open_store
 from gateway.upstreams.replicas import ReplicaState
 from gateway.upstreams.upstreams import Upstreams, configured
@@ -63,11 +68,19 @@ def create_app(
 
     metrics = Metrics(recorder.state, sessions.live, upstream_states)
 
+    def stop_noise(reason: str) -> None:
+        switch.set(False)
+        metrics.noise_stopped.inc()
+        recorder.offer([Setting(NOISE, SWITCH, {"enabled": False, "reason": reason}, now_us())])
+
+    watch, spans = Watch(settings.abort, stop_noise, time.monotonic), tracing(settings.telemetry)
+    in_flight = FaultsInFlight(settings.dose.faults_in_flight, settings.workers)
+
     def proxy_of(settings: Settings, known: Upstreams | None) -> Proxy:
         """Everything that a configuration decides: made anew whenever that changes."""
         _check_profiles(settings, profiles)
         upstreams = configured(settings, known)
-        recording = Recording(settings.durability, recorder, metrics, inference)
+        recording = Recording(settings.durability, recorder, metrics, inference, watch, spans)
         authenticator = Authenticator(settings)
         return Proxy(
             settings=settings,
@@ -81,6 +94,7 @@ def create_app(
             answering=Answering(settings, recording),
             refusing=Refusing(recording),
             flights=flights,
+            in_flight=in_flight,
             passing=PassThrough(settings, upstreams, Listing(upstreams), sessions, metrics),
             websockets=WebSockets(settings, upstreams, sessions, authenticator, recorder, metrics),
         )

@@ -28,6 +28,12 @@ class Call:
         return retries.isdigit() and int(retries) > 0
 
     @property
+    def trace(self) -> tuple[tuple[str, str], ...]:
+        """The client's trace context (W3C)."""
+        found = ((name, self.http.header(name.encode())) for name in ("traceparent", "tracestate"))
+        return tuple((name, value) for name, value in found if value is not None)
+
+    @property
     def idempotency_key(self) -> str | None:
         """The key under which the client sends one request several times."""
         return self.http.header(b"idempotency-key")

@@ -9,6 +9,8 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from gateway.configuration.sections import (
+    Abort,
+    Dose,
     Durability,
     Key,
     Limits,
@@ -17,6 +19,7 @@ from gateway.configuration.sections import (
     Seconds,
     Secrets,
     SteeringCap,
+    Telemetry,
     Timeouts,
 )
 from gateway.configuration.upstreams import Health, Retries, UpstreamSettings, http_url
@@ -89,8 +92,11 @@ class Settings(BaseSettings):
     """The kill switch as a file: while it exists there is no noise. Default: beside an SQLite store,
     `.noise-off` appended.
     """
+    dose: Dose = Dose()
+    abort: Abort = Abort()
     timeouts: Timeouts = Timeouts()
     limits: Limits = Limits()
+    telemetry: Telemetry = Telemetry()
     log: Logging = Logging()
 
     @field_validator("upstream", "public_url")

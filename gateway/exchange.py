@@ -38,6 +38,8 @@ class Exchange:
     answer: AnswerReader
     captured: bool
     redactor: Redactor
+    trace: tuple[tuple[str, str], ...] = ()
+    """The client's trace context."""
     edits: dict[str, bytes | None] = field(default_factory=dict)
     """The body's members that are sent otherwise than they came."""
     results: list[list[tuple[InnerCall, str]]] = field(default_factory=list)

@@ -184,6 +184,7 @@ class Gateway:
         await self.data.proxy.flights.close()
         await self.upstreams.close()
         await self.recorder.aclose()
+        await asyncio.to_thread(self.data.proxy.recording.tracing.close)
         self.store.close()
         if self.sharing is not None:
             self.sharing.claims.close()

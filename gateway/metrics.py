@@ -63,6 +63,9 @@ class Metrics:
             buckets=_SECONDS,
             registry=self.registry,
         )
+        self.noise_stopped = Counter(
+            "crosswind_noise_stopped_by_itself", "Abort conditions that were met", registry=self.registry
+        )
         self.in_flight = self._gauge("crosswind_requests_in_flight", "Requests being served")
         self._sessions_live = self._gauge("crosswind_sessions_live", "Sessions in memory")
         self._upstream_up = Gauge(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import structlog
@@ -19,7 +19,7 @@ from gateway.protocols.world import Forward
 from gateway.redaction import Redactor
 from gateway.trajectory.record import Event, NameMap, Row, SessionMarked, Shown
 from gateway.turns import Place
-from injectors.conversation import Ref
+from injectors.conversation import Ref, Site
 from injectors.decide import Decision, perturb
 from injectors.link import decide_transport
 from injectors.model_link import decide_model
@@ -45,6 +45,13 @@ class Noise:
     """Whether the request was spared new decisions."""
     unfit: str | None = None
     """Why the turn may not train, where noise is the reason."""
+
+    def withhold_faults(self, why: str) -> None:
+        """Carry none of the faults out; their events say why."""
+        self.faults = NO_FAULTS
+        for at, event in enumerate(self.events):
+            if event.site in (Site.TRANSPORT, Site.MODEL_RESPONSE):
+                self.events[at] = replace(event, after=None, note=why)
 
     @property
     def members(self) -> Mapping[str, bytes | None]:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gateway.configuration.sections import Dose
+from gateway.dose import capped, chosen
 from gateway.ledger import Ledger
 from gateway.profiles import Profiles
 from gateway.protocols.codec import Codec, Reader
@@ -121,6 +123,7 @@ class Opening:
     identity: str = "api"
     confidence: float = 1.0
     quarantine: str | None = None
+    dose: Dose = field(default_factory=Dose)
 
     def scope_key(self) -> str:
         """What the draws are the same for: the task, the group, or the session by its task, group and rollout
@@ -135,6 +138,12 @@ class Opening:
         return "\x1f".join(str(part) for part in (self.task_id, self.group_id, self.rollout_index))
 
 
+def _may_be_noisy(opening: Opening) -> bool:
+    """Whether the caps leave the session its noise. Rollouts of a group are the experiment's own traffic."""
+    key = opening.scope_key()
+    return opening.group_id is not None or chosen(opening.dose, opening.tenant, seed=opening.seed, key=key)
+
+
 def opened(profiles: Profiles, opening: Opening) -> LiveSession:
     """Make a session and freeze its plan. ProfileError, ValueError where profile, level, type, arm or scope
     are wrong.
@@ -145,12 +154,13 @@ def opened(profiles: Profiles, opening: Opening) -> LiveSession:
         seed=opening.seed,
         scope=opening.scope,
         scope_key=opening.scope_key(),
-        arm=opening.arm or ("noisy" if profile.rules else "clean"),
+        arm=opening.arm or ("noisy" if profile.rules and _may_be_noisy(opening) else "clean"),
         level=opening.level,
         noise_type=opening.noise_type,
         curriculum_version=opening.curriculum_version,
         labels=opening.labels,
     )
+    plan = capped(plan, opening.dose)
     record = Session(
         id=opening.session_id,
         created_us=now_us(),

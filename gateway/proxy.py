@@ -15,6 +15,7 @@ from gateway.asgi import JSON, ClientGone, Http, Message, Receive, Send
 from gateway.auth import Authenticator, Caller
 from gateway.call import Call
 from gateway.config import Settings
+from gateway.dose import CAPPED, FaultsInFlight
 from gateway.errors import ServiceError, UpstreamError
 from gateway.exchange import Exchange
 from gateway.flights import Flights
@@ -63,6 +64,7 @@ class Proxy:
     websockets: WebSockets
     refusing: Refusing
     flights: Flights
+    in_flight: FaultsInFlight
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -164,6 +166,10 @@ class Proxy:
 
     async def _exchanged(self, call: Call, exchange: Exchange, body: bytes, outlet: Outlet) -> int:
         """Upstream, and the way back, on which the turn is recorded."""
+        noise = exchange.noise
+        if noise.faults and not self.in_flight.admit():
+            noise.withhold_faults(CAPPED)
+        faulty = bool(noise.faults)
         try:
             if (status := await self.refusing.refused(outlet, exchange)) is not None:
                 return status
@@ -184,6 +190,9 @@ class Proxy:
             if not call.http.gone:
                 raise
             raise ClientGone from None
+        finally:
+            if faulty:
+                self.in_flight.over()
 
     def _perturbed(
         self, call: Call, session: LiveSession, request: Request, place: Place, redactor: Redactor
@@ -208,7 +217,18 @@ class Proxy:
             else noise.world.closing.answer(request, noise.world, captured=captured)
         )
         exchange = Exchange(
-            codec, session, request, place, noise, received, sent, answer, captured, redactor, edits
+            codec,
+            session,
+            request,
+            place,
+            noise,
+            received,
+            sent,
+            answer,
+            captured,
+            redactor,
+            call.trace if self.settings.telemetry.endpoint else (),
+            edits,
         )
         return exchange, body
 

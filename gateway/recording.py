@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import structlog
 
 from gateway.configuration.sections import Durability
+from gateway.dose import Watch
 from gateway.exchange import Exchange
 from gateway.inference import Inference, delivered_ids
 from gateway.metrics import Metrics
@@ -14,6 +15,7 @@ from gateway.protocols.document import decode
 from gateway.recorder import Recorder
 from gateway.rounds import closing_rows, with_rounds
 from gateway.submission import Ticket
+from gateway.tracing import Tracing
 from gateway.trajectory.record import Delivered, DeliveredId, Delivery, Durable, Row, Turn
 
 _log = structlog.get_logger("crosswind.recording")
@@ -35,6 +37,8 @@ class Recording:
     recorder: Recorder
     metrics: Metrics
     inference: Inference
+    watch: Watch
+    tracing: Tracing
 
     async def settle(self, exchange: Exchange) -> Settled:
         """Record the turn and wait until it is durable, as long as the configuration says."""
@@ -80,6 +84,10 @@ class Recording:
     def released(self, exchange: Exchange, settled: Settled, delivered: Delivered) -> None:
         """The second row of a turn: what became of it after it was released."""
         turn, durable = settled.turn, settled.durable
+        self.tracing.turn(exchange, turn)
+        if not exchange.noise.faults:
+            source = None if turn.error is None else turn.error["source"]
+            self.watch.note(failed=source in ("upstream", "ours"), seconds=exchange.elapsed_us() / 1e6)
         self.metrics.released(durable, exchange.elapsed_us() / 1e6)
         if durable is not Durable.YES:
             exchange.session.unwritten |= durable is Durable.LOST

@@ -23,6 +23,7 @@ LIVE = frozenset(
         "limits.body", "limits.header", "limits.event", "limits.decoded", "limits.connections",
         "limits.live_bytes",
         "limits.live_sessions",
+        "dose.share", "dose.tenants", "dose.events_per_session", "dose.events_per_tool",
         "log.level",
     }
 )  # fmt: skip

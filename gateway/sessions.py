@@ -262,6 +262,7 @@ class Sessions:
             group_id=claim.group_id,
             tenant=claim.caller.tenant,
             identity=identity,
+            dose=self._settings.dose,
         )
 
     async def _unseen(self, opening: Opening) -> LiveSession:

@@ -22,6 +22,8 @@ class Bounds:
     """Destroyed results in all."""
     events_per_session: Bound = 100
     """Injections in all."""
+    events_per_tool: Bound | None = None
+    """Injections into one tool's results; None: as many as the session may have."""
 
 
 DEFAULT = Bounds()

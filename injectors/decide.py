@@ -101,7 +101,7 @@ class _Walk:
         injections: list[Injection] = []
         done: list[Decision] = []
         for rule in path.rules:
-            if path.events + len(done) >= self._plan.bounds.events_per_session:
+            if path.full(item, len(done)):
                 break
             injection = self._act(rule, text) if self._is_due(rule) else None
             if injection is None:

@@ -7,6 +7,7 @@ fork or a resent history counts its own path.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -50,6 +51,7 @@ class Path:
         self._counters = {rule.name: _Counter(entry.site) for rule, entry in ours}
         self._faults: dict[str, int] = {}
         self._called: dict[str, None] = {}
+        self._by_tool: Counter[str] = Counter()
         self._plan = plan
         self.events = 0
 
@@ -75,6 +77,15 @@ class Path:
         call = item.logical_call if isinstance(item, ToolResult) else ""
         return Spent(self._faults.get(call, 0), sum(self._faults.values()))
 
+    def full(self, item: Item, now: int) -> bool:
+        """Whether nothing more may be injected into this item, into which `now` injections were made."""
+        bounds = self._plan.bounds
+        if self.events + now >= bounds.events_per_session:
+            return True
+        if bounds.events_per_tool is None or not isinstance(item, ToolResult):
+            return False
+        return self._by_tool[item.call.name] + now >= bounds.events_per_tool
+
     def passed(self, place: Place, decisions: Iterable[Decision]) -> None:
         """Count an item, whether known or new, and what was done to it."""
         item = place.item
@@ -82,6 +93,8 @@ class Path:
             self._called[item.call.name] = None
         for decision in decisions:
             self.events += 1
+            if isinstance(item, ToolResult):
+                self._by_tool[item.call.name] += 1
             counter = self._counters.get(decision.rule)
             if counter is not None:
                 counter.injected += 1

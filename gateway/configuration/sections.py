@@ -93,6 +93,46 @@ class SteeringCap(Section):
     seed: bool = True
 
 
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Dose(Section):
+    """Caps on noise, whatever profiles say."""
+
+    share: Share = 1.0
+    """The share of sessions that may be noisy, of those that weren't opened with an arm or in a group."""
+    tenants: dict[str, Share] = {}
+    """The share by tenant, where it is less."""
+    events_per_session: Positive | None = None
+    events_per_tool: Positive | None = None
+    """Injections into one tool's results, per session."""
+    faults_in_flight: Positive | None = None
+    """Faults of links and providers that are carried out at a time, over all workers."""
+
+
+class Abort(Section):
+    """When noise switches itself off. What noise itself broke doesn't count."""
+
+    error_rate: Share | None = None
+    """The share of requests that fail."""
+    latency: Seconds | None = None
+    """Seconds that a request may take, injected waits aside."""
+    slow_share: Share = 0.5
+    """The share of requests that may take longer."""
+    window: Seconds = 60.0
+    """The last so many seconds are looked at."""
+    least: Positive = 20
+    """Fewer requests than that are not judged."""
+
+
+class Telemetry(Section):
+    """OpenTelemetry traces."""
+
+    endpoint: str | None = None
+    """Where spans are sent, OTLP over HTTP: http://127.0.0.1:4318/v1/traces. Needs the extra `telemetry`."""
+    service: str = "crosswind"
+
+
 class Logging(Section):
     format: Literal["console", "json"] = "console"
     level: Literal["debug", "info", "warning", "error"] = "info"

@@ -65,6 +65,13 @@ class NoiseSwitch(Body):
     enabled: bool
 
 
+class NoiseState(BaseModel):
+    """Whether there may be noise; `reason` where it stopped by itself."""
+
+    enabled: bool
+    reason: str | None = None
+
+
 class Acknowledged(BaseModel):
     """What was asked for is on disk."""
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Body
 
 from gateway.control.curricula import Curricula
-from gateway.control.models import Acknowledged, NoiseSwitch, ProfileText
+from gateway.control.models import Acknowledged, NoiseState, NoiseSwitch, ProfileText
 from gateway.errors import ServiceError
 from gateway.opening import now_us
 from gateway.profiles import PROFILE
+from gateway.safety import NOISE, SWITCH
 from gateway.trajectory.record import Setting
 from injectors import registry
 from injectors.curriculum import Curriculum
@@ -78,9 +80,11 @@ def _curriculum(routes: APIRouter, gateway: Gateway, curricula: Curricula) -> No
 
 def _switch(routes: APIRouter, gateway: Gateway) -> None:
     @routes.get("/noise")
-    async def noise() -> NoiseSwitch:
-        """Whether there may be noise."""
-        return NoiseSwitch(enabled=gateway.switch.enabled)
+    async def noise() -> NoiseState:
+        """Whether there may be noise, and why not where it stopped by itself."""
+        enabled = gateway.switch.enabled
+        stored = None if enabled else await asyncio.to_thread(gateway.store.setting, NOISE, SWITCH)
+        return NoiseState(enabled=enabled, reason=stored.value.get("reason") if stored else None)
 
     @routes.put("/noise")
     async def put_noise(body: NoiseSwitch) -> NoiseSwitch:

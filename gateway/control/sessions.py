@@ -147,6 +147,7 @@ async def _opening(gateway: Gateway, body: OpenSession, session_id: str) -> Open
         curriculum_version=curriculum.version if curriculum else None,
         labels=body.labels,
         policy=body.policy,
+        dose=gateway.settings.dose,
     )
 
 

@@ -1,0 +1,117 @@
+"""How much noise there may be: per session, per tool, per tenant, in all; and when it stops by itself."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from gateway.configuration.sections import Abort, Dose
+from injectors.plan import CLEAN, Plan
+from injectors.streams import Stream
+
+_log = structlog.get_logger("crosswind.dose")
+CAPPED = "Not injected: as many faults are in flight as `dose.faults_in_flight` allows."
+
+
+def chosen(dose: Dose, tenant: str | None, *, seed: int, key: str) -> bool:
+    """Whether a session may be noisy: as many as the share says are, and the same ones in each run."""
+    share = min(dose.share, dose.tenants.get(tenant, 1.0) if tenant is not None else 1.0)
+    return share >= 1.0 or Stream(f"dose|{seed}|{key}").chance(share)
+
+
+def capped(plan: Plan, dose: Dose) -> Plan:
+    """The plan within the caps. A clean one has nothing to be capped."""
+    if plan.arm == CLEAN or not plan.rules:
+        return plan
+    bounds = plan.bounds
+    session = min(bounds.events_per_session, _or(dose.events_per_session, bounds.events_per_session))
+    tool = min(
+        (cap for cap in (bounds.events_per_tool, dose.events_per_tool) if cap is not None), default=None
+    )
+    capped = dataclasses.replace(bounds, events_per_session=session, events_per_tool=tool)
+    return plan if capped == bounds else dataclasses.replace(plan, bounds=capped)
+
+
+def _or(value: int | None, otherwise: int) -> int:
+    return otherwise if value is None else value
+
+
+class FaultsInFlight:
+    """The injected faults that are being carried out. A cap over all workers is split among them."""
+
+    def __init__(self, most: int | None, workers: int) -> None:
+        self._most = None if most is None else max(1, most // workers)
+        self.count = 0
+
+    def admit(self) -> bool:
+        """Begin a fault; False where as many are in flight as may be."""
+        if self._most is not None and self.count >= self._most:
+            return False
+        self.count += 1
+        return True
+
+    def over(self) -> None:
+        """A fault that was admitted is over."""
+        self.count -= 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    at: float
+    failed: bool
+    seconds: float
+
+
+class Watch:
+    """Switches noise off where the traffic's own failures or its latency pass a threshold.
+
+    What noise itself broke or delayed doesn't count: it is there to be met.
+    """
+
+    def __init__(self, abort: Abort, switch_off: Callable[[str], None], clock: Callable[[], float]) -> None:
+        self._abort = abort
+        self._switch_off = switch_off
+        self._clock = clock
+        self._outcomes: deque[_Outcome] = deque()
+        self._failures = 0
+        self._slow = 0
+
+    @property
+    def watches(self) -> bool:
+        """Whether a threshold is set."""
+        return self._abort.error_rate is not None or self._abort.latency is not None
+
+    def note(self, *, failed: bool, seconds: float) -> None:
+        """Take in an exchange that noise didn't break, and judge."""
+        if not self.watches:
+            return
+        now = self._clock()
+        self._add(_Outcome(now, failed, seconds), 1)
+        while self._outcomes[0].at < now - self._abort.window:
+            self._add(self._outcomes[0], -1)
+        count = len(self._outcomes)
+        if count < self._abort.least:
+            return
+        rate, latency = self._abort.error_rate, self._abort.latency
+        if rate is not None and self._failures / count > rate:
+            self._stop(f"{self._failures} of {count} requests failed, more than abort.error_rate {rate:g}")
+        elif latency is not None and self._slow / count > self._abort.slow_share:
+            self._stop(f"{self._slow} of {count} requests took longer than abort.latency {latency:g} s")
+
+    def _add(self, outcome: _Outcome, sign: int) -> None:
+        if sign > 0:
+            self._outcomes.append(outcome)
+        else:
+            self._outcomes.popleft()
+        self._failures += sign * outcome.failed
+        self._slow += sign * (self._abort.latency is not None and outcome.seconds > self._abort.latency)
+
+    def _stop(self, reason: str) -> None:
+        self._outcomes.clear()
+        self._failures = self._slow = 0
+        _log.error("noise is switched off by itself", reason=reason)
+        self._switch_off(reason)

@@ -1,0 +1,118 @@
+"""OpenTelemetry traces: one span per turn, by the semantic conventions for generative AI; no content in them.
+
+https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/. The client's `traceparent` goes on to the
+upstream as it came, and the span is its child.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gateway.configuration.sections import Telemetry
+from gateway.errors import ConfigurationError
+from gateway.trajectory.record import Turn
+
+if TYPE_CHECKING:
+    from gateway.exchange import Exchange
+
+OPERATIONS = {
+    "chat": "chat",
+    "responses": "chat",
+    "messages": "chat",
+    "completions": "text_completion",
+    "embeddings": "embeddings",
+}
+
+
+class Tracing(Protocol):
+    """Where spans go."""
+
+    def turn(self, exchange: Exchange, turn: Turn) -> None:
+        """A turn was released."""
+        ...
+
+    def close(self) -> None:
+        """Send what is left."""
+        ...
+
+
+class Untraced:
+    """No endpoint is configured."""
+
+    def turn(self, exchange: Exchange, turn: Turn) -> None:
+        return None
+
+    def close(self) -> None:
+        return None
+
+
+def tracing(telemetry: Telemetry) -> Tracing:
+    """Traces by the configuration. ConfigurationError where the extra isn't installed."""
+    if telemetry.endpoint is None:
+        return Untraced()
+    try:
+        return Traced(telemetry)
+    except ImportError as error:
+        raise ConfigurationError(
+            f"telemetry.endpoint {telemetry.endpoint!r} needs OpenTelemetry ({error.name} is missing): "
+            "pip install 'crosswind[telemetry]'"
+        ) from None
+
+
+class Traced:
+    """Spans to an OTLP endpoint over HTTP, sent in batches by a thread of the SDK's."""
+
+    def __init__(self, telemetry: Telemetry) -> None:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+        self._provider = TracerProvider(resource=Resource.create({"service.name": telemetry.service}))
+        self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=telemetry.endpoint)))
+        self._tracer = self._provider.get_tracer("crosswind")
+        self._propagator = TraceContextTextMapPropagator()
+
+    def turn(self, exchange: Exchange, turn: Turn) -> None:
+        from opentelemetry.trace import SpanKind, Status, StatusCode
+
+        operation = OPERATIONS.get(turn.protocol, turn.protocol)
+        span = self._tracer.start_span(
+            f"{operation} {exchange.request.model or ''}".strip(),
+            context=self._propagator.extract(dict(exchange.trace)),
+            kind=SpanKind.CLIENT,
+            start_time=turn.created_us * 1000,
+            attributes=_attributes(exchange, turn, operation),
+        )
+        if turn.error is not None:
+            span.set_attribute("error.type", str(turn.error["type"]))
+            span.set_status(Status(StatusCode.ERROR))
+        span.end((turn.created_us + exchange.elapsed_us()) * 1000)
+
+    def close(self) -> None:
+        self._provider.shutdown()
+
+
+def _attributes(exchange: Exchange, turn: Turn, operation: str) -> dict[str, Any]:
+    usage, finish = turn.usage, turn.finish_reason
+    found = {
+        "gen_ai.operation.name": operation,
+        "gen_ai.request.model": exchange.request.model,
+        "gen_ai.request.stream": turn.stream,
+        "gen_ai.response.model": turn.model,
+        "gen_ai.response.id": turn.response_id,
+        "gen_ai.response.finish_reasons": None if finish is None else (finish,),
+        "gen_ai.usage.input_tokens": usage.get("prompt_tokens", usage.get("input_tokens")),
+        "gen_ai.usage.output_tokens": usage.get("completion_tokens", usage.get("output_tokens")),
+        "gen_ai.conversation.id": turn.session_id,
+        "http.response.status_code": turn.upstream_status,
+        "crosswind.turn": turn.index,
+        "crosswind.attempt": turn.attempt,
+        "crosswind.arm": exchange.session.record.arm.value,
+        "crosswind.fitness": turn.fitness,
+        "crosswind.operators": tuple(
+            event.operator for event in exchange.noise.events if event.after is not None
+        ),
+    }
+    return {name: value for name, value in found.items() if value is not None}

@@ -1,0 +1,133 @@
+"""Caps on noise, and noise that switches itself off."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.configuration.sections import Abort, Dose
+from gateway.dose import Watch, chosen
+from tests.gateway.dialogue import PROFILE, body, history, user
+from tests.gateway.servers import Running, answer, gateway, plain, upstream
+
+RESET = """\
+name: resets
+version: 1
+summary: Every request hangs.
+compose: all_of
+bounds: {faults_per_call: 1, faults_per_session: 100}
+rules:
+  - operator: transport.hang
+    severity: 1.0
+    when: {probability: 1.0}
+"""
+
+
+async def injected(running: Running, session: str) -> list[dict[str, Any]]:
+    return [one for one in (await running.trajectory(session))["events"] if one["after"] is not None]
+
+
+async def test_a_share_of_the_sessions_is_noisy_and_always_the_same_ones(tmp_path: Path) -> None:
+    profile = tmp_path / "flaky.yaml"
+    profile.write_text(PROFILE)
+    async with upstream() as app:
+        arms = []
+        for run in ("a", "b"):
+            given_: dict[str, Any] = {"profile": str(profile), "store": f"sqlite:///{tmp_path}/{run}.db"}
+            async with gateway(tmp_path, app, **given_, dose={"share": 0.3}) as running:
+                for number in range(30):
+                    await running.chat(body(user("hello")), f"s{number}")
+                await running.flush()
+                found = (await running.api("GET", "/api/sessions")).json()["sessions"]
+                arms.append({one["id"]: one["arm"] for one in found})
+                grouped = await running.api("POST", "/api/sessions", {"group_id": "g", "task_id": "t"})
+                assert grouped.json()["arm"] == "noisy", "an experiment's own traffic"
+        assert arms[0] == arms[1] and 3 <= sum(arm == "noisy" for arm in arms[0].values()) <= 18
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.text(max_size=5))
+def test_a_greater_share_holds_every_session_of_a_smaller_one(one: float, other: float, key: str) -> None:
+    few, many = sorted((one, other))
+    if chosen(Dose(share=few), None, seed=1, key=key):
+        assert chosen(Dose(share=many), None, seed=1, key=key)
+    assert chosen(Dose(tenants={"t": few}), "t", seed=1, key=key) == chosen(
+        Dose(share=few), None, seed=1, key=key
+    )
+
+
+async def test_a_session_and_a_tool_have_their_caps(tmp_path: Path) -> None:
+    profile = tmp_path / "flaky.yaml"
+    profile.write_text(PROFILE)
+    for cap, sites in (("events_per_session", None), ("events_per_tool", "tool_result")):
+        given_: dict[str, Any] = {"profile": str(profile), "store": f"sqlite:///{tmp_path}/{cap}.db"}
+        async with upstream() as app, gateway(tmp_path, app, **given_, dose={cap: 1}) as running:
+            await running.chat(body(*history(3)), "one")
+            found = await injected(running, "one")
+            assert len([event for event in found if sites in (None, event["site"])]) == 1
+
+
+async def test_only_so_many_faults_are_in_flight(tmp_path: Path) -> None:
+    profile = tmp_path / "hangs.yaml"
+    profile.write_text(RESET)
+    async with (
+        upstream(plain(answer())) as app,
+        gateway(tmp_path, app, profile=str(profile), dose={"faults_in_flight": 2}) as running,
+    ):
+        asked = [running.chat(body(user("hello")), f"s{number}") for number in range(6)]
+        came = await asyncio.gather(*asked, return_exceptions=True)
+        assert sum(isinstance(one, httpx.TransportError) for one in came) == 2
+        await running.flush()
+        withheld = 0
+        for number in range(6):
+            for event in (await running.trajectory(f"s{number}"))["events"]:
+                withheld += event["after"] is None and "faults_in_flight" in event["note"]
+        assert withheld == 4
+        # The places are free again.
+        with pytest.raises(httpx.TransportError):
+            await running.chat(body(user("hello")), "later")
+
+
+async def test_noise_stops_by_itself_when_the_upstream_fails(tmp_path: Path) -> None:
+    profile = tmp_path / "flaky.yaml"
+    profile.write_text(PROFILE)
+    failing = plain({"error": {"message": "no"}}, 500)
+    async with (
+        upstream(*[plain(answer())] * 5, *[failing] * 6, plain(answer())) as app,
+        gateway(
+            tmp_path, app, profile=str(profile), abort={"error_rate": 0.5, "least": 5, "window": 600}
+        ) as running,
+    ):
+        for number in range(11):
+            await running.chat(body(user(f"hello {number}")), f"s{number}")
+        await running.flush()
+        assert (await running.api("GET", "/api/noise")).json() == {
+            "enabled": False,
+            "reason": "6 of 11 requests failed, more than abort.error_rate 0.5",
+        }
+        await running.chat(body(user("hello")), "after")
+        assert app.seen[-1].texts() == ["hello"], "clean from now on"
+        text = (await running.http.get(f"{running.control}/metrics")).text
+        assert "crosswind_noise_stopped_by_itself_total 1.0" in text
+        assert (await running.api("PUT", "/api/noise", {"enabled": True})).json()["enabled"]
+
+
+def test_a_window_moves_and_slow_requests_count() -> None:
+    now, said = 0.0, list[str]()
+    watch = Watch(Abort(latency=1.0, least=4, window=10.0), said.append, lambda: now)
+    for seconds in (2.0, 2.0, 0.1):
+        watch.note(failed=False, seconds=seconds)
+    now = 20.0
+    for seconds in (2.0, 0.1, 0.1, 0.1):
+        watch.note(failed=True, seconds=seconds)
+    assert not said, "what is past doesn't count, and failures were not asked for"
+    for _ in range(3):
+        watch.note(failed=False, seconds=3.0)
+    assert len(said) == 1 and "abort.latency" in said[0]
+    assert json.dumps(said)
