@@ -65,7 +65,12 @@ class Gateway:
 
     def start(self) -> None:
         """What the gateway does of its own accord, as long as it serves."""
-        self._probing.watch(self.upstreams)
+        self._watch()
+
+    def _watch(self) -> None:
+        """Ask the replicas how they are, in each process that sends them requests."""
+        if self.crew is None or self.crew.number:
+            self._probing.watch(self.upstreams)
 
     async def reread(self) -> tuple[str, ...]:
         """Read the configuration anew and put it in force, in all processes; gives the settings that changed.
@@ -108,7 +113,7 @@ class Gateway:
             closing = asyncio.create_task(gone.close(drain=True))
             self._tasks.add(closing)
             closing.add_done_callback(self._tasks.discard)
-        self._probing.watch(proxy.upstreams)
+        self._watch()
         _log.info("the configuration was reloaded", changed=changed)
         return changed
 
@@ -181,6 +186,7 @@ class Gateway:
         self._probing.stop()
         for closing in self._tasks:
             closing.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.data.proxy.flights.close()
         await self.upstreams.close()
         await self.recorder.aclose()

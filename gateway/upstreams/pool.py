@@ -190,11 +190,13 @@ class Pool:
 
     async def close(self, *, drain: bool = False) -> None:
         """Close all connections; with `drain` once what is in flight has ended."""
-        if drain and self.in_flight:
-            self._idle = asyncio.Event()
-            await self._idle.wait()
-        if self._session is not None:
-            await self._session.close()
+        try:
+            if drain and self.in_flight:
+                self._idle = asyncio.Event()
+                await self._idle.wait()
+        finally:
+            if self._session is not None:
+                await self._session.close()
 
 
 def _fields(headers: Headers) -> CIMultiDict[str]:
