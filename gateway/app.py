@@ -28,6 +28,7 @@ from gateway.refusing import Refusing
 from gateway.safety import NOISE, SWITCH, KillSwitch, switch_file
 from gateway.sessions import Sessions
 from gateway.sharing import Sharing
+from gateway.stored_views import StoredViews
 from gateway.tracing import tracing
 from gateway.trajectory.record import Setting
 from gateway.trajectory.store import Store, StoreError, open_store
@@ -95,7 +96,9 @@ def create_app(
             refusing=Refusing(recording),
             flights=flights,
             in_flight=in_flight,
-            passing=PassThrough(settings, upstreams, Listing(upstreams), sessions, metrics),
+            passing=PassThrough(
+                settings, upstreams, Listing(upstreams), sessions, StoredViews(sessions), metrics
+            ),
             websockets=WebSockets(settings, upstreams, sessions, authenticator, recorder, metrics),
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -17,6 +18,7 @@ from gateway.listing import Listing
 from gateway.metrics import Metrics
 from gateway.routes import Route, claim_of
 from gateway.sessions import Sessions
+from gateway.stored_views import StoredViews, View
 from gateway.upstreams.answer import Answer
 from gateway.upstreams.pool import Outgoing
 from gateway.upstreams.upstream import Upstream
@@ -25,6 +27,7 @@ from gateway.upstreams.upstreams import Upstreams
 _log = structlog.get_logger("crosswind.passing")
 
 _MODEL = "/models/"
+_PLAIN: Mapping[bytes, bytes | None] = {b"accept-encoding": b"identity"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class PassThrough:
     upstreams: Upstreams
     listing: Listing
     sessions: Sessions
+    views: StoredViews
     metrics: Metrics
 
     async def forward(self, http: Http, route: Route, caller: Caller, body: bytes | None = None) -> int:
@@ -45,11 +49,13 @@ class PassThrough:
         if self.listing.asked_for(http, path):
             return await self.listing.answer(http, caller)
         upstream = self._upstream(http, path)
+        query = http.query.decode("latin-1")
+        view = await self.views.of(http.method, path, query, session, caller)
         bodiless = body is None and _bodiless(http)
         outgoing = Outgoing(
             http.method,
-            upstream.path(path, http.query.decode("latin-1"), caller),
-            upstream.headers(http.headers, caller, {}),
+            upstream.path(view.path if view else path, query, caller),
+            upstream.headers(http.headers, caller, _PLAIN if view else {}),
             None if bodiless else (http.chunks if body is None else body),
         )
         try:
@@ -60,7 +66,12 @@ class PassThrough:
         if bodiless or http.read:
             http.cancel_when_gone()
         try:
-            await self._relay(http, answer)
+            if view is None:
+                await self._relay(http, answer)
+            else:
+                body = await answer.body()
+                await self._delete(http, upstream, caller, view.also if answer.status < 300 else ())
+                await _answer_mapped(http, answer, body, view)
         except asyncio.CancelledError:
             if not http.gone:
                 raise
@@ -75,6 +86,16 @@ class PassThrough:
             return self.upstreams.of_model(unquote(path.removeprefix(_MODEL)))
         return self.upstreams.of_path(path)
 
+    async def _delete(self, http: Http, upstream: Upstream, caller: Caller, paths: Sequence[str]) -> None:
+        """Delete what belongs to something that was deleted."""
+        for path in paths:
+            headers = upstream.headers(http.headers, caller, _PLAIN)
+            outgoing = Outgoing("DELETE", upstream.path(path, "", caller), headers, None)
+            try:
+                (await upstream.send(outgoing, None)).close()
+            except UpstreamError as error:
+                _log.warning("a round's response could not be deleted", path=path, error=error.message)
+
     async def _relay(self, http: Http, answer: Answer) -> None:
         await http.start(answer.status, end_to_end(answer.headers))
         try:
@@ -86,6 +107,15 @@ class PassThrough:
             _log.warning("the upstream broke off an answer", error=error.message)
         else:
             await http.end()
+
+
+async def _answer_mapped(http: Http, answer: Answer, body: bytes, view: View) -> None:
+    """Answer with what a provider keeps, in the client's view."""
+    plain = answer.header("content-encoding") in ("", "identity")
+    mapped = view.mapped(body) if plain and answer.status < 300 else body
+    # Whoever answers counts the length.
+    headers = [pair for pair in end_to_end(answer.headers) if pair[0].lower() != b"content-length"]
+    await http.answer(answer.status, mapped, headers)
 
 
 def _bodiless(http: Http) -> bool:

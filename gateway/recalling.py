@@ -30,8 +30,10 @@ class Recalling:
         """Make known what a request goes on from, as far as the store has it. False where the store can't be
         read: then it isn't known what came before.
         """
-        if split.held_by is None and not split.refers:
-            return True
+        return (split.held_by is None and not split.refers) or await self.catch_up(session, codec)
+
+    async def catch_up(self, session: LiveSession, codec: Codec) -> bool:
+        """Make known all responses of the session. False where the store can't be read."""
         reader, responses = session.reader(codec), session.turns.responses
         missing = [one for one in responses[reader.recalled :] if not reader.held.told(one)]
         known = len(responses)

@@ -22,7 +22,7 @@ from gateway.residents import Residents
 from gateway.session_keys import SessionKeys
 from gateway.sharing import Sharing
 from gateway.trajectory.content import Chain
-from gateway.trajectory.record import Session, SessionMarked, SessionStatus
+from gateway.trajectory.record import Session, SessionMarked, SessionStatus, Turn
 from gateway.trajectory.store import Store, StoreError
 from gateway.turns import Place, TurnLine
 from injectors.identity import digest
@@ -100,6 +100,10 @@ class Sessions:
             return None
         session = await self.get(session_id) if session_id is not None else None
         return session_id if session is not None and session.record.tenant == caller.tenant else None
+
+    def answered(self, session_id: str, response_id: str) -> Turn | None:
+        """The turn of a session that got a response, from the store. StoreError."""
+        return self._store.answered(session_id, response_id)
 
     async def check(self, claim: Claim) -> str | None:
         """The same refusals as `find`, for requests that are no turns: an unseen session is not opened for

@@ -1,0 +1,127 @@
+"""Routes that tell what a provider keeps: they are asked for by the client's ids, and answer in its view."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import structlog
+
+from gateway.auth import Caller
+from gateway.opening import LiveSession
+from gateway.protocols.codec import Codec, codec_named
+from gateway.protocols.document import decode
+from gateway.protocols.stored import ClientsView, as_delivered, withheld
+from gateway.sessions import Sessions
+from gateway.trajectory.record import Turn
+from gateway.trajectory.store import StoreError
+from injectors.conversation import ToolResult, UserText
+
+_log = structlog.get_logger("crosswind.passing")
+
+_RESPONSE = re.compile(r"/responses/(?P<id>[^/]+)(?P<rest>/input_items|/cancel)?\Z")
+_COMPLETION = re.compile(r"/chat/completions/(?P<id>[^/]+)(?P<rest>/messages)?\Z")
+_CONVERSATION = re.compile(r"/conversations/(?P<id>[^/]+)(?P<rest>/items(?:/[^/]+)?)\Z")
+_LISTS = ("/input_items", "/messages")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How a request for what is kept goes on, and its answer comes back."""
+
+    path: str
+    mapped: Callable[[bytes], bytes]
+    also: tuple[str, ...] = ()
+    """Further paths that are to be deleted with it: rounds that were answered inside."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredViews:
+    """Finds the session whose noise a request for what is kept would show."""
+
+    sessions: Sessions
+
+    async def of(
+        self, method: str, path: str, query: str, session_id: str | None, caller: Caller
+    ) -> View | None:
+        """None where nothing has to be mapped: no such route, no session of ours, or one without noise. What
+        is streamed again ran without noise.
+        """
+        found = _RESPONSE.match(path) or _COMPLETION.match(path) or _CONVERSATION.match(path)
+        if found is None or "stream=true" in query:
+            return None
+        try:
+            return await self._of(method, path, found, session_id, caller)
+        except (StoreError, ValueError) as error:
+            _log.error("it can't be read what the client gave and got: as it is kept", error=str(error))
+            return None
+
+    async def _of(
+        self, method: str, path: str, found: re.Match[str], session_id: str | None, caller: Caller
+    ) -> View | None:
+        kept = found["id"]
+        if session_id is None:
+            session_id = await self.sessions.of_response(kept, caller)
+        session = await self.sessions.get(session_id) if session_id is not None else None
+        if session is None or not session.plan.rules:
+            return None
+        if found.re is _CONVERSATION:
+            return View(path, (await self._conversation(session, kept)).page)
+        turn = await asyncio.to_thread(self.sessions.answered, session.record.id, kept)
+        codec = codec_named(turn.protocol) if turn is not None else None
+        if turn is None or codec is None or turn.produced is None:
+            return None
+        produced = decode(turn.produced.bytes())
+        delivered = decode(turn.delivered_view.bytes()) if turn.delivered_view else produced
+        own = path[: found.start("id")] + str(produced.get("id", kept)) + (found["rest"] or "")
+        if found["rest"] in _LISTS:
+            return View(own, (await self._turns(session, codec, turn)).page)
+        if method == "DELETE":
+            prefix = path[: found.start("id")]
+            also = tuple(prefix + one for one in _inner_ids(turn) if one != produced.get("id"))
+            return View(own, partial(_with_id, {produced.get("id"): kept}), also)
+        return View(own, partial(as_delivered, produced=produced, delivered=delivered))
+
+    async def _turns(self, session: LiveSession, codec: Codec, turn: Turn) -> ClientsView:
+        """The client's view of what a turn was asked with."""
+        split = codec.split(turn.received.bytes()) if turn.received else None
+        if split is None:
+            return _view(session, ())
+        await self.sessions.recalling.recall(session, codec, split)
+        return _view(session, codec.read(split, session.reader(codec), _as_it_is).conversation.items)
+
+    async def _conversation(self, session: LiveSession, conversation: str) -> ClientsView:
+        codec = codec_named("responses")
+        assert codec is not None, "conversations are of Responses"
+        await self.sessions.recalling.catch_up(session, codec)
+        held = session.reader(codec).held.get(conversation)
+        steps = held.history.steps[: held.length] if held is not None else ()
+        return _view(session, [item for step in steps for item in step.items])
+
+
+def _view(session: LiveSession, items: Iterable[UserText | ToolResult]) -> ClientsView:
+    ledger = session.ledger
+    shown = ((ledger.known.get(item.anchor), item.text) for item in items)
+    return ClientsView(
+        {known.text: clean for known, clean in shown if known is not None and known.text is not None},
+        ledger.tools.declared_of if ledger.tools is not None else {},
+        withheld(ledger.put_back.values()),
+    )
+
+
+def _inner_ids(turn: Turn) -> list[str]:
+    """The responses of the rounds that were answered inside."""
+    rounds = [decode(one["produced"].encode()) for one in turn.inner]
+    return [one["id"] for one in rounds if isinstance(one, dict) and isinstance(one.get("id"), str)]
+
+
+def _with_id(ids: dict[Any, str], body: bytes) -> bytes:
+    return as_delivered(body, *({"id": one} for one in next(iter(ids.items()))))
+
+
+def _as_it_is(segment: bytes) -> bytes:
+    return segment

@@ -1,0 +1,165 @@
+"""What a provider keeps is shown to the client as it gave and got it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai import AsyncOpenAI
+
+from tests.clients.upstream import Answer, Provider, provider
+from tests.gateway import dialogue
+from tests.gateway.dialogue import PROFILE
+from tests.gateway.messages import facts
+from tests.gateway.responses import body as request
+from tests.gateway.responses import call, history, post, response, user
+from tests.gateway.responses import result as output
+from tests.gateway.servers import JSON, Running, Seen, gateway, plain, upstream
+from tests.gateway.test_closed_world import ABBREVIATED, TOOL
+from tests.gateway.test_responses_world import REASONING, Client, calling, closed, script
+
+__all__ = ["closed"]
+WAYS = pytest.mark.parametrize("linked", [False, True], ids=["resent", "linked"])
+KEY = {"authorization": "Bearer sk-client"}
+QUESTION = "What did ACME order on Monday, please, and where is it now?"
+
+
+@pytest.fixture
+def noisy(tmp_path: Path) -> dict[str, Any]:
+    """Settings under which texts, results and tools are touched."""
+    path = tmp_path / "noisy.yaml"
+    rule = f"  - operator: {ABBREVIATED}\n    severity: 1.0\n    when: {{probability: 1.0}}\n"
+    path.write_text(PROFILE + rule)
+    return {"profile": str(path)}
+
+
+@pytest.fixture
+def flaky(tmp_path: Path) -> dict[str, Any]:
+    """Settings under which texts and results are touched."""
+    path = tmp_path / "flaky.yaml"
+    path.write_text(PROFILE)
+    return {"profile": str(path)}
+
+
+def policy() -> Any:
+    return script(
+        calling(1, text="Let me see.", reasoning="First."),
+        calling(1, 0, text="So then.", reasoning="Then."),
+        Answer("Two orders.", reasoning="That's it."),
+    )
+
+
+@WAYS
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_input_items_are_the_clients_own(
+    tmp_path: Path, noisy: dict[str, Any], linked: bool, restarted: bool
+) -> None:
+    async with provider(policy()) as app:
+        async with gateway(tmp_path, app.url, **noisy) as running:
+            async with Client(running, stream=False, linked=linked, reasoning=REASONING) as client:
+                await client.turn({"role": "user", "content": QUESTION})
+                await client.answer_calls()
+            assert not app.refusals
+            if not restarted:
+                await check_items(client, running, app)
+        if restarted:
+            async with gateway(tmp_path, app.url, **noisy) as running:
+                await check_items(client, running, app)
+
+
+async def check_items(client: Client, running: Running, app: Provider) -> None:
+    async with AsyncOpenAI(base_url=f"{running.data}/v1", api_key="unused-but-long") as sdk:
+        items = [one async for one in sdk.responses.input_items.list(client.response.id, order="asc")]
+    assert app.bodies("/v1/responses")[0]["input"][0]["content"] != QUESTION
+    said = ("reasoning", "message")
+    assert [one.type for one in items] == ["message", *said, *said, "function_call", "function_call_output"]
+    mine = {item.get("id"): item for item in client.items if "id" in item}
+    assert items[0].content[0].text == QUESTION
+    assert items[5].name == TOOL
+    assert items[6].output == next(one["output"] for one in client.items if "output" in one)
+    assert all(one.id in mine for one in items[1:6])
+
+
+@WAYS
+async def test_a_response_is_the_one_that_was_delivered(
+    tmp_path: Path, noisy: dict[str, Any], linked: bool
+) -> None:
+    async with (
+        provider(policy()) as app,
+        gateway(tmp_path, app.url, **noisy) as running,
+        Client(running, stream=False, linked=linked, reasoning=REASONING) as client,
+    ):
+        first = await client.turn({"role": "user", "content": QUESTION})
+        again = await client.sdk.responses.retrieve(first.id)
+        assert again.to_dict() == first.to_dict()
+        await client.answer_calls()
+        last = await client.sdk.responses.retrieve(client.response.id)
+        assert last.to_dict() == client.response.to_dict()
+        assert len(app.stored.responses) == 3
+        await client.sdk.responses.delete(first.id)
+        assert len(app.stored.responses) == 1, "with the round that was answered inside"
+        told = await running.http.delete(f"{running.data}/v1/responses/{client.response.id}", headers=KEY)
+        assert told.json()["id"] == client.response.id and not app.stored.responses
+
+
+async def test_what_is_not_ours_keeps_its_bytes(tmp_path: Path, noisy: dict[str, Any]) -> None:
+    page = b'{ "object":"list", "data": [ {"type": "message", "content": "x", "n": 1.0} ], "has_more":false }'
+    paths = [
+        "/responses/resp_1",
+        "/responses/resp_1/input_items?limit=3",
+        "/responses/resp_9?stream=true",
+        "/conversations/conv_1/items",
+        "/chat/completions/resp_1/messages",
+        "/responses/resp_1/cancel",
+    ]
+    async with upstream(plain(page)) as app, gateway(tmp_path, app, **noisy) as running:
+        app.replies[:] = [plain(response(1)), plain(page, 200, (b"x-a", b"b"))]
+        await post(running, request(history(1)), "s")
+        for path in paths:
+            method = "POST" if path.endswith("cancel") else "GET"
+            answer = await running.http.request(method, f"{running.data}/s/s/v1{path}")
+            assert (answer.content, answer.headers["x-a"]) == (page, "b")
+            assert app.seen[-1].path == f"/v1{path}"
+
+
+async def test_a_conversations_items_are_the_clients_own(tmp_path: Path, flaky: dict[str, Any]) -> None:
+    replies = [plain(response(number, call("c", "W17", id=f"fc_{number}"))) for number in (1, 2)]
+    async with upstream(*replies) as app:
+        async with gateway(tmp_path, app, **flaky) as running:
+            await post(running, request(history(1), conversation="conv_1"), "s")
+            await post(running, request([output("c", facts("W17"))], conversation="conv_1"), "s")
+        kept = [one for seen in app.seen for one in seen.json["input"]]
+        clean = [*history(1), output("c", facts("W17"))]
+        assert kept[0] != clean[0] and kept[1] != clean[1]
+        app.replies[:] = [plain({"object": "list", "data": kept, "has_more": False})]
+        async with gateway(tmp_path, app, **flaky) as running:
+            answer = await running.http.get(f"{running.data}/s/s/v1/conversations/conv_1/items")
+            assert answer.json()["data"] == clean
+            app.replies[:] = [plain(kept[0])]
+            answer = await running.http.get(f"{running.data}/s/s/v1/conversations/conv_1/items/msg_1")
+            assert answer.json() == clean[0]
+
+
+async def test_the_messages_of_a_stored_completion_are_the_clients_own(
+    tmp_path: Path, flaky: dict[str, Any]
+) -> None:
+    async def kept(seen: Seen) -> Any:
+        yield 200, [JSON]
+        yield json.dumps({"object": "list", "data": app.seen[0].json["messages"]}).encode()
+
+    sent = dialogue.body(*dialogue.history(2), store=True)
+    async with upstream() as app, gateway(tmp_path, app, **flaky) as running:
+        await running.chat(sent, "s")
+        app.replies[:] = [kept]
+        answer = await running.http.get(f"{running.data}/s/s/v1/chat/completions/chatcmpl-1/messages")
+        assert app.seen[0].json["messages"] != sent["messages"]
+        assert answer.json()["data"] == sent["messages"]
+
+
+async def test_noise_off_asks_nothing_of_the_store(tmp_path: Path) -> None:
+    async with upstream(plain(response(1))) as app, gateway(tmp_path, app) as running:
+        await post(running, request([user("hi")]), "s")
+        answer = await running.http.get(f"{running.data}/s/s/v1/responses/resp_1")
+        assert answer.json() == response(1) and app.seen[1].path == "/v1/responses/resp_1"
