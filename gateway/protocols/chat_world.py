@@ -16,6 +16,7 @@ from gateway.protocols.answer import Chunk, Round
 from gateway.protocols.chat_answer import ChatAnswer
 from gateway.protocols.chat_calls import CallStream
 from gateway.protocols.document import encode
+from gateway.protocols.usage import summed
 from gateway.protocols.world import InnerCall, World
 from gateway.sse import DONE, Event, event_data, with_data
 from gateway.trajectory.record import FIT, Completion
@@ -242,21 +243,6 @@ class ClosedChatAnswer:
             choice["finish_reason"] = None
         answer.pop("usage", None)
         return b"" if _says_nothing(answer) else with_data(event, encode(answer))
-
-
-def summed(usages: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """Usages added up, member by member."""
-    total: dict[str, Any] = {}
-    for usage in usages:
-        for name, value in usage.items():
-            known = total.get(name)
-            if isinstance(value, dict):
-                total[name] = summed([known if isinstance(known, dict) else {}, value])
-            elif isinstance(value, int | float) and isinstance(known, int | float):
-                total[name] = known + value
-            else:
-                total[name] = value
-    return total
 
 
 def _says_nothing(answer: Mapping[str, Any]) -> bool:

@@ -17,8 +17,10 @@ from gateway.protocols.document import decode, encode
 from gateway.protocols.format import UNREAD, Read
 from gateway.protocols.history import Mask
 from gateway.protocols.messages_answer import MessagesAnswer
+from gateway.protocols.messages_closing import MessagesClosing, is_own
 from gateway.protocols.messages_texts import UserContent
 from gateway.protocols.request import Request, SplitBody
+from gateway.protocols.rewriting import content_texts
 from gateway.protocols.splicing import spliced
 from injectors.conversation import Conversation, ToolCall, ToolSchema
 
@@ -45,10 +47,11 @@ class MessagesFormat:
             return UNREAD
         match message.get("role"):
             case "user":
-                content = UserContent(message.get("content"))
-                return Read(tuple(content.parts), user=content.user)
+                told = UserContent(message.get("content"))
+                return Read(tuple(told.parts), user=told.user)
             case "assistant":
-                return Read(calls=tuple(_calls(message.get("content"))))
+                content = message.get("content")
+                return Read(calls=tuple(_calls(content)), said=_said(content))
             case _:
                 return UNREAD
 
@@ -63,7 +66,7 @@ class MessagesCodec:
     path = "/messages"
     messages = MessagesFormat()
     tokens = False
-    closing = None
+    closing = MessagesClosing()
     forms = None
 
     @staticmethod
@@ -71,16 +74,15 @@ class MessagesCodec:
         """The client's own tools. The provider's, which have another type, are left alone."""
         out = []
         for tool in declared if isinstance(declared, list) else []:
-            if isinstance(tool, dict) and tool.get("type", "custom") in (None, "custom"):
-                name, description, schema = (tool.get(m) for m in ("name", "description", "input_schema"))
-                if isinstance(name, str):
-                    out.append(
-                        ToolSchema(
-                            name,
-                            description if isinstance(description, str) else "",
-                            schema if isinstance(schema, dict) else {},
-                        )
+            if is_own(tool):
+                description, schema = tool.get("description"), tool.get("input_schema")
+                out.append(
+                    ToolSchema(
+                        tool["name"],
+                        description if isinstance(description, str) else "",
+                        schema if isinstance(schema, dict) else {},
                     )
+                )
         return out
 
     def split(self, body: bytes) -> SplitBody | None:
@@ -114,6 +116,11 @@ class MessagesCodec:
 
     def error_event(self, error: ServiceError) -> bytes:
         return b"event: error\ndata: " + self.error(error) + b"\n\n"
+
+
+def _said(content: Any) -> str:
+    """The policy's own text."""
+    return "".join(text for _, text in content_texts(content))
 
 
 def _calls(content: Any) -> list[ToolCall]:

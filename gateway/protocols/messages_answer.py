@@ -61,14 +61,14 @@ class MessagesAnswer(SingleRound):
     def read_body(self, body: bytes) -> bytes:
         """Read a plain answer; gives it back as it is."""
         self._plain = body
-        answer = _object(body)
+        answer = as_object(body)
         if answer is not None and not self._failed(answer):
             self._take_head(answer)
         return body
 
     def read_event(self, event: Event) -> Chunk:
         """Read one event of a streamed answer."""
-        data = _object(event.data) if event.data else None
+        data = as_object(event.data) if event.data else None
         if data is None:
             return Chunk(event.raw)
         match data.get("type"):
@@ -118,8 +118,19 @@ class MessagesAnswer(SingleRound):
             return self._plain
         if not self._head:
             return encode({"type": "error", "error": self.error} if self.error else {})
-        content = [block.whole() for _, block in sorted(self._blocks.items())]
-        return encode(self._head | {"content": content, "usage": self.usage})
+        return encode(self._head | {"content": self.content_blocks(), "usage": self.usage})
+
+    def content_blocks(self) -> list[dict[str, Any]]:
+        """The content's blocks in order, each as whole as it came."""
+        if self._plain is None:
+            return [block.whole() for _, block in sorted(self._blocks.items())]
+        content = self._head.get("content")
+        return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+    def block(self, index: int) -> dict[str, Any]:
+        """One block of a stream."""
+        block = self._blocks.get(index)
+        return {} if block is None else block.whole()
 
     def text(self, name: str) -> str | None:
         """A text member of the message: `id`, `model`."""
@@ -142,7 +153,8 @@ def _index(data: Mapping[str, Any]) -> int:
     return index if isinstance(index, int) else 0
 
 
-def _object(data: bytes) -> dict[str, Any] | None:
+def as_object(data: bytes) -> dict[str, Any] | None:
+    """A JSON object; None where the data are none."""
     try:
         value = decode(data)
     except (ValueError, RecursionError):

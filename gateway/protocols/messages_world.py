@@ -1,0 +1,189 @@
+"""Messages in a closed world: what the client gets of an answer whose calls have to be mapped back.
+
+A round whose calls are all inner ones is answered inside, and the next round's blocks follow those that went
+out. What is delivered has one `message_start`, one id, one end, blocks numbered through and the usage summed.
+Thinking goes out as it comes, signatures and all; on the next turn it is moved back to its round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gateway.protocols.answer import Chunk, Round
+from gateway.protocols.document import decode, encode
+from gateway.protocols.messages_answer import MessagesAnswer, as_object
+from gateway.protocols.messages_blocks import BlockStream, arguments, is_call
+from gateway.protocols.usage import summed
+from gateway.protocols.world import InnerCall, World
+from gateway.sse import Event, with_data
+from gateway.trajectory.record import Completion
+
+Block = dict[str, Any]
+
+_COUNTED = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+"""What the last event tells again of what `message_start` told: the sums over all rounds."""
+
+
+class ClosedMessagesAnswer:
+    """Reads the rounds of one answer. A `MessagesAnswer` of each round records what was produced."""
+
+    prompt_ids: list[int] | None = None
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._now = MessagesAnswer()
+        self._stream = BlockStream(world, self._now, 0)
+        self._earlier: list[Round] = []
+        self._before: list[Block] = []
+        """The blocks of earlier rounds, which the client got."""
+        self._head: dict[str, Any] = {}
+        self._plain = False
+        self._over = False
+        """The round at hand is to be answered inside: nothing more of it goes out."""
+        self._kept: list[bytes] = []
+        """What would complete the answer, were the round not answered."""
+
+    @property
+    def usage(self) -> Mapping[str, Any]:
+        return summed([*(one.usage for one in self._earlier), self._now.usage])
+
+    @property
+    def error(self) -> Mapping[str, Any] | None:
+        return self._now.error
+
+    @property
+    def finished(self) -> bool:
+        return self._now.finished
+
+    def produced(self) -> bytes:
+        return self._now.produced()
+
+    def text(self, name: str) -> str | None:
+        value = self._head.get(name)
+        return value if isinstance(value, str) else self._now.text(name)
+
+    def completions(self) -> tuple[Completion, ...]:
+        return self._now.completions()
+
+    def fitness(self) -> str:
+        return self._now.fitness()
+
+    # The rounds
+
+    def inner(self) -> list[InnerCall]:
+        """The calls of this round that the client doesn't see, by their place among its blocks. Where the
+        policy was broken off there are none: half a call can't be put back.
+        """
+        if self._now.text("stop_reason") != "tool_use":
+            return []
+        return [
+            InnerCall(at, str(block.get("id", "")), str(block.get("name", "")), arguments(block), block)
+            for at, block in enumerate(self._now.content_blocks())
+            if self._is_inner(block)
+        ]
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether this round has to be answered inside: it called inner tools only."""
+        return bool(self.inner()) and not any(is_call(block) for block in self._own())
+
+    def rounds(self) -> list[Round]:
+        """The rounds that were answered inside so far."""
+        return self._earlier
+
+    def next_round(self) -> None:
+        """The round at hand is answered: read the next one's answer."""
+        now = self._now
+        self._earlier.append(
+            Round(now.produced(), None, now.completions(), now.usage, now.fitness(), self.content())
+        )
+        self._before += self._own()
+        self._now = MessagesAnswer()
+        self._stream = BlockStream(self._world, self._now, self._stream.next)
+        self._kept.clear()
+        self._over = False
+
+    def made(self) -> tuple[str, str | None]:
+        """What the client's history will show: the id of its first call, and the text of all rounds."""
+        own = self._own()
+        first = next((str(block.get("id", "")) for block in own if is_call(block)), "")
+        return first, _text([*self._before, *own])
+
+    def content(self) -> str | None:
+        """The last round's own text."""
+        return _text(self._own())
+
+    def concluded(self) -> bytes:
+        """The answer as it stands, with `end_turn` for its end: it has no calls for the client."""
+        return (self.delivered() or b"") if self._plain else b"".join(self._kept)
+
+    def delivered(self) -> bytes | None:
+        """What the client gets, as one plain body; None where it is what was produced."""
+        if not self.finished:
+            return None
+        content = [*self._before, *self._own()]
+        if not self._earlier and content == self._now.content_blocks():
+            return None
+        answer = {**decode(self._now.produced()), **self._head, "content": content, "usage": self.usage}
+        return encode(answer | ({"stop_reason": "end_turn"} if self.unanswered else {}))
+
+    def _is_inner(self, block: Block) -> bool:
+        return is_call(block) and self._world.inside(str(block.get("name", "")), arguments(block))
+
+    def _own(self) -> list[Block]:
+        """The blocks of this round that the client gets, calls under its own names."""
+        return [
+            {**block, "name": self._world.declared(str(block.get("name", "")))} if is_call(block) else block
+            for block in self._now.content_blocks()
+            if not self._is_inner(block)
+        ]
+
+    # Reading
+
+    def read_body(self, body: bytes) -> bytes:
+        self._plain = True
+        self._now.read_body(body)
+        self._remember()
+        return self.delivered() or body
+
+    def _remember(self) -> None:
+        """The first round's head is the delivered answer's."""
+        if not self._head and (message_id := self._now.text("id")) is not None:
+            self._head = {"id": message_id, "model": self._now.text("model")}
+
+    def read_event(self, event: Event) -> Chunk:
+        chunk = self._now.read_event(event)
+        data = as_object(event.data) if event.data else None
+        if self._over:
+            self._kept.append(event.raw)
+            return Chunk(b"")
+        match data and data.get("type"):
+            case "message_start":
+                self._remember()
+                return Chunk(b"") if self._earlier else chunk
+            case "content_block_start" | "content_block_delta" | "content_block_stop" if data:
+                return Chunk(self._stream.feed(event, data), chunk.calls_tools)
+            case "message_delta" if data and self.finished:
+                return self._ended(event, data)
+        return chunk
+
+    def _ended(self, event: Event, data: dict[str, Any]) -> Chunk:
+        """The event that completes the answer, or the round."""
+        rest = self._stream.end()
+        raw = event.raw
+        if self._earlier:
+            counted = data.get("usage")
+            names = {*(counted if isinstance(counted, dict) else ()), *_COUNTED}
+            data["usage"] = {name: value for name, value in self.usage.items() if name in names}
+            raw = with_data(event, encode(data))
+        if not self.unanswered:
+            return Chunk(rest + raw, completing=True)
+        self._over = True
+        delta = {**data["delta"], "stop_reason": "end_turn"}
+        self._kept.append(with_data(event, encode({**data, "delta": delta})))
+        return Chunk(rest)
+
+
+def _text(blocks: list[Block]) -> str:
+    return "".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text")
