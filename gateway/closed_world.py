@@ -41,6 +41,10 @@ class ClosedWorld:
     def declared(self, name: str) -> str:
         return self.shown.declared_of.get(name, name)
 
+    def recalled(self, name: str) -> str:
+        declared = self.declared(name)
+        return self.shown.shown_of.get(declared, declared)
+
     def inside(self, name: str, arguments: str) -> bool:
         return name in self.shown.phantoms or self._objection(name, arguments) is not None
 

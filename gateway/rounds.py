@@ -79,14 +79,13 @@ def closing_rows(exchange: Exchange) -> list[Row]:
     if exchange.left:
         rows.append(session.ledger.add_tools(world.shown, **where))
     last = _answers(exchange)
-    if exchange.results or last:
-        before = [
-            (one.produced, results) for one, results in zip(reader.rounds(), exchange.results, strict=True)
-        ]
-        for (call_id, said), put in world.closing.put_backs(reader, world, before, (reader.produced(), last)):
-            anchor = made_anchor(exchange.request, call_id, said)
-            if anchor is not None:
-                rows.append(session.ledger.add_put_back(anchor, put, **where))
+    if not (exchange.results or last or reader.finished):
+        return rows
+    before = [(one.produced, results) for one, results in zip(reader.rounds(), exchange.results, strict=True)]
+    for (call_id, said), put in world.closing.put_backs(reader, world, before, (reader.produced(), last)):
+        anchor = made_anchor(exchange.request, call_id, said)
+        if anchor is not None:
+            rows.append(session.ledger.add_put_back(anchor, put, **where))
     return rows
 
 

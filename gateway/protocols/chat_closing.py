@@ -11,7 +11,7 @@ import msgspec
 from gateway.protocols.answer import AnswerReader
 from gateway.protocols.chat_answer import ChatAnswer
 from gateway.protocols.chat_world import ClosedChatAnswer
-from gateway.protocols.closing import Kept, RoundBefore, around_message
+from gateway.protocols.closing import Kept, RoundBefore, around_message, called_otherwise
 from gateway.protocols.document import decode, encode
 from gateway.protocols.request import Request
 from gateway.protocols.rewriting import elements, shallow
@@ -57,6 +57,12 @@ class ChatClosing:
         members = shallow(raw)
         if put.before:
             members["content"] = put.text
+        if put.called:
+            names = dict(put.called)
+            calls = [decode(call) for call in elements(members.get("tool_calls"))]
+            for call in calls:
+                call["function"]["name"] = names.get(call.get("id"), call["function"]["name"])
+            members["tool_calls"] = encode(calls)
         if put.calls:
             calls = [msgspec.Raw(call) for call in elements(members.get("tool_calls"))]
             for position, call in put.calls:
@@ -74,11 +80,22 @@ class ChatClosing:
     def put_backs(
         self, answer: AnswerReader, world: World, before: Sequence[RoundBefore], last: RoundBefore
     ) -> list[Kept]:
-        return around_message(self, answer, before, last)
+        calls = _calls(decode(last[0])) if answer.finished else []
+        return around_message(self, answer, before, last, called_otherwise(world, calls, last[1]))
 
     def answer(self, request: Request, world: World, *, captured: bool) -> ClosedChatAnswer:
         make = partial(ChatAnswer, choices=request.choices, captured=captured, asked=request.asked)
         return ClosedChatAnswer(world, make)
+
+
+def _calls(answer: Any) -> list[tuple[str, str]]:
+    """The calls of the first choice, by id and name."""
+    message = answer["choices"][0].get("message") or {}
+    return [
+        (call.get("id") or "", call["function"].get("name") or "")
+        for call in message.get("tool_calls") or ()
+        if isinstance(call, dict) and isinstance(call.get("function"), dict)
+    ]
 
 
 def is_function(tool: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from gateway.protocols.answer import AnswerReader
@@ -56,7 +56,11 @@ class Closing(Carrying, Protocol):
 
 
 def around_message(
-    closing: Closing, answer: AnswerReader, before: Sequence[RoundBefore], last: RoundBefore
+    closing: Closing,
+    answer: AnswerReader,
+    before: Sequence[RoundBefore],
+    last: RoundBefore,
+    called: Sequence[tuple[str, str]],
 ) -> list[Kept]:
     """`put_backs` of a protocol whose answers are one message each."""
     rounds = [
@@ -70,5 +74,18 @@ def around_message(
         calls=tuple((call.position, call.json()) for call, _ in last[1]),
         results=tuple(message.decode() for message in closing.result_messages(last[1])),
         names=tuple(call.name for _, results in [*before, last] for call, _ in results),
+        called=tuple(called),
     )
-    return [(answer.made(), put)]
+    return [] if put == PutBack() else [(answer.made(), put)]
+
+
+def called_otherwise(
+    world: World, calls: Iterable[tuple[str, str]], inner: Sequence[tuple[InnerCall, str]]
+) -> list[tuple[str, str]]:
+    """Of an answer's calls (id, name) the delivered ones that a history would show under another name."""
+    withheld = {call.call_id for call, _ in inner}
+    return [
+        (call_id, name)
+        for call_id, name in calls
+        if call_id and call_id not in withheld and world.recalled(name) != name
+    ]

@@ -7,7 +7,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gateway.protocols.answer import AnswerReader
+from gateway.protocols.closing import Kept, RoundBefore, around_message, called_otherwise
 from gateway.protocols.document import Document, decode, encode
+from gateway.protocols.messages_blocks import is_call
 from gateway.protocols.messages_world import ClosedMessagesAnswer
 from gateway.protocols.request import Request
 from gateway.protocols.rewriting import elements, shallow
@@ -60,6 +63,9 @@ class MessagesClosing:
         earlier = [block for message in put.before for block in _said(message)]
         own = (_own(block, earlier, put.text) for block in _content(raw))
         blocks = [block for block in own if block is not None]
+        if put.called:
+            names = dict(put.called)
+            blocks = [_under(names, block) for block in blocks]
         for position, call in put.calls:
             blocks.insert(position, call.encode())
         before = [message.encode() for message in put.before]
@@ -69,6 +75,20 @@ class MessagesClosing:
     def answered(self, raw: bytes, put: PutBack) -> bytes:
         results = [block for message in put.results for block in _content(message.encode())]
         return _with_content(raw, [*results, *_content(raw)]) if results else raw
+
+    def message(self, raw: bytes) -> bytes:
+        return raw
+
+    def put_backs(
+        self, answer: AnswerReader, world: World, before: Sequence[RoundBefore], last: RoundBefore
+    ) -> list[Kept]:
+        blocks = decode(last[0]).get("content") if answer.finished else []
+        calls = [
+            (str(block.get("id", "")), str(block.get("name", "")))
+            for block in blocks or ()
+            if isinstance(block, dict) and is_call(block)
+        ]
+        return around_message(self, answer, before, last, called_otherwise(world, calls, last[1]))
 
     def answer(self, request: Request, world: World, *, captured: bool) -> ClosedMessagesAnswer:
         return ClosedMessagesAnswer(world)
@@ -92,6 +112,14 @@ def _tool(raw: bytes, tool: ShownTool) -> bytes:
         # Providers hold the examples to the schema.
         members.pop("input_examples", None)
     return encode({"input_schema": {"type": "object", "properties": {}}} | members)
+
+
+def _under(names: Mapping[str, str], raw: bytes) -> bytes:
+    """A call under the name that the policy called, by its id."""
+    block = decode(raw)
+    if not isinstance(block, dict) or not is_call(block) or block.get("id") not in names:
+        return raw
+    return spliced(raw, {("name",): names[block["id"]]})
 
 
 def _content(message: bytes) -> list[bytes]:

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.protocols.answer import Chunk, Round
-from gateway.protocols.chat_world import summed
 from gateway.protocols.document import decode, encode
 from gateway.protocols.request import Request
 from gateway.protocols.responses_answer import BEGINNING, COMPLETING, ResponsesAnswer
 from gateway.protocols.responses_stream import Numbers, RoundStream, declared, for_client, is_inner
+from gateway.protocols.usage import summed
 from gateway.protocols.world import InnerCall, World
 from gateway.sse import Event, with_data
 from gateway.trajectory.record import Completion

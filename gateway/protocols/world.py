@@ -20,6 +20,10 @@ class World(Protocol):
         """The client's own name of a tool."""
         ...
 
+    def recalled(self, name: str) -> str:
+        """The name under which a history, of which only the client's names are known, shows a call."""
+        ...
+
     def inside(self, name: str, arguments: str) -> bool:
         """Whether a call is answered inside the gateway."""
         ...
@@ -44,6 +48,9 @@ class _Open:
     withholds = False
 
     def declared(self, name: str) -> str:
+        return name
+
+    def recalled(self, name: str) -> str:
         return name
 
     def inside(self, name: str, arguments: str) -> bool:
@@ -92,6 +99,10 @@ class PutBack:
     calls: tuple[tuple[int, str], ...] = ()
     results: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    called: tuple[tuple[str, str], ...] = ()
+    """Delivered calls (their ids) that the policy made under other names than the client's give: of several
+    tools that are one to the client.
+    """
     owed: tuple[str, ...] = ()
     """Of the results those that came with no round: an upstream that holds the rest still lacks them."""
 
