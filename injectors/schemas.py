@@ -6,11 +6,12 @@ found again by its anchor, which depends on what it says and not on how the clie
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from injectors import registry, tool_guard
 from injectors.arrangement import arrange
@@ -21,12 +22,19 @@ from injectors.shown_tools import Phantom, Refusal, ShownTool, ShownTools
 from injectors.tool_guard import Asked
 from injectors.tool_walk import Rules, ToolWalk
 
+MOST_RECENT = 64
+"""Lists of tools whose anchors are kept."""
+
+_recent: dict[int, tuple[Sequence[ToolSchema], list[str]]] = {}
+
 __all__ = ["Phantom", "Refusal", "ShownTool", "ShownTools", "acts_on_tools", "perturb_tools", "tools_anchor"]
 
 
 def acts_on_tools(plan: Plan) -> bool:
     """Whether the plan has a rule for tool schemas: without one no list needs a look."""
-    return bool(_rules(plan))
+    operators = registry.operators()
+    found = (operators.get(rule.operator) for rule in plan.rules)
+    return any(entry is not None and entry.site is Site.TOOL_SCHEMA for entry in found)
 
 
 def tools_anchor(tools: Sequence[ToolSchema]) -> str:
@@ -86,11 +94,26 @@ def _fits(known: ShownTools, duplicates: str) -> bool:
 
 
 def _rules(plan: Plan) -> Rules:
-    found = ((rule, registry.operators().get(rule.operator)) for rule in plan.rules)
+    operators = registry.operators()
+    found = ((rule, operators.get(rule.operator)) for rule in plan.rules)
     return [(rule, entry) for rule, entry in found if entry and entry.site is Site.TOOL_SCHEMA]
 
 
 def _anchors(tools: Sequence[ToolSchema]) -> list[str]:
+    """The anchor of each tool. Codecs read a list once and give the same tuple on every turn: what was found
+    for the last few tuples is kept, with the tuple itself, so that its id stays its own."""
+    kept = _recent.get(id(tools))
+    if kept is not None and kept[0] is tools:
+        return kept[1]
+    found = _made_anchors(tools)
+    if isinstance(tools, tuple):
+        while len(_recent) >= MOST_RECENT:
+            _recent.pop(next(iter(_recent)), None)
+        _recent[id(tools)] = (tools, found)
+    return found
+
+
+def _made_anchors(tools: Sequence[ToolSchema]) -> list[str]:
     counted: Counter[str] = Counter()
     out: list[str] = []
     for tool in tools:
@@ -105,7 +128,8 @@ def _list_anchor(anchors: Sequence[str]) -> str:
 
 
 def _canonical(parameters: Mapping[str, Any]) -> str:
+    """The parameters as JSON with sorted keys. Every turn asks for it: hence not by the standard library."""
     try:
-        return json.dumps(parameters, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
-    except RecursionError:
-        return ""  # Such a list is shown clean.
+        return msgspec.json.encode(parameters, order="sorted").decode()
+    except (RecursionError, TypeError, UnicodeEncodeError):
+        return ""  # A list that nobody could write down is shown clean.

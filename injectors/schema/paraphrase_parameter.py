@@ -29,7 +29,7 @@ class ParaphraseParameter:
 
     def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:
         found = {
-            name: rewordings(schema["description"], target.declared, rng, severity)
+            name: rewordings(schema["description"], (target.tool,), rng, severity)
             for name, schema in _described(target.tool.parameters).items()
         }
         edits = {name: one for name, one in found.items() if one}

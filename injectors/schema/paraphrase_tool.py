@@ -26,7 +26,7 @@ class ParaphraseTool:
     """
 
     def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:
-        edits = rewordings(target.tool.description, target.declared, rng, severity)
+        edits = rewordings(target.tool.description, (target.tool,), rng, severity)
         return {"edits": edits} if edits else None
 
     def apply(self, target: ToolTarget, draw: Draw) -> Result:

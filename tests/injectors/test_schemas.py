@@ -14,7 +14,7 @@ from injectors import registry, tool_guard
 from injectors.conversation import Site, ToolSchema
 from injectors.plan import Plan, make_plan
 from injectors.profile import parse
-from injectors.schemas import ShownTools, perturb_tools
+from injectors.schemas import ShownTools, perturb_tools, tools_anchor
 
 OPERATORS = [entry.name for entry in registry.operators().values() if entry.site is Site.TOOL_SCHEMA]
 RENAMING = "schema.misleading_description_abbreviated"
@@ -318,3 +318,10 @@ def test_odd_parameters_are_survived(parameters: dict[str, Any]) -> None:
         shown = perturb_tools(plan_of(operator), tools)
         check_closed_world(tools, shown)
         assert stored(shown).tools == shown.tools
+
+
+def test_anchors_are_found_again_whatever_other_lists_came_between() -> None:
+    first = tools_anchor(SHOP)
+    for number in range(200):
+        assert tools_anchor((tool(f"get_{number}"),)) == tools_anchor([tool(f"get_{number}")]) != first
+    assert tools_anchor(SHOP) == tools_anchor(list(SHOP)) == first
