@@ -88,8 +88,10 @@ def unresolved(traces: Traces, salt: str, why: str) -> Inferred:
 class Inference:
     """Remembers what was delivered to whom."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, shared: bool = False) -> None:
         self._store = store
+        self._shared = shared
+        """Other processes deliver too: what is remembered here may not be all."""
         self._owners: OrderedDict[str, tuple[str, ...]] = OrderedDict()
         self._first_turns: OrderedDict[bytes, str] = OrderedDict()
 
@@ -132,8 +134,9 @@ class Inference:
 
     async def _owners_of(self, name: str) -> tuple[str, ...]:
         owners = self._owners.get(name)
-        if owners is None:
-            owners = tuple(await asyncio.to_thread(self._store.sessions_given, name))
+        if owners is None or (self._shared and len(owners) == 1):
+            stored = await asyncio.to_thread(self._store.sessions_given, name)
+            owners = tuple(dict.fromkeys([*(owners or ()), *stored]))[:2]
             if owners:
                 self._owners[name] = owners
         return owners

@@ -12,7 +12,7 @@ import pytest
 
 from gateway.trajectory.store import StoreError
 from tests.gateway.crew import workers
-from tests.gateway.dialogue import PROFILE, body, history, user
+from tests.gateway.dialogue import PROFILE, body, call, history, result, user
 from tests.gateway.servers import CUT, answer, chunks, delta, event, gateway, plain, upstream
 
 
@@ -85,11 +85,10 @@ async def test_concurrent_turns_of_one_session_get_places_of_their_own(tmp_path:
 async def test_equal_turns_at_the_same_moment_are_branches_too(tmp_path: Path) -> None:
     async with upstream() as app, workers(tmp_path, app, 3) as crew:
         hello = body(user("hello there"))
-        await asyncio.gather(*(crew[number % 3].chat(hello) for number in range(12)))
+        await asyncio.gather(*(crew[number % 3].chat(hello, "s") for number in range(12)))
         for running in crew:
             await running.flush()
-        (session,) = (await crew[0].api("GET", "/api/sessions")).json()["sessions"]
-        stored = await crew[0].trajectory(session["id"])
+        stored = await crew[0].trajectory("s")
         assert [turn["index"] for turn in stored["turns"]] == list(range(12))
         assert len({turn["branch"] for turn in stored["turns"]}) == 12
 
@@ -205,3 +204,21 @@ async def test_without_its_claims_a_turn_gets_a_place_that_is_no_other_ones(
         stored = await first.trajectory("s")
         found = [(turn["index"] < 10**9, turn["fitness"]) for turn in stored["turns"]]
         assert found == [(True, "no_token_ids"), (True, "no_token_ids"), (False, "ledger_unavailable")]
+
+
+async def test_what_another_worker_delivered_alike_is_not_taken_for_this_ones(tmp_path: Path) -> None:
+    """Some endpoints give one call id again and again: whose it is can't be told then, by no worker."""
+    calling = answer()
+    calling["choices"][0]["message"] = call("call_0", "W17")
+    async with upstream(plain(calling)) as app, workers(tmp_path, app) as (first, second):
+        for running in (first, second):
+            await running.chat(body(*history(1)))
+        for running in (first, second):
+            await running.flush()
+        await first.chat(body(*history(1), call("call_0", "W17"), result("call_0", "W17")))
+        await first.flush()
+        found = (await first.api("GET", "/api/sessions")).json()["sessions"]
+        assert len(found) == 2
+        assert [one["quarantine"] for one in found if one["quarantine"]] == [
+            "inferred: its history was delivered in several sessions alike"
+        ]
