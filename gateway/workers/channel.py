@@ -30,6 +30,8 @@ class Channel:
         self._writer = writer
         self._numbers = count(1)
         self._asked: dict[int, asyncio.Future[Message]] = {}
+        self.ended = False
+        """Whether the other end is gone."""
 
     @classmethod
     async def open(cls, end: socket.socket) -> Channel:
@@ -42,8 +44,9 @@ class Channel:
         try:
             line = await self._reader.readline()
         except (OSError, ValueError):
-            return None
+            line = b""
         if not line.endswith(b"\n"):
+            self.ended = True
             return None
         message: Message = json.loads(line)
         return message

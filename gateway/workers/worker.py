@@ -10,6 +10,7 @@ come.
 from __future__ import annotations
 
 import asyncio
+import shutil
 import signal
 import socket
 import sys
@@ -69,6 +70,9 @@ async def _run(end: socket.socket, other: socket.socket) -> int:
         listening.cancel()
         beating.cancel()
         await gateway.close()
+    if channel.ended:
+        # The supervisor can't clean up any more. Who is still draining has the files open.
+        shutil.rmtree(told["folder"], ignore_errors=True)
     channel.close()
     return 0
 

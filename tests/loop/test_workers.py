@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import signal
 import sqlite3
@@ -20,6 +21,7 @@ from tests.gateway.dialogue import PROFILE, body, history
 from tests.gateway.servers import DONE, SSE, Part, Seen, Upstream, delta, event, upstream
 from tests.gateway.servers import gateway as one_process
 from tests.loop.children import POLL_S, Children, Gateway
+from tests.loop.connections import children as children_of
 from tests.loop.connections import local_port, server_of
 
 WAIT_S = 30.0
@@ -256,11 +258,20 @@ async def test_what_cannot_start_says_so_and_fails(children: Children, tmp_path:
 async def test_workers_end_with_their_supervisor(children: Children, tmp_path: Path) -> None:
     async with upstream() as app:
         gateway = await serve(children, app, tmp_path / "store.db")
-        pids = await workers(gateway)
+        pids = [*await workers(gateway), *children_of(gateway.child.process.pid)]
+        folders = {folder for pid in pids for folder in run_folders(pid)}
+        assert len(folders) == 1
         gateway.child.kill()
         async with asyncio.timeout(WAIT_S):
             while any(map(alive, pids)):  # noqa: ASYNC110 - another process's end is no event of ours
                 await asyncio.sleep(POLL_S)
+        assert not any(map(os.path.exists, folders))
+
+
+def run_folders(pid: int) -> set[str]:
+    """The run's folder, by the files that a process has open in it."""
+    opened = [str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()]
+    return {name.rpartition("/")[0] for name in opened if "/crosswind-" in name}
 
 
 def alive(pid: int) -> bool:
