@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import structlog
 
 from gateway.closed_world import ClosedWorld, owing, world_in
 from gateway.faults import MODEL_LINK, NO_FAULTS, Fault, Faults
-from gateway.ledger import clean_hash
 from gateway.opening import LiveSession
 from gateway.protocols.codec import Codec
 from gateway.protocols.document import encode
 from gateway.protocols.request import Request
 from gateway.protocols.world import Forward
 from gateway.redaction import Redactor
-from gateway.trajectory.record import Event, NameMap, Row, SessionMarked, Shown
+from gateway.scribe import Scribe
+from gateway.trajectory.record import Event, NameMap, Row, SessionMarked
 from gateway.turns import Place
 from injectors.conversation import Ref, Site
-from injectors.decide import Decision, perturb
+from injectors.decide import perturb
 from injectors.link import decide_transport
 from injectors.model_link import decide_model
 
@@ -127,6 +126,21 @@ def _as_known(
     return Noise(known.replacements, world=world, unfit=LEDGER_UNAVAILABLE)
 
 
+def _unattended(session: LiveSession, codec: Codec, request: Request, place: Place, scribe: Scribe) -> Noise:
+    """History as it was shown, and what is new clean, now and later: an answer that nobody waits for can't be
+    mapped back.
+    """
+    ledger = session.ledger
+    known = perturb(session.plan, request.conversation, ledger.known, allow_new=False)
+    noise = Noise(known.replacements, world=owing(codec, ledger, request), spared=True)
+    for new in known.new:
+        noise.rows.append(
+            ledger.add(new, session_id=session.record.id, turn=place.index, branch=place.branch)
+        )
+    noise.events.append(scribe.not_asked("Not injected: the response runs in the background."))
+    return noise
+
+
 def _decided(
     session: LiveSession,
     codec: Codec,
@@ -135,10 +149,12 @@ def _decided(
     now: Circumstances,
     redactor: Redactor,
 ) -> Noise:
+    scribe = Scribe(session.record.id, place, now.now_us, redactor)
+    if request.unattended:
+        return _unattended(session, codec, request, place, scribe)
     conversation = request.conversation
     perturbed = perturb(session.plan, conversation, session.ledger.known, allow_new=now.allow_new)
     noise = Noise(perturbed.replacements, spared=not now.allow_new)
-    scribe = _Scribe(session.record.id, place, now.now_us, redactor)
     _show_tools(noise, session, codec, request, place, now, scribe)
     for new in perturbed.new:
         shown = session.ledger.add(new, session_id=session.record.id, turn=place.index, branch=place.branch)
@@ -160,7 +176,7 @@ def _faults(
     codec: Codec,
     place: Place,
     now: Circumstances,
-    scribe: _Scribe,
+    scribe: Scribe,
     events: list[Event],
 ) -> Faults:
     """Decide what befalls the link and the provider in this exchange."""
@@ -193,7 +209,7 @@ def _show_tools(
     request: Request,
     place: Place,
     now: Circumstances,
-    scribe: _Scribe,
+    scribe: Scribe,
 ) -> None:
     """Show the declared tools as before, or decide how; put back what the client never saw."""
     ledger, session_id = session.ledger, session.record.id
@@ -224,62 +240,3 @@ def _show_tools(
                 one.decision, one.before, one.after, one.note, tool=one.tool, tool_class=one.tool_class
             )
         )
-
-
-@dataclass(slots=True)
-class _Scribe:
-    """Writes the events of one turn."""
-
-    session_id: str
-    place: Place
-    now_us: int
-    redactor: Redactor
-    ordinal: int = 0
-
-    def event(
-        self,
-        decision: Decision,
-        before: str,
-        after: str | None,
-        note: str,
-        *,
-        tool: str | None = None,
-        tool_class: str | None = None,
-    ) -> Event:
-        mask = self.redactor.mask_text
-        ordinal, self.ordinal = self.ordinal, self.ordinal + 1
-        return Event(
-            session_id=self.session_id,
-            turn_index=self.place.index,
-            ordinal=ordinal,
-            operator=decision.operator,
-            site=decision.site,
-            slot=decision.slot,
-            anchor=decision.anchor,
-            logical_call=decision.logical_call,
-            severity=decision.severity,
-            draw=self._draw(decision),
-            clean_hash=clean_hash(before),
-            before=mask(before),
-            after=None if after is None else mask(after),
-            recovery=decision.recovery,
-            note=note,
-            tool=tool,
-            tool_class=tool_class,
-            attempt=self.place.attempt,
-            created_us=self.now_us,
-        )
-
-    def _draw(self, decision: Decision) -> Mapping[str, Any]:
-        raw = encode(decision.draw)
-        return {"redacted": True} if self.redactor.mask(raw) is not raw else decision.draw
-
-    def storable(self, shown: Shown) -> bool:
-        """A shown text with a secret in it stays in memory: a masked one would be shown again after a
-        restart.
-
-        What is missing from the stored ledger is computed again from the plan.
-        """
-        if shown.text is None:
-            return True
-        return self.redactor.mask_text(shown.text) is shown.text

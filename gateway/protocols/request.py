@@ -107,6 +107,8 @@ class Request:
     """
     edits: Mapping[str, bytes | None] = field(default_factory=dict)
     """Members that the upstream knows otherwise than the client."""
+    unattended: bool = False
+    """Nobody waits for its answer, which is asked for later: it runs without noise."""
     certain: bool = True
     """Whether what came before it is known. Else nothing new is decided."""
     _pieces: tuple[bytes | None, ...] = ()

@@ -89,6 +89,7 @@ class ResponsesCodec:
             after=before.response_id if before else _previous(document),
             answered=None if document.value("store") is False else answered,
             edits=edits,
+            unattended=document.value("background") is True,
         )
 
     def capture_edits(

@@ -314,3 +314,20 @@ async def test_errors_of_ours_have_the_protocols_shape(tmp_path: Path) -> None:
         refused = await post(running, body("hi"), "unseen")
         assert refused.status_code == 404
         assert refused.json()["error"]["code"] == "session_not_found"
+
+
+async def test_a_response_in_the_background_runs_without_noise(tmp_path: Path, flaky: dict[str, Any]) -> None:
+    queued = RESPONSE | {"status": "queued", "output": []}
+    async with upstream(plain(queued)) as app, gateway(tmp_path, app, **flaky) as running:
+        await lead(running, "s", range(1))
+        shown = app.seen[0].json["input"]
+        assert shown != history(1)
+        answer = await post(running, body(history(2), background=True), "s")
+        assert answer.json() == queued
+        assert app.seen[1].json["input"] == [*shown, *history(2)[1:]], "history stays as it was"
+        await lead(running, "s", range(2, 3))
+        assert app.seen[2].json["input"][: len(history(2))] == app.seen[1].json["input"]
+        stored = await running.trajectory("s")
+        (event,) = [one for one in stored["events"] if one["turn_index"] == 1]
+        assert event["after"] is None and "background" in event["note"]
+        assert stored["turns"][1]["fitness"] == "finish_not_seen"

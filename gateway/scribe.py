@@ -1,0 +1,97 @@
+"""Writes the events of one turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gateway.ledger import clean_hash
+from gateway.protocols.document import encode
+from gateway.redaction import Redactor
+from gateway.trajectory.record import Event, Shown
+from gateway.turns import Place
+from injectors.conversation import Site
+from injectors.decide import Decision
+
+NOT_ASKED = "none"
+"""Stands for all operators, where none was asked."""
+
+
+@dataclass(slots=True)
+class Scribe:
+    """Writes the events of one turn."""
+
+    session_id: str
+    place: Place
+    now_us: int
+    redactor: Redactor
+    ordinal: int = 0
+
+    def event(
+        self,
+        decision: Decision,
+        before: str,
+        after: str | None,
+        note: str,
+        *,
+        tool: str | None = None,
+        tool_class: str | None = None,
+    ) -> Event:
+        mask = self.redactor.mask_text
+        ordinal, self.ordinal = self.ordinal, self.ordinal + 1
+        return Event(
+            session_id=self.session_id,
+            turn_index=self.place.index,
+            ordinal=ordinal,
+            operator=decision.operator,
+            site=decision.site,
+            slot=decision.slot,
+            anchor=decision.anchor,
+            logical_call=decision.logical_call,
+            severity=decision.severity,
+            draw=self._draw(decision),
+            clean_hash=clean_hash(before),
+            before=mask(before),
+            after=None if after is None else mask(after),
+            recovery=decision.recovery,
+            note=note,
+            tool=tool,
+            tool_class=tool_class,
+            attempt=self.place.attempt,
+            created_us=self.now_us,
+        )
+
+    def _draw(self, decision: Decision) -> Mapping[str, Any]:
+        raw = encode(decision.draw)
+        return {"redacted": True} if self.redactor.mask(raw) is not raw else decision.draw
+
+    def storable(self, shown: Shown) -> bool:
+        """A shown text with a secret in it stays in memory: a masked one would be shown again after a
+        restart.
+
+        What is missing from the stored ledger is computed again from the plan.
+        """
+        if shown.text is None:
+            return True
+        return self.redactor.mask_text(shown.text) is shown.text
+
+    def not_asked(self, note: str) -> Event:
+        """Why no operator was asked in this turn."""
+        where = (self.session_id, self.place.index, self.ordinal, NOT_ASKED, Site.MODEL_RESPONSE.value)
+        self.ordinal += 1
+        return Event(
+            *where,
+            slot="",
+            anchor="",
+            logical_call=None,
+            severity=0.0,
+            draw={},
+            clean_hash="",
+            before="",
+            after=None,
+            recovery="",
+            note=note,
+            attempt=self.place.attempt,
+            created_us=self.now_us,
+        )
