@@ -184,7 +184,7 @@ def foreseen(exchange: Exchange, body: bytes) -> bytes:
     fault, forms = edit_of(exchange), exchange.codec.forms
     if fault is None or forms is None or not exchange.answer.finished:
         return body
-    changed = forms.edited(decode(body), fault)
+    changed = forms.edited(decode(body), fault, exchange.request)
     if changed is None:
         return body
     exchange.shown = encode(changed)

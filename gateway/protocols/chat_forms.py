@@ -37,7 +37,7 @@ class ChatForms:
             "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
         }
 
-    def edited(self, answer: dict[str, Any], fault: Fault) -> dict[str, Any] | None:
+    def edited(self, answer: dict[str, Any], fault: Fault, request: Request) -> dict[str, Any] | None:
         choice = answer["choices"][0] if answer.get("choices") else {}
         message = choice.get("message") or {}
         calls, text = message.get("tool_calls") or [], message.get("content") or ""

@@ -20,7 +20,7 @@ class AnswerForms(Protocol):
         """An answer without content: `empty`, or withheld by a `content_filter`."""
         ...
 
-    def edited(self, answer: dict[str, Any], fault: Fault) -> dict[str, Any] | None:
+    def edited(self, answer: dict[str, Any], fault: Fault, request: Request) -> dict[str, Any] | None:
         """The answer as the fault leaves it; None where it doesn't apply. The one given may be changed."""
         ...
 

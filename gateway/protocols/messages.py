@@ -18,6 +18,7 @@ from gateway.protocols.format import UNREAD, Read
 from gateway.protocols.history import Mask
 from gateway.protocols.messages_answer import MessagesAnswer
 from gateway.protocols.messages_closing import MessagesClosing, is_own
+from gateway.protocols.messages_forms import MessagesForms
 from gateway.protocols.messages_texts import UserContent
 from gateway.protocols.request import Request, SplitBody
 from gateway.protocols.rewriting import content_texts
@@ -67,7 +68,7 @@ class MessagesCodec:
     messages = MessagesFormat()
     tokens = False
     closing = MessagesClosing()
-    forms = None
+    forms = MessagesForms()
 
     @staticmethod
     def tools(declared: Any) -> list[ToolSchema]:
