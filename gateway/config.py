@@ -12,10 +12,12 @@ from gateway.configuration.sections import (
     Abort,
     Dose,
     Durability,
+    Duration,
     Key,
     Limits,
     Logging,
     Port,
+    Retention,
     Seconds,
     Secrets,
     SteeringCap,
@@ -67,6 +69,9 @@ class Settings(BaseSettings):
     """The default noise profile: a built-in's name, a stored one's, or a path to a YAML file."""
     seed: Annotated[int, Field(ge=0)] = 0
     store: str = "sqlite:///crosswind.db"
+    retention: Retention = Retention()
+    reward_expiry: Duration | None = None
+    """How long a session without activity may wait for its reward before that counts as expired."""
     sessions: Literal["open", "strict"] = "open"
     auth: Literal["passthrough", "keys"] = "passthrough"
     keys: tuple[Key, ...] = ()

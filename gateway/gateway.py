@@ -13,6 +13,7 @@ import structlog
 from gateway.config import Settings
 from gateway.control.curricula import Curricula
 from gateway.errors import ConfigurationError, ServiceError
+from gateway.housekeeping import Housekeeping
 from gateway.logs import set_level
 from gateway.metrics import Metrics, text_of_all
 from gateway.opening import now_us
@@ -55,6 +56,7 @@ class Gateway:
     """The other processes, where this one isn't alone."""
     sharing: Sharing | None = None
     _probing: Probing = field(default_factory=Probing)
+    _housekeeping: Housekeeping | None = None
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _unnamed: count[int] = field(default_factory=count)
 
@@ -66,6 +68,11 @@ class Gateway:
     def start(self) -> None:
         """What the gateway does of its own accord, as long as it serves."""
         self._watch()
+        if self.crew is None or self.crew.number == 0:
+            self._housekeeping = Housekeeping(
+                self.store, self.metrics, lambda: self.settings, self.sessions.forget
+            )
+            self._housekeeping.start()
 
     def _watch(self) -> None:
         """Ask the replicas how they are, in each process that sends them requests."""
@@ -184,6 +191,8 @@ class Gateway:
     async def close(self) -> None:
         """Write what is queued and let go of everything."""
         self._probing.stop()
+        if self._housekeeping is not None:
+            await self._housekeeping.stop()
         for closing in self._tasks:
             closing.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

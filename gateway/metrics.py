@@ -57,6 +57,12 @@ class Metrics:
         self.upstream_errors = Counter(
             "crosswind_upstream_errors", "Failures of the upstream", ["code"], registry=self.registry
         )
+        self.sessions_pruned = Counter(
+            "crosswind_sessions_pruned", "Sessions deleted by the retention", registry=self.registry
+        )
+        self.rewards_expired = Counter(
+            "crosswind_rewards_expired", "Rewards that did not come", registry=self.registry
+        )
         self.seconds = Histogram(
             "crosswind_turn_seconds",
             "Turns, from request to release",

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from hashlib import sha256
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
+
+from gateway.trajectory.retention import seconds, size_bytes
 
 Seconds = Annotated[float, Field(gt=0)]
 Positive = Annotated[int, Field(gt=0)]
 Port = Annotated[int, Field(ge=0, le=65535)]
+Duration = Annotated[float, Field(gt=0), BeforeValidator(lambda value: measured(seconds, value))]
+"""Seconds, or text such as 30d, 12h, 90m."""
+Size = Annotated[int, Field(gt=0), BeforeValidator(lambda value: measured(size_bytes, value))]
+"""Bytes, or text such as 10GB, 512MiB."""
 Secrets = Literal["redact", "block_training", "keep"]
+
+
+def measured(read: Callable[[str], float], value: object) -> object:
+    """The value of a measure that is given as text; numbers as they are."""
+    return read(value) if isinstance(value, str) else value
 
 
 class Durability(StrEnum):
@@ -83,6 +95,19 @@ class Key(Section):
         if self.key is not None:
             return sha256(self.key.get_secret_value().encode()).hexdigest()
         return str(self.key_sha256)
+
+
+class Retention(Section):
+    """What the gateway lets go of its store by itself. Off by default."""
+
+    age: Duration | None = None
+    """Sessions without activity for longer are deleted."""
+    size: Size | None = None
+    """While the store holds more bytes, its oldest sessions are deleted."""
+    every: Duration = 3600.0
+    """How often the store is looked at."""
+    all: bool = False
+    """Open sessions and those that wait for a reward, too; otherwise they stay."""
 
 
 class SteeringCap(Section):

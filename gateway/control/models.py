@@ -72,6 +72,12 @@ class NoiseState(BaseModel):
     reason: str | None = None
 
 
+class Deleted(BaseModel):
+    """How many sessions were deleted."""
+
+    deleted: int
+
+
 class Acknowledged(BaseModel):
     """What was asked for is on disk."""
 

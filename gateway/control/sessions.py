@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Query
 
 from gateway.auth import key_digest, new_session_key
-from gateway.control.models import Acknowledged, OpenedSession, OpenSession, Reward
+from gateway.control.models import Acknowledged, Deleted, OpenedSession, OpenSession, Reward
 from gateway.control.views import as_json, trajectory_json
 from gateway.errors import ServiceError
 from gateway.opening import LiveSession, Opening, now_us, opened
@@ -22,6 +22,9 @@ from injectors.curriculum import Assignment, Curriculum, assign
 
 if TYPE_CHECKING:
     from gateway.gateway import Gateway
+
+_AT_ONCE = 50
+"""Sessions that one transaction deletes."""
 
 
 def router(gateway: Gateway) -> APIRouter:
@@ -71,14 +74,28 @@ def _changes(routes: APIRouter, gateway: Gateway) -> None:
         session.mark(status=SessionStatus.CLOSED, closed_us=session.record.closed_us or closed_us)
         return Acknowledged()
 
+    @routes.delete("")
+    async def delete_many(label: str | None = None, tenant: str | None = None) -> Deleted:
+        """Delete all sessions with a label (`label=key=value`), of a tenant, or both."""
+        wanted = _wanted(label, tenant)
+        gone = 0
+        while found := await asyncio.to_thread(
+            gateway.store.sessions, label=wanted, tenant=tenant, limit=_AT_ONCE
+        ):
+            await gateway.acknowledge([SessionDeleted(session.id) for session in found])
+            for session in found:
+                gateway.sessions.forget(session.id)
+            gone += len(found)
+            await _swept(gateway)
+        return Deleted(deleted=gone)
+
     @routes.delete("/{session_id}")
     async def delete(session_id: str) -> Acknowledged:
         """Delete a session with all that hangs on it; what it said is gone from the store, too."""
         await _found(gateway, session_id)
         await gateway.acknowledge([SessionDeleted(session_id)])
         gateway.sessions.forget(session_id)
-        while await asyncio.to_thread(gateway.store.sweep):
-            pass
+        await _swept(gateway)
         return Acknowledged()
 
 
@@ -122,6 +139,31 @@ async def _with_key(gateway: Gateway, key: str) -> LiveSession | None:
     setting = await asyncio.to_thread(gateway.store.setting, KIND, key_digest(key))
     session = None if setting is None else await gateway.sessions.get(str(setting.value["session"]))
     return session if session is not None and session.record.status is SessionStatus.OPEN else None
+
+
+def _wanted(label: str | None, tenant: str | None) -> dict[str, str]:
+    """The label that is asked for. Nothing asked for would be everything: that is refused."""
+    if label is None and tenant is None:
+        raise ServiceError(
+            400,
+            "give label=key=value or tenant=name: which sessions are to go?",
+            code="missing",
+            param="label",
+        )
+    if label is None:
+        return {}
+    key, separator, value = label.partition("=")
+    if not key or not separator:
+        raise ServiceError(
+            400, f"label {label!r} has no value; write label=key=value", code="invalid", param="label"
+        )
+    return {key: value}
+
+
+async def _swept(gateway: Gateway) -> None:
+    """Give up the content of deleted sessions, in short transactions between those of the traffic."""
+    while await asyncio.to_thread(gateway.store.sweep):
+        pass
 
 
 async def _opening(gateway: Gateway, body: OpenSession, session_id: str) -> Opening:

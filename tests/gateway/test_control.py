@@ -199,7 +199,7 @@ async def test_the_api_describes_itself(tmp_path: Path) -> None:
     async with upstream() as app, gateway(tmp_path, app) as running:
         paths = (await running.api("GET", "/openapi.json")).json()["paths"]
         wanted = {
-            "/api/sessions": {"get", "post"},
+            "/api/sessions": {"get", "post", "delete"},
             "/api/sessions/{session_id}": {"get", "delete"},
             "/api/sessions/{session_id}/reward": {"post"},
             "/api/sessions/{session_id}/close": {"post"},

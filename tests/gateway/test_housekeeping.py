@@ -1,0 +1,126 @@
+"""A gateway keeps its store within limits, and deletes what it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.profiles import Profiles
+from gateway.trajectory.record import Reward, RewardState, SessionClosed
+from gateway.trajectory.sqlite import SqliteStore
+from injectors.plan import make_plan
+from tests.gateway.dialogue import body, user
+from tests.gateway.servers import Running, gateway, settings, upstream
+from tests.trajectory.rows import session
+from tests.trajectory.test_ownership import talk
+
+PLAN = make_plan(Profiles().get("off"), seed=0, scope="session", scope_key="s", arm="clean").to_json()
+
+
+def old_store(tmp_path: Path) -> SqliteStore:
+    """The store that the gateway of these tests will use, with sessions of long ago."""
+    store = SqliteStore(settings(tmp_path, "http://127.0.0.1:1/v1").store.removeprefix("sqlite:///"))
+    store.write([*talk("done", 90), Reward("done", 5, 1.0), SessionClosed("done", 5)])
+    store.write([session("waiting", created_us=5, plan=PLAN), SessionClosed("waiting", 6)])
+    store.write([session("open", created_us=5)])
+    return store
+
+
+async def until(came_true: Callable[[], bool]) -> None:
+    """Wait until something is so: the gateway does it of its own accord."""
+    async with asyncio.timeout(20):
+        while not came_true():  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+
+
+def names(running: Running) -> set[str]:
+    return {one.id for one in running.gateway.store.sessions()}
+
+
+async def metric(running: Running, name: str) -> float:
+    text = (await running.api("GET", "/metrics")).text
+    return sum(float(line.split()[1]) for line in text.splitlines() if line.split()[0] == name)
+
+
+async def test_what_is_too_old_goes_by_itself_and_the_unfinished_stays(tmp_path: Path) -> None:
+    old_store(tmp_path).close()
+    async with upstream() as app, gateway(tmp_path, app, retention={"age": "30d"}) as running:
+        assert (await running.chat(body(user("Hello")), "s")).status_code == 200
+        await until(lambda: names(running) == {"waiting", "open", "s"})
+        await until(lambda: not running.gateway.store.sweep())
+        assert running.gateway.store.session("done") is None
+        assert running.gateway.store.check().whole
+
+
+async def test_nothing_goes_by_itself_unless_configured(tmp_path: Path) -> None:
+    old_store(tmp_path).close()
+    async with upstream() as app, gateway(tmp_path, app) as running:
+        housekeeping = running.gateway._housekeeping
+        assert housekeeping is not None
+        await housekeeping.round()
+        assert names(running) == {"done", "waiting", "open"}
+        assert {one.reward_state for one in running.gateway.store.sessions()} == {
+            RewardState.GIVEN,
+            RewardState.PENDING,
+        }
+
+
+async def test_the_oldest_go_when_the_store_is_too_large(tmp_path: Path) -> None:
+    store = old_store(tmp_path)
+    limits = {"size": store.used_bytes() - 1, "all": True, "every": "1h"}
+    store.close()
+    async with upstream() as app, gateway(tmp_path, app, retention=limits) as running:
+        await until(lambda: running.gateway.store.used_bytes() <= limits["size"])
+        assert running.gateway.store.check().whole
+
+
+async def test_a_reward_that_does_not_come_expires_and_counts_when_it_comes_late(tmp_path: Path) -> None:
+    old_store(tmp_path).close()
+    async with upstream() as app, gateway(tmp_path, app, reward_expiry="7d") as running:
+        opened = (await running.api("POST", "/api/sessions", {})).json()["id"]
+        housekeeping = running.gateway._housekeeping
+        assert housekeeping is not None
+        await housekeeping.round()
+        found = (await running.api("GET", "/api/sessions/waiting")).json()
+        assert (found["reward_state"], found["reward"]) == ("expired", None), "never 0"
+        assert (await running.api("GET", f"/api/sessions/{opened}")).json()["reward_state"] == "pending"
+        assert await metric(running, "crosswind_rewards_expired_total") == 2
+        assert (await running.api("POST", "/api/sessions/waiting/reward", {"reward": 0.5})).status_code == 200
+        await housekeeping.round()
+        late = (await running.api("GET", "/api/sessions/waiting")).json()
+        assert (late["reward_state"], late["reward"]) == ("given", 0.5)
+        corrected = {"reward": 0.25, "source": "judge"}
+        assert (await running.api("POST", "/api/sessions/waiting/reward", corrected)).status_code == 200
+        assert (await running.api("GET", "/api/sessions/waiting")).json()["reward"] == 0.25
+        assert (await running.api("GET", "/api/sessions/done")).json()["reward"] == 1.0
+
+
+async def test_sessions_go_by_label_and_by_tenant_with_what_they_said(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app) as running:
+        ids = []
+        for labels in ({"team": "a", "n": 1}, {"team": "a"}, {"team": "b"}):
+            opened = (await running.api("POST", "/api/sessions", {"labels": labels})).json()["id"]
+            assert (await running.chat(body(user(f"secret of {opened}")), opened)).status_code == 200
+            ids.append(opened)
+        await running.flush()
+        store = running.gateway.store
+        store.write([session("elsewhere", tenant="t")])
+        gone = await running.api("DELETE", "/api/sessions?label=team%3Da")
+        assert (gone.status_code, gone.json()) == (200, {"deleted": 2})
+        assert (await running.api("DELETE", "/api/sessions?tenant=t")).json() == {"deleted": 1}
+        assert (await running.api("DELETE", "/api/sessions?tenant=t")).json() == {"deleted": 0}
+        assert [one.id for one in store.sessions()] == [ids[2]]
+        assert [one.value["session"] for one in store.settings("session_key")] == [ids[2]]
+        verdict = store.check()
+        assert verdict.whole and not any(verdict.orphans.values())
+
+
+@pytest.mark.parametrize("query", ["", "?label=team", "?label==x"])
+async def test_a_deletion_of_everything_has_to_be_meant(tmp_path: Path, query: str) -> None:
+    async with upstream() as app, gateway(tmp_path, app) as running:
+        refused: Any = await running.api("DELETE", f"/api/sessions{query}")
+        assert refused.status_code == 400 and "label=key=value" in refused.json()["error"]["message"]
