@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -25,6 +26,8 @@ _FATAL = {
     sqlite3.SQLITE_CORRUPT: "the file is damaged; restore it from a backup",
 }
 _RETRY_S = 0.01
+_PAUSES_S = (0.0002, 0.001)
+"""Shorter than a commit with its sync, and never in step with another process's."""
 _CHECKPOINT_PAGES = 2000
 """Log pages (8 MB) before they are copied into the database: pages that change often are copied once."""
 _CACHE_KIB = 16 * 1024
@@ -56,8 +59,9 @@ def connect(path: Path, busy_timeout_s: float, *, read_only: bool = False) -> sq
         path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False, cached_statements=256
     )
     try:
-        # Counts for a file that is about to be made; one that exists keeps what it has.
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        if not path.stat().st_size:
+            # Of a file with content this would take the write lock.
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         _write_ahead(connection, busy_timeout_s)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
@@ -71,6 +75,22 @@ def connect(path: Path, busy_timeout_s: float, *, read_only: bool = False) -> sq
         connection.close()
         raise
     return connection
+
+
+def begin_writing(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
+    """Begin a transaction that writes, when no other process does.
+
+    SQLite's own waiting grows to pauses of 100 ms, many commits long: who came late would go on being late.
+    """
+    until = time.monotonic() + busy_timeout_s
+    while True:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+        time.sleep(random.uniform(*_PAUSES_S))
 
 
 def _write_ahead(connection: sqlite3.Connection, busy_timeout_s: float) -> None:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from gateway.trajectory import reading, upkeep
 from gateway.trajectory.columns import TRAIN_STEP
-from gateway.trajectory.connection import connect, explained, private_file
+from gateway.trajectory.connection import begin_writing, connect, explained, private_file
 from gateway.trajectory.deletion import BLOCK, CHAIN, FRAME, sweep
 from gateway.trajectory.frames import KnownFrames
 from gateway.trajectory.freshness import SessionState, TurnHead
@@ -54,6 +54,7 @@ class SqliteStore:
     def __init__(self, path: str | Path, *, busy_timeout_s: float = 10.0, create: bool = True) -> None:
         self.path = Path(path)
         self._lock = threading.Lock()
+        self._busy_timeout_s = busy_timeout_s
         self._closed = False
         self._foreign_keys = True
         self._known = KnownFrames()
@@ -63,6 +64,7 @@ class SqliteStore:
             self._writer = connect(self.path, busy_timeout_s)
             try:
                 migrate(self._writer, str(self.path))
+                self._writer.execute("PRAGMA busy_timeout = 0")
             except BaseException:
                 self._writer.close()
                 raise
@@ -99,7 +101,7 @@ class SqliteStore:
             if foreign_keys is not self._foreign_keys:
                 self._writer.execute(f"PRAGMA foreign_keys = {int(foreign_keys)}")
                 self._foreign_keys = foreign_keys
-            self._writer.execute("BEGIN IMMEDIATE")
+            begin_writing(self._writer, self._busy_timeout_s)
             try:
                 yield self._writer
                 self._writer.execute("COMMIT")
@@ -259,7 +261,9 @@ class SqliteStore:
     def compact(self) -> None:
         """Write the whole file anew without its free pages, able to shrink later. Writers wait meanwhile."""
         with self._lock, explained(self.path):
+            self._writer.execute(f"PRAGMA busy_timeout = {int(1000 * self._busy_timeout_s)}")
             upkeep.compact(self._writer)
+            self._writer.execute("PRAGMA busy_timeout = 0")
 
     def backup(self, target: Path, *, force: bool = False) -> int:
         """Copy the store as it stands at one moment, while others write to it; returns the copy's bytes."""

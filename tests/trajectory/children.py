@@ -20,7 +20,7 @@ from gateway.trajectory.record import Reward, Row, Session, Turn
 from gateway.trajectory.sqlite import SqliteStore
 from gateway.trajectory.steps import TrainStep
 
-MARGIN_BYTES = 300_000
+MARGIN_BYTES = 1_000_000
 """Room that the full-disk programs leave for the store before they let it run full."""
 
 
@@ -65,6 +65,26 @@ def crowd(path: str, name: str, count: str) -> None:
             store.plan_step(step)
             store.complete_step(step)
             assert len(store.turns(name)) == number + 1
+    store.close()
+
+
+async def worker(path: str, name: str, number: str, of: str, each: str) -> None:
+    """One of several recorders that commit to one file, each in a session of its own and in a common one.
+
+    Says how many of its rows were refused or lost.
+    """
+    store = SqliteStore(path)
+    recorder = Recorder(store)
+    await recorder.acknowledged(recorder.submit([Session(name, 0, {}), Session("common", 0, {})]))
+
+    async def submit(at: int) -> None:
+        own = recorder.submit(submission(name, at))
+        await recorder.acknowledged(recorder.submit(submission("common", at * int(of) + int(number))))
+        await recorder.acknowledged(own)
+
+    await asyncio.gather(*map(submit, range(int(each))))
+    say(str(recorder.state().refused + recorder.state().dropped))
+    await recorder.aclose()
     store.close()
 
 
@@ -147,5 +167,7 @@ if __name__ == "__main__":
             asyncio.run(acknowledge(*arguments))
         case "full_disk":
             asyncio.run(full_disk(*arguments))
+        case "worker":
+            asyncio.run(worker(*arguments))
         case "crowd":
             crowd(*arguments)

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from gateway.trajectory.sqlite import SqliteStore
+
 TIMEOUT_S = 120
 TASKS, EACH = 4, 12
 
@@ -116,13 +118,34 @@ def _check_full_disk(report: dict[str, Any]) -> None:
     assert (report["dropped"], report["queued"]) == (2, 0)
 
 
+def test_workers_that_commit_to_one_file_lose_and_double_nothing(path: Path) -> None:
+    SqliteStore(path).close()
+    names = ["one", "two", "three", "four"]
+    workers = [
+        subprocess.Popen(
+            _child("worker", path, name, str(number), str(len(names)), "60"),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number, name in enumerate(names)
+    ]
+    lost = [worker.communicate(timeout=TIMEOUT_S)[0] for worker in workers]
+    assert [worker.returncode for worker in workers] == [0, 0, 0, 0] and lost == ["0\n"] * 4
+    store = SqliteStore(path)
+    for name in names:
+        assert [turn.index for turn in store.turns(name)] == list(range(60))
+        assert len(store.rewards(name)) == 60
+    assert [turn.index for turn in store.turns("common")] == list(range(240))
+    assert sorted(reward.reward for reward in store.rewards("common")) == list(range(240))
+    assert store.check().whole
+    store.close()
+
+
 def test_processes_open_write_and_read_one_file_together(path: Path) -> None:
     names = ["one", "two", "three"]
     crowd = [subprocess.Popen(_child("crowd", path, name, "40"), stderr=subprocess.PIPE) for name in names]
     complaints = [child.communicate(timeout=TIMEOUT_S)[1] for child in crowd]
     assert [child.returncode for child in crowd] == [0, 0, 0], complaints
-    from gateway.trajectory.sqlite import SqliteStore
-
     store = SqliteStore(path)
     for name in names:
         assert [turn.index for turn in store.turns(name)] == list(range(40))
