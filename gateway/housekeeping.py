@@ -7,9 +7,9 @@ pauses between them.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
 
 import structlog
 
@@ -21,7 +21,6 @@ from gateway.trajectory.store import Store, StoreError
 
 _log = structlog.get_logger("crosswind.housekeeping")
 
-T = TypeVar("T")
 _AT_ONCE = 500
 
 
@@ -35,6 +34,7 @@ class Housekeeping:
     """The configuration in force: a reload counts from the next round on."""
     forget: Callable[[str], None]
     """Drops a deleted session from memory."""
+    _ending: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     _task: asyncio.Task[None] | None = field(default=None, init=False)
 
     def start(self) -> None:
@@ -42,18 +42,19 @@ class Housekeeping:
         self._task = asyncio.create_task(self._rounds())
 
     async def stop(self) -> None:
-        """End after the step that is under way."""
+        """End, after the step that is under way: the store may be closed then."""
+        self._ending.set()
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await self._task
 
     async def _rounds(self) -> None:
-        while True:
+        while not self._ending.is_set():
             try:
                 await self.round()
             except StoreError as error:
                 _log.error("the store could not be kept in order; next round", error=str(error))
-            await asyncio.sleep(self.settings().retention.every)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._ending.wait(), self.settings().retention.every)
 
     async def round(self) -> None:
         """One round: expire rewards, then delete what goes beyond the limits. StoreError where that fails."""
@@ -67,28 +68,20 @@ class Housekeeping:
 
     async def _expire(self, before_us: int) -> None:
         total = 0
-        while expired := await _step(self.store.expire_rewards, before_us, _AT_ONCE):
+        while expired := await asyncio.to_thread(self.store.expire_rewards, before_us, _AT_ONCE):
             total += expired
+            if self._ending.is_set():
+                break
         if total:
             self.metrics.rewards_expired.inc(total)
             _log.info("rewards expired", sessions=total)
 
     async def _prune(self, limits: Limits) -> None:
         total, steps = 0, prune(self.store, limits)
-        while (gone := await _step(next, steps, None)) is not None:
+        while not self._ending.is_set() and (gone := await asyncio.to_thread(next, steps, None)) is not None:
             for session_id in gone:
                 self.forget(session_id)
             total += len(gone)
         if total:
             self.metrics.sessions_pruned.inc(total)
-            _log.info("sessions pruned", sessions=total, bytes=await _step(self.store.used_bytes))
-
-
-async def _step(work: Callable[..., T], *arguments: Any) -> T:
-    """One step in a thread. It is waited for even by who is cancelled: the store is closed after that."""
-    running = asyncio.create_task(asyncio.to_thread(work, *arguments))
-    try:
-        return await asyncio.shield(running)
-    except asyncio.CancelledError:
-        await asyncio.wait((running,))
-        raise
+            _log.info("sessions pruned", sessions=total, bytes=await asyncio.to_thread(self.store.used_bytes))
