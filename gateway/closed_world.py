@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from gateway.ledger import Ledger
-from gateway.protocols.closing import Closing
+from gateway.protocols.closing import Closing, Found
 from gateway.protocols.codec import Codec
 from gateway.protocols.history import made_base
 from gateway.protocols.request import Request
@@ -136,11 +136,12 @@ def _owed(ledger: Ledger, request: Request) -> tuple[str, ...]:
     return tuple(result for put in known for result in put.owed)
 
 
-def made_anchor(request: Request, call_id: str, said: str | None) -> str | None:
-    """The anchor by which the message that is delivered now will be found in later turns' histories."""
+def made_anchor(request: Request, found: Found) -> str | None:
+    """The anchor by which a message that is delivered now will be found in later turns' histories."""
+    call_id, said, before = found
     base = made_base(call_id, said)
     if base is None:
         return None
     steps = request.line.steps[: request.held + len(request.steps)] if request.line else request.steps
     earlier = sum(step.made is not None and step.made.startswith(base + "#") for step in steps)
-    return f"{base}#{earlier}"
+    return f"{base}#{earlier + before}"

@@ -82,8 +82,8 @@ def closing_rows(exchange: Exchange) -> list[Row]:
     if not (exchange.results or last or reader.finished):
         return rows
     before = [(one.produced, results) for one, results in zip(reader.rounds(), exchange.results, strict=True)]
-    for (call_id, said), put in world.closing.put_backs(reader, world, before, (reader.produced(), last)):
-        anchor = made_anchor(exchange.request, call_id, said)
+    for found, put in world.closing.put_backs(reader, world, before, (reader.produced(), last)):
+        anchor = made_anchor(exchange.request, found)
         if anchor is not None:
             rows.append(session.ledger.add_put_back(anchor, put, **where))
     return rows

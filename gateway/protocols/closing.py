@@ -12,10 +12,12 @@ from injectors.shown_tools import ShownTool
 
 RoundBefore = tuple[bytes, Sequence[tuple[InnerCall, str]]]
 """What a round produced, and how its inner calls were answered."""
-Kept = tuple[tuple[str, str | None], PutBack]
-"""The message of the policy's by which it will be found (its first call's id, its text), and what is put back
-around it.
+Found = tuple[str, str | None, int]
+"""By what a message of the policy's will be found: its first call's id, its text, and how many before it in
+the same answer are found by the same.
 """
+Kept = tuple[Found, PutBack]
+"""The message around which something is put back, and what."""
 
 
 class Closing(Carrying, Protocol):
@@ -76,7 +78,7 @@ def around_message(
         names=tuple(call.name for _, results in [*before, last] for call, _ in results),
         called=tuple(called),
     )
-    return [] if put == PutBack() else [(answer.made(), put)]
+    return [] if put == PutBack() else [((*answer.made(), 0), put)]
 
 
 def called_otherwise(

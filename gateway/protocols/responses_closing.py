@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from gateway.protocols.answer import AnswerReader
-from gateway.protocols.closing import Kept, RoundBefore
+from gateway.protocols.closing import Found, Kept, RoundBefore
 from gateway.protocols.document import decode, encode
 from gateway.protocols.request import Request
 from gateway.protocols.responses_items import CALLS, own_text, text_of
@@ -80,19 +81,21 @@ class ResponsesClosing:
         kept: list[Kept] = []
         missing: list[bytes] = []
         names = tuple(call.name for _, results in [*before, last] for call, _ in results)
-        anchor: tuple[str, str | None] | None = None
+        anchor: Found | None = None
+        counted: Counter[tuple[str, str | None]] = Counter()
         for produced, results in [*before, last]:
             output = decode(produced).get("output") or []
             unanswered = _calls(output, world) - {call.call_id for call, _ in results}
             for item, theirs in zip(output, for_client(output, world), strict=True):
-                found = _anchor(item) if theirs else None
-                if found is None:
+                own_anchor = _anchor(item) if theirs else None
+                if own_anchor is None:
                     back = not theirs and item.get("call_id") not in unanswered
                     missing += [encode(item)] if back else []
                     continue
-                anchor = found
+                anchor = (*own_anchor, counted[own_anchor])
+                counted[own_anchor] += 1
                 if missing:
-                    kept.append((found, PutBack(before=_texts(missing))))
+                    kept.append((anchor, PutBack(before=_texts(missing))))
                     missing = []
             missing += self.result_messages(results)
         if missing and anchor is not None:
