@@ -24,6 +24,8 @@ class Job:
     """Anthropic's form: without it."""
     api_key: str
     stream: bool
+    patient: bool = False
+    """Whether answers are to fail, so that the client asks again."""
 
     def as_json(self) -> str:
         """The job for a client in another process, with the dialogue that it is to lead."""
@@ -38,7 +40,9 @@ class Job:
             "records": {"get_order": shop.ORDERS, "get_user": shop.USERS, "get_item": shop.ITEMS},
         }
         urls = {"base_url": self.base_url, "anthropic_base_url": self.anthropic_base_url}
-        return json.dumps({**urls, "api_key": self.api_key, "stream": self.stream, "task": task})
+        return json.dumps(
+            {**urls, "api_key": self.api_key, "stream": self.stream, "patient": self.patient, "task": task}
+        )
 
 
 @dataclass(slots=True)

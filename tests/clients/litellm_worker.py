@@ -17,6 +17,10 @@ litellm.suppress_debug_info = True
 warnings.filterwarnings("ignore", message="Pydantic serializer warnings")
 litellm.drop_params = False
 
+TRIES = 10
+PREAMBLE = "Let me look that up."
+"""What is said before calls: alone it is an answer that was cut."""
+
 Answered = tuple[str, list[tuple[str, str, str]]]
 """A text, and calls as (id, name, arguments)."""
 
@@ -113,6 +117,30 @@ async def responses(dialogue: Dialogue) -> Answered:
     ]
 
 
+async def asking_again(dialogue: Dialogue, client: Any) -> Answered:
+    """The first answer that can be gone on with. Where nothing is to fail, the first failure counts."""
+    for _ in range(TRIES if dialogue.job["patient"] else 0):
+        length = len(dialogue.history)
+        try:
+            return checked(dialogue, await client(dialogue))
+        except Exception:
+            del dialogue.history[length:]
+    return checked(dialogue, await client(dialogue))
+
+
+def checked(dialogue: Dialogue, answered: Answered) -> Answered:
+    """The answer. ValueError where it is cut, empty, or calls what there isn't."""
+    text, calls = answered
+    names = {tool["name"] for tool in dialogue.task["tools"]}
+    if len({call for call, _, _ in calls}) < len(calls) or not {name for _, name, _ in calls} <= names:
+        raise ValueError(f"no such calls: {calls}")
+    for _, _, arguments in calls:
+        json.loads(arguments)
+    if not calls and (not text.endswith(".") or text == PREAMBLE):
+        raise ValueError(f"the answer isn't whole: {text!r}")
+    return answered
+
+
 CLIENTS = {"chat": chat, "messages": messages, "responses": responses}
 
 
@@ -122,7 +150,7 @@ async def converse(job: dict[str, Any]) -> dict[str, Any]:
     for question in dialogue.task["questions"]:
         dialogue.history.append({"role": "user", "content": question})
         while True:
-            text, calls = await client(dialogue)
+            text, calls = await asking_again(dialogue, client)
             if not calls:
                 break
             for call, name, arguments in calls:

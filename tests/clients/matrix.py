@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import sys
 import tempfile
 from pathlib import Path
@@ -67,6 +68,8 @@ def main() -> int:
         print("\n".join(missing), file=sys.stderr)
         return MISSING_TOOL
     configure(Logging(level="warning"))
+    # The server reports each connection that the gateway breaks on purpose.
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     lines = asyncio.run(play(chosen))
     if asked.out:
         asked.out.write_text(page.page(lines), "utf-8")

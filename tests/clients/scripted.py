@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tests.clients.upstream import Asked, Call, Dialogue, Tool
 
 MAX_TRIES = 8
-
-UNDECLARED_AT_ONCE = 2
 
 Facts = Callable[[Call], Sequence[str]]
 """What the true result of a call says, piece by piece."""
@@ -36,15 +33,15 @@ def shown_names(tools: Sequence[Tool], declared: Declared) -> dict[str, str]:
     return names
 
 
-def tempted(dialogue: Dialogue, declared: Declared) -> tuple[Call, ...]:
-    """Calls of tools that the client never declared, each tried once."""
+def tempted(dialogue: Dialogue, declared: Declared, limit: int) -> tuple[Call, ...]:
+    """Calls of tools that the client never declared, each tried once, and no more than so many in all."""
     true = set(shown_names(dialogue.tools, declared).values())
-    tried = {item.name for item in dialogue.items if isinstance(item, Asked)}
+    tried = {item.name for item in dialogue.items if isinstance(item, Asked)} - true
     found = {tool.name: tool for tool in dialogue.tools if tool.name not in true | tried}
     calls = [
         Call(name, dict.fromkeys(tool.parameters.get("required", ()), "W17")) for name, tool in found.items()
     ]
-    return tuple(calls[:UNDECLARED_AT_ONCE])
+    return tuple(calls[: max(0, limit - len(tried))])
 
 
 def missing(
@@ -67,11 +64,7 @@ def missing(
 
 def _known(dialogue: Dialogue, call: Call, name: str, facts: Sequence[str]) -> bool:
     """Whether a call's result came, undamaged: every fact in it is the true one."""
-    given = [
-        result.text
-        for asked, result in dialogue.results_of(name)
-        if json.loads(asked.arguments) == call.arguments
-    ]
+    given = [result.text for asked, result in dialogue.results_of(name) if asked.given == call.arguments]
     if len(given) > MAX_TRIES:
         raise GaveUp(f"{call} has no true result after {MAX_TRIES} tries: {given}")
     return any(all(fact in text for fact in facts) for text in given)

@@ -72,7 +72,7 @@ def policy(dialogue: Dialogue) -> Answer:
     calls = missing(dialogue, plan(list(ORDERS)[question]), facts, TOOLS)
     if calls:
         # The first time a tempting tool is called beside the true one, later alone.
-        others = tempted(dialogue, TOOLS) if dialogue.forced is None else ()
+        others = tempted(dialogue, TOOLS, 2 + 2 * question) if dialogue.forced is None else ()
         alone = others if question or not dialogue.parallel else (*others[:1], *calls, *others[1:])
         # Who asks for JSON gets nothing else: no preamble.
         said = "Let me look that up." if dialogue.schema is None else None

@@ -65,7 +65,13 @@ class Stage:
         answer = await self.running.api("POST", "/api/sessions", asked)
         assert answer.status_code == 201, answer.text
         session = answer.json()
-        job = Job(session["base_url"], session["anthropic_base_url"], session["api_key"], mode == STREAM)
+        job = Job(
+            session["base_url"],
+            session["anthropic_base_url"],
+            session["api_key"],
+            mode == STREAM,
+            kind.failing,
+        )
         played = await self._play(row, job)
         return played, await self.running.trajectory(session["id"])
 

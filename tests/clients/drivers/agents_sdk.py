@@ -14,6 +14,7 @@ from agents.models.openai_responses import OpenAIResponsesModel
 
 from tests.clients import shop
 from tests.clients.job import MODEL, Desk, Job, Outcome, Row
+from tests.clients.patience import asking_again, final
 
 agents.set_tracing_disabled(True)
 
@@ -41,17 +42,24 @@ async def converse(job: Job, *, model: Any) -> Outcome:
         config = RunConfig(tracing_disabled=True)
         for question in shop.QUESTIONS:
             given: Any = [*items, {"role": "user", "content": question}]
-            if job.stream:
-                result: Any = Runner.run_streamed(agent, given, run_config=config, max_turns=30)
-                async for _ in result.stream_events():
-                    pass
-            else:
-                result = await Runner.run(agent, given, run_config=config, max_turns=30)
+            result = await asking_again(job, partial(_ran, agent, given, config, job.stream))
             items = result.to_input_list()
             outcome.answers.append(result.final_output)
     outcome.calls = sorted(desk.calls, key=json.dumps)
     outcome.history = json.loads(json.dumps(items))
     return outcome
+
+
+async def _ran(agent: Any, given: Any, config: Any, streamed: bool) -> Any:
+    """The result of a question."""
+    if streamed:
+        result: Any = Runner.run_streamed(agent, given, run_config=config, max_turns=30)
+        async for _ in result.stream_events():
+            pass
+    else:
+        result = await Runner.run(agent, given, run_config=config, max_turns=30)
+    final(result.final_output)
+    return result
 
 
 PACKAGE = "pypi:openai-agents"

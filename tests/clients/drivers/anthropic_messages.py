@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import anthropic
 
 from tests.clients import shop
 from tests.clients.job import MODEL, Desk, Job, Outcome, Row
+from tests.clients.patience import asked_again, asking_again, usable
 
 TOOLS: Any = [
     {"name": name, "description": text, "input_schema": parameters}
@@ -39,14 +41,11 @@ async def asynchronous(job: Job) -> Outcome:
     ) as client:
         for question in shop.QUESTIONS:
             messages.append({"role": "user", "content": question})
-            told.append((await client.messages.count_tokens(**given, **thinking)).input_tokens)
+            counted = await asking_again(job, lambda: client.messages.count_tokens(**given, **thinking))
+            told.append(counted.input_tokens)
             while True:
-                if job.stream:
-                    async with client.messages.stream(max_tokens=2000, **given, **thinking) as stream:
-                        told.append([event.type async for event in stream])
-                        message: Any = await stream.get_final_message()
-                else:
-                    message = await client.messages.create(max_tokens=2000, **given, **thinking)
+                asking: Any = {**given, **thinking, "max_tokens": 2000}
+                message = await asking_again(job, partial(_answer, client, job, asking, told))
                 told.append(message.model_dump(mode="json", exclude_unset=True))
                 messages.append({"role": "assistant", "content": told[-1]["content"]})
                 results = answered(desk, message.content)
@@ -58,6 +57,23 @@ async def asynchronous(job: Job) -> Outcome:
     return outcome
 
 
+async def _answer(client: anthropic.AsyncAnthropic, job: Job, given: Any, told: list[Any]) -> Any:
+    if job.stream:
+        async with client.messages.stream(**given) as stream:
+            told.append([event.type async for event in stream])
+            message: Any = await stream.get_final_message()
+    else:
+        message = await client.messages.create(**given)
+    return whole(message)
+
+
+def whole(message: Any) -> Any:
+    """The message, where it can be gone on with."""
+    calls = [(one.id, one.name, one.input) for one in message.content if one.type == "tool_use"]
+    usable(text_of(message), calls, ended=message.stop_reason in ("end_turn", "tool_use"))
+    return message
+
+
 def synchronous(job: Job) -> Outcome:
     """The synchronous client; a stream's events are put together by hand."""
     desk, messages, outcome, told = Desk(), [], Outcome(), []
@@ -66,13 +82,7 @@ def synchronous(job: Job) -> Outcome:
         for question in shop.QUESTIONS:
             messages.append({"role": "user", "content": [{"type": "text", "text": question}]})
             while True:
-                message: Any
-                if job.stream:
-                    with client.messages.stream(messages=messages, **given) as stream:
-                        told.append(list(stream.text_stream))
-                        message = stream.get_final_message()
-                else:
-                    message = client.messages.create(messages=messages, **given)
+                message = asked_again(job, lambda: _said(client, job, {**given, "messages": messages}, told))
                 told.append(message.model_dump(mode="json", exclude_unset=True))
                 messages.append({"role": "assistant", "content": message.content})
                 results = answered(desk, message.content)
@@ -82,6 +92,14 @@ def synchronous(job: Job) -> Outcome:
             outcome.answers.append(text_of(message))
     outcome.calls, outcome.history = desk.calls, told
     return outcome
+
+
+def _said(client: anthropic.Anthropic, job: Job, given: Any, told: list[Any]) -> Any:
+    if not job.stream:
+        return whole(client.messages.create(**given))
+    with client.messages.stream(**given) as stream:
+        told.append(list(stream.text_stream))
+        return whole(stream.get_final_message())
 
 
 async def in_thread(job: Job) -> Outcome:

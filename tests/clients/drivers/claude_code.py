@@ -13,6 +13,7 @@ import httpx
 from tests.clients import coding
 from tests.clients.drivers.curl import blocks_of
 from tests.clients.job import STREAM, Job, Outcome, Row
+from tests.clients.patience import asking_again
 from tests.clients.upstream import Call
 
 HEADERS = {
@@ -72,14 +73,19 @@ class Agent:
     requests: int = 0
 
     async def post(self, path: str, body: dict[str, Any]) -> Any:
-        """A JSON document, or a stream's events."""
+        """A JSON document, or a stream's events; asked for again where none comes whole."""
+        return await asking_again(self.job, lambda: self._post(path, body))
+
+    async def _post(self, path: str, body: dict[str, Any]) -> Any:
         headers = {**HEADERS, "authorization": f"Bearer {self.job.api_key}"}
         url = f"{self.job.anthropic_base_url}/v1/messages{path}?beta=true"
         answer = await self.http.post(url, json=body, headers=headers)
         assert answer.status_code == 200, answer.text
         if not body.get("stream"):
             return answer.json()
-        return [json.loads(line[6:]) for line in answer.text.split("\n") if line.startswith("data: ")]
+        events = [json.loads(line[6:]) for line in answer.text.split("\n") if line.startswith("data: ")]
+        assert events[-1]["type"] == "message_stop", f"the stream ended with {events[-1]}"
+        return events
 
     def body(self, messages: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
         system = [{"type": "text", "text": text, "cache_control": MARKER} for text in (IDENTITY, PROMPT)]

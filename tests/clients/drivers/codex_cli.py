@@ -12,6 +12,7 @@ import httpx
 
 from tests.clients import coding
 from tests.clients.job import STREAM, Job, Outcome, Row
+from tests.clients.patience import asking_again
 from tests.clients.upstream import Call
 
 SESSION = "019a4b6e-9f0e-7c31-8d0a-5f2f6f1f7a55"
@@ -94,7 +95,12 @@ class Agent:
     outcome: Outcome = field(default_factory=lambda: Outcome(history=[]))
 
     async def ask(self, items: list[dict[str, Any]], tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The items of an answer, from the events that close each."""
+        """The items of an answer, from the events that close each; asked for again where it has no end."""
+        output = await asking_again(self.job, lambda: self._ask(items, tools))
+        self.outcome.history.append(output)
+        return output
+
+    async def _ask(self, items: list[dict[str, Any]], tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
         body = {
             "model": "large",
             "instructions": INSTRUCTIONS,
@@ -113,9 +119,7 @@ class Agent:
         assert answer.status_code == 200, answer.text
         events = [json.loads(line[6:]) for line in answer.text.split("\n") if line.startswith("data: ")]
         assert events[-1]["type"] == "response.completed", events[-1]
-        output = [event["item"] for event in events if event["type"] == "response.output_item.done"]
-        self.outcome.history.append(output)
-        return output
+        return [event["item"] for event in events if event["type"] == "response.output_item.done"]
 
     async def answer(self) -> str:
         """Calls and results until there is a text alone."""

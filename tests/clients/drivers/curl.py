@@ -11,9 +11,11 @@ from typing import Any
 
 from tests.clients import shop
 from tests.clients.drivers.anthropic_messages import TOOLS as MESSAGES_TOOLS
+from tests.clients.drivers.openai_chat import COMPLETE
 from tests.clients.drivers.openai_chat import TOOLS as CHAT_TOOLS
 from tests.clients.drivers.openai_responses import TOOLS as RESPONSES_TOOLS
 from tests.clients.job import MODEL, Desk, Job, Outcome, Row
+from tests.clients.patience import asking_again, usable
 
 
 async def curl(job: Job, url: str, body: Any, *headers: str) -> Any:
@@ -54,11 +56,14 @@ class Chat:
     def read(self, said: Any) -> tuple[str, list[tuple[str, str, Any]]]:
         """The text, and the calls as (id, name, arguments)."""
         message = _message(said) if self.job.stream else said["choices"][0]["message"]
-        self.history.append(message)
-        calls = message.get("tool_calls") or []
-        return message["content"], [
-            (one["id"], one["function"]["name"], one["function"]["arguments"]) for one in calls
+        made = [
+            (one["id"], one["function"]["name"], one["function"]["arguments"])
+            for one in message.get("tool_calls") or []
         ]
+        ends = said[-1]["choices"][0] if self.job.stream else said["choices"][0]
+        usable(message["content"], made, ended=ends["finish_reason"] in COMPLETE)
+        self.history.append(message)
+        return message["content"], made
 
     def answered(self, results: list[tuple[str, str]]) -> None:
         self.history.extend(
@@ -97,14 +102,17 @@ class Responses:
         return await curl(self.job, f"{self.job.base_url}/responses", body, key)
 
     def read(self, said: Any) -> tuple[str, list[tuple[str, str, Any]]]:
-        output = (said[-1]["response"] if self.job.stream else said)["output"]
-        self.history.extend(output)
+        response = said[-1]["response"] if self.job.stream else said
+        output = response["output"]
         text = "".join(item["content"][0]["text"] for item in output if item["type"] == "message")
-        return text, [
+        made = [
             (item["call_id"], item["name"], item["arguments"])
             for item in output
             if item["type"] == "function_call"
         ]
+        usable(text, made, ended=response["status"] == "completed")
+        self.history.extend(output)
+        return text, made
 
     def answered(self, results: list[tuple[str, str]]) -> None:
         self.history.extend(
@@ -131,11 +139,14 @@ class Messages:
 
     def read(self, said: Any) -> tuple[str, list[tuple[str, str, Any]]]:
         content = blocks_of(said) if self.job.stream else said["content"]
-        self.history.append({"role": "assistant", "content": content})
         text = "".join(block["text"] for block in content if block["type"] == "text")
-        return text, [
+        made = [
             (block["id"], block["name"], block["input"]) for block in content if block["type"] == "tool_use"
         ]
+        last = said[-2]["delta"] if self.job.stream else said
+        usable(text, made, ended=last["stop_reason"] in ("end_turn", "tool_use"))
+        self.history.append({"role": "assistant", "content": content})
+        return text, made
 
     def answered(self, results: list[tuple[str, str]]) -> None:
         blocks = [{"type": "tool_result", "tool_use_id": call, "content": result} for call, result in results]
@@ -165,12 +176,16 @@ def blocks_of(events: Any) -> list[dict[str, Any]]:
 Conversation = Chat | Responses | Messages
 
 
+async def _turn(conversation: Conversation) -> tuple[str, list[tuple[str, str, Any]]]:
+    return conversation.read(await conversation.ask())
+
+
 async def converse(job: Job, *, begin: Callable[[Job], Conversation]) -> Outcome:
     desk, outcome, conversation = Desk(), Outcome(), begin(job)
     for question in shop.QUESTIONS:
         conversation.history.append({"role": "user", "content": question})
         while True:
-            text, calls = conversation.read(await conversation.ask())
+            text, calls = await asking_again(job, partial(_turn, conversation))
             if not calls:
                 break
             conversation.answered([(call, desk.run(name, given)) for call, name, given in calls])

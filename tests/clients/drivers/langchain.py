@@ -16,6 +16,9 @@ from langgraph.prebuilt import ToolNode, tools_condition
 
 from tests.clients import shop
 from tests.clients.job import MODEL, Desk, Job, Outcome, Row
+from tests.clients.patience import Unusable, asking_again, final, usable
+
+COMPLETE = ("stop", "tool_calls", "end_turn", "tool_use", "completed")
 
 MakeModel = Callable[[Job], Any]
 
@@ -63,12 +66,7 @@ async def by_hand(job: Job, *, make: MakeModel) -> Outcome:
     for question in shop.QUESTIONS:
         history.append(HumanMessage(question))
         while True:
-            if job.stream:
-                message: Any = None
-                async for chunk in model.astream(history):
-                    message = chunk if message is None else message + chunk
-            else:
-                message = await model.ainvoke(history)
+            message = await asking_again(job, partial(_said, model, history, job.stream))
             history.append(message)
             if not message.tool_calls:
                 break
@@ -79,6 +77,22 @@ async def by_hand(job: Job, *, make: MakeModel) -> Outcome:
         outcome.answers.append(message.text)
     outcome.calls, outcome.history = desk.calls, [_shown(one) for one in history]
     return outcome
+
+
+async def _said(model: Any, history: list[Any], streamed: bool) -> Any:
+    if streamed:
+        message: Any = None
+        async for chunk in model.astream(history):
+            message = chunk if message is None else message + chunk
+    else:
+        message = await model.ainvoke(history)
+    told = message.response_metadata
+    end = told.get("finish_reason") or told.get("stop_reason") or told.get("status")
+    calls = [(call["id"], call["name"], call["args"]) for call in message.tool_calls]
+    if message.invalid_tool_calls:
+        raise Unusable(f"arguments are no JSON: {message.invalid_tool_calls}")
+    usable(message.text, calls, ended=end in COMPLETE)
+    return message
 
 
 async def by_graph(job: Job, *, make: MakeModel) -> Outcome:
@@ -99,23 +113,29 @@ async def by_graph(job: Job, *, make: MakeModel) -> Outcome:
     history: list[Any] = [SystemMessage(shop.SYSTEM)]
     for question in shop.QUESTIONS:
         given: Any = {"messages": [*history, HumanMessage(question)]}
-        config: Any = {"recursion_limit": 60}
-        if job.stream:
-            # In this mode the graph makes its models stream, token by token.
-            pieces = []
-            async for mode, part in graph.astream(given, config, stream_mode=["messages", "values"]):
-                if mode == "values":
-                    state = part
-                else:
-                    pieces.append(part)
-            assert pieces
-        else:
-            state = await graph.ainvoke(given, config)
-        history = state["messages"]
+        history = await asking_again(job, partial(_ran, graph, given, job.stream))
         outcome.answers.append(history[-1].text)
     outcome.calls = sorted(desk.calls, key=json.dumps)
     outcome.history = [_shown(one) for one in history]
     return outcome
+
+
+async def _ran(graph: Any, given: Any, streamed: bool) -> list[Any]:
+    """The messages after a question."""
+    config: Any = {"recursion_limit": 60}
+    state: Any = None
+    if streamed:
+        # In this mode the graph makes its models stream, token by token.
+        async for mode, part in graph.astream(given, config, stream_mode=["messages", "values"]):
+            if mode == "values":
+                state = part
+    else:
+        state = await graph.ainvoke(given, config)
+    messages: list[Any] = state["messages"]
+    if messages[-1].invalid_tool_calls:
+        raise Unusable(f"arguments are no JSON: {messages[-1].invalid_tool_calls}")
+    final(messages[-1].text)
+    return messages
 
 
 def _shown(message: Any) -> Any:

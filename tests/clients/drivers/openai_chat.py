@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import openai
@@ -10,6 +11,9 @@ from pydantic import BaseModel
 
 from tests.clients import shop
 from tests.clients.job import MODEL, Desk, Job, Outcome, Row, dumped
+from tests.clients.patience import asked_again, asking_again, usable
+
+COMPLETE = ("stop", "tool_calls")
 
 TOOLS: Any = [
     {
@@ -56,6 +60,29 @@ def assembled(chunks: Any) -> dict[str, Any]:
     return message | ({"tool_calls": [calls[index] for index in sorted(calls)]} if calls else {})
 
 
+def by_hand(client: openai.OpenAI, job: Job, messages: list[Any], told: list[Any]) -> dict[str, Any]:
+    """One message."""
+    given: Any = {"model": MODEL, "messages": messages, "tools": TOOLS}
+    if job.stream:
+        options = {"include_usage": True}
+        chunks = list(client.chat.completions.create(stream=True, stream_options=options, **given))
+        message = assembled(chunks)
+        told.append(dumped(chunks))
+        ends = [choice.finish_reason for chunk in chunks for choice in chunk.choices]
+    else:
+        answer = client.chat.completions.create(**given)
+        message = answer.choices[0].message.model_dump(exclude_unset=True)
+        told.append(dumped([answer]))
+        ends = [answer.choices[0].finish_reason]
+    calls = message.get("tool_calls") or []
+    usable(
+        message.get("content"),
+        [(call["id"], call["function"]["name"], call["function"]["arguments"]) for call in calls],
+        ended=bool(ends) and ends[-1] in COMPLETE,
+    )
+    return message
+
+
 def synchronous(job: Job) -> Outcome:
     """The synchronous client; a stream is put together by hand, with its usage asked for."""
     desk, messages, outcome, told = Desk(), opening(), Outcome(), []
@@ -63,22 +90,7 @@ def synchronous(job: Job) -> Outcome:
         for question in shop.QUESTIONS:
             messages.append(asked(question))
             while True:
-                if job.stream:
-                    chunks = list(
-                        client.chat.completions.create(
-                            model=MODEL,
-                            messages=messages,
-                            tools=TOOLS,
-                            stream=True,
-                            stream_options={"include_usage": True},
-                        )
-                    )
-                    message = assembled(chunks)
-                    told.append(dumped(chunks))
-                else:
-                    given = client.chat.completions.create(model=MODEL, messages=messages, tools=TOOLS)
-                    message = given.choices[0].message.model_dump(exclude_unset=True)
-                    told.append(dumped([given]))
+                message = asked_again(job, lambda: by_hand(client, job, messages, told))
                 messages.append(message)
                 if not message.get("tool_calls"):
                     break
@@ -123,15 +135,7 @@ async def _helped(job: Job, form: type[Report] | None) -> Outcome:
         for question in shop.QUESTIONS:
             messages.append(asked(question))
             while True:
-                if job.stream:
-                    async with client.chat.completions.stream(**given) as stream:
-                        kinds = [event.type async for event in stream]
-                        answer: Any = await stream.get_final_completion()
-                    told.append(kinds)
-                elif form is not None:
-                    answer = await client.chat.completions.parse(**given)
-                else:
-                    answer = await client.chat.completions.create(**given)
+                answer = await asking_again(job, lambda: _answer(client, job, given, told))
                 message = answer.choices[0].message
                 messages.append(message.model_dump(exclude_unset=True, exclude={"parsed"}))
                 told.append(answer.model_dump(mode="json", exclude_unset=True, warnings=False))
@@ -143,6 +147,26 @@ async def _helped(job: Job, form: type[Report] | None) -> Outcome:
     return outcome
 
 
+async def _answer(client: openai.AsyncOpenAI, job: Job, given: Any, told: list[Any]) -> Any:
+    """One completion: by the streaming helper, by `parse` where a form is asked for, or plain."""
+    if job.stream:
+        async with client.chat.completions.stream(**given) as stream:
+            told.append([event.type async for event in stream])
+            answer: Any = await stream.get_final_completion()
+    elif "response_format" in given:
+        answer = await client.chat.completions.parse(**given)
+    else:
+        answer = await client.chat.completions.create(**given)
+    for choice in answer.choices:
+        calls = choice.message.tool_calls or []
+        usable(
+            choice.message.content,
+            [(call.id, call.function.name, call.function.arguments) for call in calls],
+            ended=choice.finish_reason in COMPLETE,
+        )
+    return answer
+
+
 async def several(job: Job) -> Outcome:
     """`n` above one, with log-probabilities: every choice is gone on with, the first one is kept."""
     desk, messages, outcome, told = Desk(), opening(), Outcome(), []
@@ -151,11 +175,7 @@ async def several(job: Job) -> Outcome:
         for question in shop.QUESTIONS:
             messages.append(asked(question))
             while True:
-                if job.stream:
-                    async with client.chat.completions.stream(**given) as stream:
-                        answer: Any = await stream.get_final_completion()
-                else:
-                    answer = await client.chat.completions.create(**given)
+                answer = await asking_again(job, lambda: _answer(client, job, given, told))
                 assert [choice.index for choice in answer.choices] == [0, 1, 2]
                 told.append(answer.model_dump(mode="json", exclude_unset=True, warnings=False))
                 message = answer.choices[0].message
@@ -178,11 +198,8 @@ async def steered(job: Job) -> Outcome:
             messages.append(asked(question))
             choice: Any = forced
             while True:
-                if job.stream:
-                    async with client.chat.completions.stream(tool_choice=choice, **given) as stream:
-                        answer: Any = await stream.get_final_completion()
-                else:
-                    answer = await client.chat.completions.create(tool_choice=choice, **given)
+                now = {**given, "tool_choice": choice}
+                answer = await asking_again(job, partial(_answer, client, job, now, told))
                 told.append(answer.model_dump(mode="json", exclude_unset=True))
                 message = answer.choices[0].message
                 messages.append(message.model_dump(exclude_unset=True, exclude={"parsed"}))

@@ -11,6 +11,7 @@ import openai
 from tests.clients import shop
 from tests.clients.drivers.openai_chat import Report
 from tests.clients.job import MODEL, Desk, Job, Outcome, Row
+from tests.clients.patience import asking_again, usable
 
 TOOLS: Any = [
     {"type": "function", "name": name, "description": text, "parameters": parameters, "strict": True}
@@ -32,6 +33,11 @@ def answered(desk: Desk, output: Any) -> list[Any]:
 
 
 async def answer_to(client: openai.AsyncOpenAI, job: Job, given: Any, told: list[Any]) -> Any:
+    """A response that can be gone on with."""
+    return await asking_again(job, lambda: _answer_to(client, job, given, told))
+
+
+async def _answer_to(client: openai.AsyncOpenAI, job: Job, given: Any, told: list[Any]) -> Any:
     """A response; of a stream, the one that its last event carries."""
     parsed = "text_format" in given
     if not job.stream:
@@ -50,6 +56,12 @@ async def answer_to(client: openai.AsyncOpenAI, job: Job, given: Any, told: list
             if event.type == "response.completed":
                 response = event.response
         assert response is not None and text == response.output_text
+    calls = [item for item in response.output if item.type == "function_call"]
+    usable(
+        response.output_text,
+        [(call.call_id, call.name, call.arguments) for call in calls],
+        ended=response.status == "completed",
+    )
     assert {tool.name for tool in response.tools} == set(shop.TOOLS), "other tools than were declared"
     told.append(response.model_dump(mode="json", exclude_unset=True))
     return response
@@ -152,7 +164,7 @@ def _unparsed(item: dict[str, Any]) -> None:
 
 PROTOCOL, PACKAGE = "Responses", "pypi:openai"
 # What the provider keeps is still read as the policy was shown it.
-STORED = ("users", "tool results", "state")
+STORED = ("users", "tool results", "state", "tool schemas")
 ROWS = (
     Row("openai, history resent", PROTOCOL, resending, PACKAGE),
     Row("openai, previous_response_id", PROTOCOL, partial(kept, read_back=False), PACKAGE),

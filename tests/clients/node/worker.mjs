@@ -33,6 +33,41 @@ function toolsOf(task, calls) {
   return Object.fromEntries(task.tools.map(made));
 }
 
+// The first answer that is whole. Where nothing is to fail, the first failure counts.
+async function askingAgain(job, ask) {
+  for (let tries = job.patient ? 10 : 0; tries > 0; tries -= 1) {
+    try {
+      return await ask();
+    } catch {
+      continue;
+    }
+  }
+  return ask();
+}
+
+async function answer(job, given, told) {
+  let text, response, usage, finishReason;
+  if (job.stream) {
+    const result = streamText({ ...given, onError: () => {} });
+    const parts = [];
+    for await (const part of result.fullStream) {
+      if (part.type === "error") throw part.error;
+      parts.push(part.type);
+    }
+    told.push(parts);
+    [text, response, usage, finishReason] = await Promise.all([
+      result.text,
+      result.response,
+      result.totalUsage,
+      result.finishReason,
+    ]);
+  } else {
+    ({ text, response, totalUsage: usage, finishReason } = await generateText(given));
+  }
+  if (finishReason !== "stop" || !text.endsWith(".")) throw new Error(`not whole: ${finishReason} ${text}`);
+  return { text, response, usage };
+}
+
 async function converse(job) {
   const { task } = job;
   const calls = [];
@@ -49,19 +84,7 @@ async function converse(job) {
   };
   for (const question of task.questions) {
     messages.push({ role: "user", content: question });
-    let text, response, usage;
-    if (job.stream) {
-      const result = streamText({ ...common, messages, onError: () => {} });
-      const parts = [];
-      for await (const part of result.fullStream) {
-        if (part.type === "error") throw part.error;
-        parts.push(part.type);
-      }
-      told.push(parts);
-      [text, response, usage] = await Promise.all([result.text, result.response, result.totalUsage]);
-    } else {
-      ({ text, response, totalUsage: usage } = await generateText({ ...common, messages }));
-    }
+    const { text, response, usage } = await askingAgain(job, () => answer(job, { ...common, messages }, told));
     messages.push(...response.messages);
     answers.push(text);
     told.push(usage);

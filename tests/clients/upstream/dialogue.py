@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,6 +34,14 @@ class Asked:
     id: str
     name: str
     arguments: str
+
+    @property
+    def given(self) -> Any:
+        """The arguments as a document; None where they are none."""
+        try:
+            return json.loads(self.arguments or "{}")
+        except ValueError:
+            return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,5 +40,5 @@ class Produced:
             for item in dialogue.items
             if isinstance(item, Asked)
             and item.id in self.calls
-            and self.calls[item.id] != (item.name, json.loads(item.arguments or "{}"))
+            and self.calls[item.id] != (item.name, item.given)
         ]
