@@ -57,7 +57,7 @@ KINDS = (
     Kind("users", ("user.*",), 0.6, 0.6, TALKING, in_texts=True),
     Kind("tool results", ("tool.*",), 0.6, 0.15, TALKING, in_texts=True),
     Kind("state", ("state.*",), 0.6, 1.0, TALKING, in_texts=True),
-    Kind("tool schemas", ("schema.*",), 1.0, 1.0, (CHAT, RESPONSES), compose="one_of"),
+    Kind("tool schemas", ("schema.*",), 1.0, 1.0, TALKING, compose="one_of"),
     Kind("slow links", SLOW, 0.005, 1.0, TALKING),
     Kind("broken links", BROKEN, 0.25, 1.0, TALKING, failing=True),
     Kind("failing provider", ("model.*",), 0.25, 1.0, (CHAT,), failing=True),

@@ -37,7 +37,8 @@ class Dialogue:
     def run(self, name: str, arguments: str) -> str:
         given = json.loads(arguments)
         self.calls.append([name, given])
-        return json.dumps(self.task["records"][name][next(iter(given.values()))])
+        found = self.task["records"][name].get(next(iter(given.values()), ""))
+        return json.dumps(found or {"error": "there is no such record"})
 
     def tools(self) -> list[dict[str, Any]]:
         return [{"type": "function", "function": tool} for tool in self.task["tools"]]

@@ -26,6 +26,9 @@ ANSWERS = (
 )
 
 
+UNKNOWN_RECORD = {"error": "there is no such record"}
+
+
 def schema(member: str, description: str) -> dict[str, Any]:
     """A tool's parameters: strict ones."""
     properties = {member: {"type": "string", "description": description}}
@@ -41,13 +44,13 @@ TOOLS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def run_tool(name: str, arguments: dict[str, Any]) -> str:
-    """What the client's own tool gives. KeyError for a tool or an id that the client doesn't have."""
+    """What the client's own tool gives. KeyError for a tool that the client doesn't have."""
     member, table = {
         "get_order": ("order_id", ORDERS),
         "get_user": ("user_id", USERS),
         "get_item": ("item_id", ITEMS),
     }[name]
-    return json.dumps(table[arguments[member]])
+    return json.dumps(table.get(arguments.get(member, ""), UNKNOWN_RECORD))
 
 
 def plan(order_id: str) -> tuple[tuple[Call, ...], ...]:
