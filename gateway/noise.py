@@ -57,6 +57,13 @@ class Noise:
         """The body's members that noise changed."""
         return {} if self.world is None else self.world.members
 
+    def withdraw(self, operator: str, reason: str) -> None:
+        """An operator's events didn't come about."""
+        self.events[:] = [
+            replace(one, after=None, note=f"Not injected: {reason}.") if one.operator == operator else one
+            for one in self.events
+        ]
+
     @property
     def forward(self) -> Forward | None:
         """What the history needs besides texts."""

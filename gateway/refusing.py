@@ -64,8 +64,13 @@ class Refusing:
         self.recording.released(exchange, settled, Delivered.YES)
         return error.status
 
-    async def _blank(self, outlet: Outlet, exchange: Exchange, fault: Fault, forms: AnswerForms) -> int:
+    async def _blank(
+        self, outlet: Outlet, exchange: Exchange, fault: Fault, forms: AnswerForms
+    ) -> int | None:
         answer = forms.blank(exchange.request, str(fault.settings["answer"]))
+        if answer is None:
+            exchange.noise.withdraw(fault.operator, "the client may go on from what the upstream holds")
+            return None
         exchange.shown = encode(answer)
         exchange.failed("injected", fault.operator, "answered without content")
         settled = await self.recording.settle(exchange)

@@ -16,8 +16,10 @@ class AnswerForms(Protocol):
         """What a provider says in an answer's place: rate limited, overloaded, prompt too long."""
         ...
 
-    def blank(self, request: Request, kind: str) -> dict[str, Any]:
-        """An answer without content: `empty`, or withheld by a `content_filter`."""
+    def blank(self, request: Request, kind: str) -> dict[str, Any] | None:
+        """An answer without content: `empty`, or withheld by a `content_filter`. None where its client might
+        not be able to go on from it.
+        """
         ...
 
     def edited(self, answer: dict[str, Any], fault: Fault, request: Request) -> dict[str, Any] | None:

@@ -14,6 +14,7 @@ from gateway.protocols.history import History, Mask
 from gateway.protocols.request import Request, SplitBody
 from gateway.protocols.responses_answer import ResponsesAnswer
 from gateway.protocols.responses_closing import ResponsesClosing, is_function
+from gateway.protocols.responses_forms import ResponsesForms
 from gateway.protocols.responses_items import ResponsesItems
 from gateway.protocols.responses_world import ClosedResponsesAnswer
 from gateway.protocols.world import OPEN
@@ -28,7 +29,7 @@ class ResponsesCodec:
     messages = ResponsesItems()
     tokens = False
     closing = ResponsesClosing()
-    forms = None
+    forms = ResponsesForms()
 
     @staticmethod
     def tools(declared: Any) -> list[ToolSchema]:
