@@ -32,6 +32,7 @@ class Ledger:
         """How many calls of each tool were answered inside, by the name that the policy saw."""
         self._known: dict[str, Known] = {}
         self._lists: dict[str, ShownTools] = {}
+        self._tool_rows = 0
         self.learn(rows)
 
     @property
@@ -79,7 +80,8 @@ class Ledger:
         self._take_tools(shown)
         return Shown(
             session_id=session_id,
-            anchor=shown.anchor,
+            # A list is shown otherwise later on where a phantom left it: each row has its own name.
+            anchor=f"{shown.anchor}@{turn}.{self._tool_rows}",
             site=Site.TOOL_SCHEMA,
             ordinal=turn,
             turn_index=turn,
@@ -103,6 +105,7 @@ class Ledger:
         )
 
     def _take_tools(self, shown: ShownTools) -> None:
+        self._tool_rows += 1
         self.tools = self._lists[shown.anchor] = shown
 
     def _take_put_back(self, anchor: str, put: PutBack) -> None:

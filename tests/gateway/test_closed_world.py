@@ -245,6 +245,15 @@ async def test_a_phantom_that_is_called_again_and_again_leaves(tmp_path: Path, s
         client.messages.append({"role": "user", "content": "And now?"})
         await client.turn([tool()])
         assert TOOL not in shown(app.seen[5].json), "it does not come back"
+        history = client.messages
+    async with (
+        upstream(policy) as app,
+        gateway(tmp_path, app, profile=str(path)) as running,
+        Client(running, stream) as client,
+    ):
+        client.messages = [*history, {"role": "user", "content": "And after a restart?"}]
+        await client.turn([tool()])
+        assert TOOL not in shown(app.seen[0].json), "not even after a restart"
 
 
 @STREAMED
