@@ -50,16 +50,19 @@ class Http:
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The request's body as it arrives."""
-        more = True
-        while more:
-            message = await self._receive()
-            if message["type"] == "http.disconnect":
-                self.gone = True
-                raise ClientGone
-            more = message.get("more_body", False)
-            self.read = not more
-            if body := message.get("body", b""):
-                yield body
+        while not self.read:
+            if part := await self._part():
+                yield part
+
+    async def _part(self) -> bytes:
+        """The next part of the request's body, which may be empty."""
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            self.gone = True
+            raise ClientGone
+        self.read = not message.get("more_body", False)
+        body: bytes = message.get("body", b"")
+        return body
 
     async def body(self, limit: int) -> bytes:
         """The whole body. ServiceError 413 above the limit, in bytes."""
@@ -67,9 +70,9 @@ class Http:
         if length and length.isdigit() and int(length) > limit:
             raise _too_large(limit)
         parts, size = [], 0
-        async for chunk in self.chunks():
-            parts.append(chunk)
-            size += len(chunk)
+        while not self.read:
+            parts.append(await self._part())
+            size += len(parts[-1])
             if size > limit:
                 raise _too_large(limit)
         return parts[0] if len(parts) == 1 else b"".join(parts)

@@ -99,7 +99,7 @@ class Proxy:
             raise ServiceError(
                 404, f"no route {http.raw_path.decode('latin-1')!r}; the API is under /v1", code="not_found"
             )
-        if sum(len(name) + len(value) for name, value in http.headers) > self.settings.limits.header:
+        if sum([len(name) + len(value) for name, value in http.headers]) > self.settings.limits.header:
             raise ServiceError(
                 431, "the request's headers are too large; raise limits.header", code="headers_too_large"
             )

@@ -70,7 +70,7 @@ class Redactor:
 
     def mask(self, segment: bytes) -> bytes:
         """The segment as it may be stored: the very same object where nothing had to be hidden."""
-        if self.mode != "redact":
+        if self.mode != "redact" or len(segment) < SHORTEST:
             return segment
         masked = segment if self._is_clean(segment) else self._without_secrets(segment)
         if self._credential and self._credential in masked:

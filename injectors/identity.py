@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _SEPARATOR = "\x1f"
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def canonical_arguments(arguments: str) -> str:
     """JSON arguments with sorted keys and no white space; text that is not JSON is only normalised."""
     try:
         value: Any = json.loads(arguments) if arguments.strip() else {}
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return _canonical(value)
     except (ValueError, RecursionError):
         return normalise(arguments)
 

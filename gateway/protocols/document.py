@@ -168,8 +168,12 @@ def _opening(body: bytes) -> int:
 
 
 def _key(lead: re.Match[bytes]) -> str | None:
+    quoted = lead.group(1)
+    plain = quoted[1:-1]
+    if plain.replace(b"_", b"").isalnum():
+        return plain.decode("ascii")
     try:
-        name = json.loads(lead.group(1))
+        name = json.loads(quoted)
     except ValueError:
         return None
     return name if isinstance(name, str) else None
@@ -190,5 +194,7 @@ def _scanned_elements(body: bytes, start: int, end: int) -> list[tuple[int, int]
 
 
 def _after_gap(body: bytes, position: int) -> int:
+    if body[position : position + 2] == b",{":
+        return position + 1
     gap = _GAP.match(body, position)
     return gap.end() if gap else position
