@@ -15,9 +15,20 @@ Frame = tuple[bytes | None, ...]
 """A view's pieces around its chain, with None in the chain's place."""
 
 
+_UNYIELDING = 2047
+"""hashlib lets another thread run while it takes in more bytes than these."""
+_LONG = 1 << 18
+
+
 def content_key(body: bytes) -> bytes:
     """The 128-bit key under which equal bytes are stored once."""
-    return hashlib.blake2b(body, digest_size=KEY_BYTES).digest()
+    if not _UNYIELDING < len(body) < _LONG:
+        return hashlib.blake2b(body, digest_size=KEY_BYTES).digest()
+    # To get the interpreter back from the thread that writes can take 5 ms; in small bites it isn't let go of.
+    hasher, view = hashlib.blake2b(digest_size=KEY_BYTES), memoryview(body)
+    for start in range(0, len(body), _UNYIELDING):
+        hasher.update(view[start : start + _UNYIELDING])
+    return hasher.digest()
 
 
 class Chain:
