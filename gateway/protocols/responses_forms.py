@@ -58,7 +58,7 @@ class ResponsesForms:
             "usage": {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0},
         }
 
-    def edited(self, answer: dict[str, Any], fault: Fault) -> dict[str, Any] | None:
+    def edited(self, answer: dict[str, Any], fault: Fault, request: Request) -> dict[str, Any] | None:
         output = [item for item in answer.get("output") or () if isinstance(item, dict)]
         calls = [item for item in output if item.get("type") == "function_call"]
         parts = [part for item in output if item.get("type") == "message" for part in item["content"]]
@@ -72,7 +72,7 @@ class ResponsesForms:
                 call["arguments"] = shortened(call["arguments"], fault.number("keep"))
             case "unknown_tool" if calls:
                 calls[picked(len(calls), fault)]["name"] += fault.settings["suffix"]
-            case "duplicated_call_id" if len(calls) > 1 and answer.get("store") is False:
+            case "duplicated_call_id" if len(calls) > 1 and _keeps_history(request):
                 for call in calls:
                     call["call_id"] = calls[0]["call_id"]
             case _:
