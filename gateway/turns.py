@@ -47,6 +47,8 @@ class TurnLine:
         """Up to which claim of a place this line has them all, where workers share a session."""
         self._next = 0
         self._heads: dict[bytes, _Head] = {}
+        self._said: dict[bytes, _Head] = {}
+        """By what was said, where a client spells its history otherwise than it did."""
         self._by_index: dict[int, _Head] = {}
         self._by_response: dict[str, _Head] = {}
         self.responses: list[str] = []
@@ -142,12 +144,14 @@ class TurnLine:
         self._by_index[place.index] = head = _Head(place)
         if chain is not None and after is None:
             self._heads[chain.key] = head
+            if chain.says:
+                self._said[chain.says] = head
         return place
 
     def _after(self, chain: Chain | None, index: int) -> Place:
         if chain is None:
             return Place(index)
-        same = self._heads.get(chain.key)
+        same = self._heads.get(chain.key) or self._said.get(chain.says)
         if same is not None:
             return Place(index, 0, same.place.parent, f"{chain.key.hex()[:12]}.{index}")
         head = self._head_of(chain.parent)
@@ -173,7 +177,7 @@ class TurnLine:
     def _head_of(self, node: Chain | None) -> _Head | None:
         """The nearest turn of which these messages are a continuation."""
         while node is not None:
-            if head := self._heads.get(node.key):
+            if head := self._heads.get(node.key) or self._said.get(node.says):
                 return head
             node = node.parent
         return None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from gateway.protocols.document import decode
 from gateway.protocols.format import UNREAD, Answered, MessageFormat, Read, Replacements, Text
-from gateway.trajectory.content import Chain
+from gateway.trajectory.content import Chain, content_key
 from injectors.conversation import Ref, Site, ToolCall, ToolResult, UserText
 from injectors.identity import call_anchor, digest, logical_call, normalise, text_anchor
 
@@ -88,7 +88,9 @@ class History:
         # The chain is the body's own: what the upstream holds was stored with earlier turns.
         parent = self.steps[-1].received if len(self.steps) > self.held else None
         made = self._made(read)
-        step = Step(raw, lead, read, items, Chain(parent, stored), stored is not raw, made)
+        received = Chain(parent, stored)
+        received.says = _says(parent.says if parent else b"", read)
+        step = Step(raw, lead, read, items, received, stored is not raw, made)
         self._append(step)
         return step
 
@@ -176,6 +178,16 @@ class History:
             self._seen[item.anchor if named else item.anchor.rpartition("#")[0] + "#0"] += 1
         if step.made is not None:
             self._seen[step.made.rpartition("#")[0]] += 1
+
+
+def _says(before: bytes, read: Read) -> bytes:
+    """What a history says, up to and with this message: markers, blocks and spaces are not what it says."""
+    said = [read.said or "", *(call.call_id for call in read.calls)]
+    for part in read.parts:
+        texts = (part,) if isinstance(part, Text) else part.texts
+        said += [part.call_id if isinstance(part, Answered) else "", *(one.text.strip() for one in texts)]
+    text = "\x1f".join(said)
+    return content_key(before + text.encode("utf-8", "surrogatepass")) if text.strip("\x1f") else before
 
 
 def made_base(call_id: str, said: str | None) -> str | None:

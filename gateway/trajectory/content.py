@@ -37,7 +37,7 @@ class Chain:
     Chains are equal where their keys are.
     """
 
-    __slots__ = ("block", "body", "depth", "key", "parent", "stored")
+    __slots__ = ("block", "body", "depth", "key", "parent", "says", "stored")
 
     def __init__(self, parent: Chain | None, body: bytes, *, block: bytes | None = None) -> None:
         self.parent = parent
@@ -45,6 +45,8 @@ class Chain:
         self.block = block or content_key(body)
         self.key: bytes = content_key((parent.key if parent else b"") + self.block)
         self.depth: int = parent.depth + 1 if parent else 1
+        self.says = b""
+        """A digest of what is said up to here, however a client spells it; empty where that isn't known."""
         self.stored: tuple[str, int] | None = None
         """The session, by id and number, for which a store has the node: its later turns don't bring it."""
 

@@ -271,3 +271,24 @@ async def test_a_fixed_key_goes_on_from_session_to_session(tmp_path: Path) -> No
         with pytest.raises(GatewayError, match="api_key"):
             await client.open_session(api_key="too-short")
         assert not [seen for seen in app.seen if key in repr(seen)]
+
+
+async def test_a_history_that_is_spelled_otherwise_goes_on_from_its_turn(tmp_path: Path) -> None:
+    def spelled(messages: list[dict[str, Any]], way: int) -> list[dict[str, Any]]:
+        if way == 0:
+            return messages
+        marker = {"cache_control": {"type": "ephemeral"}} if way == 2 else {}
+        return [
+            one | {"content": [{"type": "text", "text": one["content"], **marker}]}
+            if isinstance(one["content"], str)
+            else one
+            for one in messages
+        ]
+
+    async with upstream() as app, gateway(tmp_path, app) as running:
+        for number in range(1, 5):
+            await running.chat(body(*spelled(history(number), number % 3)), "one")
+        await running.chat(body(*history(1), user("something else")), "one")
+        turns = (await running.trajectory("one"))["turns"]
+        assert [turn["parent"] for turn in turns] == [None, 0, 1, 2, 0]
+        assert len({turn["branch"] for turn in turns[:4]}) == 1 and turns[4]["branch"] != turns[0]["branch"]
