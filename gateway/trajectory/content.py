@@ -24,7 +24,7 @@ def content_key(body: bytes) -> bytes:
     """The 128-bit key under which equal bytes are stored once."""
     if not _UNYIELDING < len(body) < _LONG:
         return hashlib.blake2b(body, digest_size=KEY_BYTES).digest()
-    # To get the interpreter back from the thread that writes can take 5 ms; in small bites it isn't let go of.
+    # To get the interpreter back from the thread that writes can take 5 ms: in small bites it is kept.
     hasher, view = hashlib.blake2b(digest_size=KEY_BYTES), memoryview(body)
     for start in range(0, len(body), _UNYIELDING):
         hasher.update(view[start : start + _UNYIELDING])
