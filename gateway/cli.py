@@ -23,6 +23,8 @@ SUMMARIES = {
     "policy": "Serve, list and publish policy versions.",
     "report": "Write an HTML report of a store.",
     "export": "Write trajectories as JSON lines.",
+    "replay": "Compute again what a session's policy was sent, and where views differ.",
+    "store": "Back up, prune, verify, migrate or delete trajectories.",
 }
 """The root help must not import every package to learn its one line."""
 

@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import asdict
 from typing import Any
 
-from gateway.replay import replay
+from gateway.replay.recompute import replay
 from gateway.trajectory.content import content_key
 from gateway.trajectory.record import Event
 from gateway.trajectory.store import open_store
@@ -25,7 +25,8 @@ def compared(event: Event) -> dict[str, Any]:
 def main(url: str) -> None:
     with closing(open_store(url, create=False)) as store:
         for session in store.sessions(limit=1_000_000):
-            for one in replay(session, store.turns(session.id), captured=True):
+            for one in replay(session, store.turns(session.id)):
+                assert one.sent is not None, one.why_not
                 line = {
                     "turn": [session.id, one.turn.index, one.turn.attempt],
                     "sent": content_key(one.sent).hex(),

@@ -1,0 +1,70 @@
+"""A stored request asked again of an upstream, and its answer held against the one that was recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import httpx
+
+from gateway.protocols.codec import codec_named
+from gateway.protocols.document import decode, encode
+from gateway.replay.difference import Difference, differences
+from gateway.trajectory.record import Turn
+
+VOLATILE = frozenset(
+    ("id", "created", "created_at", "completed_at", "system_fingerprint", "usage", "service_tier", "timings")
+)
+"""Members of an answer that differ from one answer to the next, whatever is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What an upstream says now."""
+
+    status: int | None
+    """None where there was no answer."""
+    differences: list[Difference]
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """Where requests are sent again: `base` includes the version segment, as `--upstream` of `serve` does."""
+
+    base: str
+    http: httpx.Client
+    key: str | None = None
+
+    def ask(self, turn: Turn) -> Answered:
+        """Send the turn's body as it was sent, but for streaming; compare the answer."""
+        codec = codec_named(turn.protocol)
+        if codec is None or turn.sent is None or turn.produced is None:
+            return Answered(None, [], "there is nothing to compare: the bodies are not recorded")
+        try:
+            answer = self.http.post(
+                self.base.rstrip("/") + codec.path, content=_plain(turn.sent.bytes()), headers=self._headers()
+            )
+        except httpx.HTTPError as error:
+            return Answered(None, [], f"{type(error).__name__}: {error}")
+        found = differences(turn.produced.bytes(), answer.content, VOLATILE)
+        return Answered(
+            answer.status_code, found, None if answer.is_success else f"HTTP {answer.status_code}"
+        )
+
+    def _headers(self) -> dict[str, str]:
+        known = {"content-type": "application/json", "anthropic-version": "2023-06-01"}
+        return (
+            known
+            if self.key is None
+            else known | {"authorization": f"Bearer {self.key}", "x-api-key": self.key}
+        )
+
+
+def _plain(body: bytes) -> bytes:
+    """The request for a plain body in place of a stream: that is what an answer is recorded as."""
+    document = decode(body)
+    if not isinstance(document, dict) or not document.get("stream"):
+        return body
+    return encode(
+        {name: value for name, value in document.items() if name not in ("stream", "stream_options")}
+    )

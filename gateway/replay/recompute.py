@@ -1,0 +1,112 @@
+"""What a policy was sent, computed again from the record alone: a session's plan and what its agent sent.
+
+The stored ledger is not consulted: a replay that gives the same bytes shows that the noise follows from the
+plan, and that the record is whole. Whether token ids were asked for, and under which name the model is known
+upstream, is the configuration's to say; the replay takes both from the body as it was sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gateway.noise import (
+    LEDGER_UNAVAILABLE,
+    NOISE_FAILED,
+    NOISE_STOPPED,
+    Circumstances,
+    Noise,
+    noise_in,
+)
+from gateway.opening import LiveSession
+from gateway.protocols.codec import codec_named
+from gateway.protocols.document import decode, encode
+from gateway.recalling import tell
+from gateway.redaction import MASK, Redactor
+from gateway.trajectory.record import Event, Session, Turn
+from gateway.turns import Place
+from injectors.plan import Plan
+
+_WITHOUT_NOISE = frozenset((LEDGER_UNAVAILABLE, NOISE_FAILED, NOISE_STOPPED))
+_nothing_hidden = Redactor("keep")
+
+NOT_RECORDED = "its bodies are not recorded"
+MASKED = "a secret was masked in it: what came is not stored"
+UNREADABLE = "its body is no request that can be read"
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A turn as the replay has it."""
+
+    turn: Turn
+    sent: bytes | None
+    """The body sent to the policy, recomputed; None where that can't be done."""
+    events: tuple[Event, ...] = ()
+    """What was injected in this turn, recomputed; `created_us` is the turn's."""
+    why_not: str | None = None
+    """Why the turn can't be replayed."""
+
+    @property
+    def same(self) -> bool:
+        """Whether the body is, byte for byte, the one that was stored as sent."""
+        return self.turn.sent is not None and self.turn.sent.bytes() == self.sent
+
+
+def replay(session: Session, turns: Sequence[Turn]) -> list[Replayed]:
+    """Recompute what the policy was sent in each turn, in the order of the turns.
+
+    ValueError where the session's plan can't be read.
+    """
+    live = LiveSession(session, Plan.from_json(session.plan))
+    live.mark(noise_stopped=False)
+    ordered = sorted(turns, key=lambda turn: (turn.index, turn.attempt))
+    return [_replayed(live, turn) for turn in ordered]
+
+
+def _replayed(live: LiveSession, turn: Turn) -> Replayed:
+    """One turn, as `gateway.proxy` put it together."""
+    if turn.received is None or turn.sent is None:
+        return Replayed(turn, None, why_not=NOT_RECORDED)
+    received = turn.received.bytes()
+    codec = codec_named(turn.protocol)
+    split = codec.split(received) if codec else None
+    if codec is None or split is None:
+        return Replayed(turn, None, why_not=UNREADABLE)
+    mask = _nothing_hidden.mask
+    request = codec.read(split, live.reader(codec), mask)
+    tell(request, turn)
+    noise = Noise()
+    if turn.fitness not in _WITHOUT_NOISE:
+        place = Place(turn.index, turn.attempt, turn.parent, turn.branch)
+        now = Circumstances(True, not turn.spared, request.stream, turn.created_us)
+        noise = noise_in(live, codec, request, place, now, _nothing_hidden)
+    # The turn is read all the same: what later turns are shown depends on it.
+    if MASK in received:
+        return Replayed(turn, None, why_not=MASKED)
+    stored = turn.sent.bytes()
+    for captured in (False, True) if codec.tokens else (False,):
+        edits = codec.capture_edits(request, training=live.training)[0] if captured else {}
+        edits |= _renamed(received, stored)
+        edits |= request.edits
+        edits |= noise.members
+        sent = request.document.body
+        if noise.replacements or edits or noise.forward:
+            sent, _ = request.rewritten(noise.replacements, edits, mask, noise.forward)
+        if sent == stored:
+            break
+    return Replayed(turn, sent, tuple(noise.events))
+
+
+def _renamed(received: bytes, stored: bytes) -> dict[str, bytes | None]:
+    """The model's name as the upstream has it, which is the configuration's and not the plan's to say."""
+    asked, sent = (_model(body) for body in (received, stored))
+    return {} if sent is None or asked == sent else {"model": encode(sent)}
+
+
+def _model(body: bytes) -> object:
+    try:
+        document = decode(body)
+    except (ValueError, RecursionError):
+        return None
+    return document.get("model") if isinstance(document, dict) else None

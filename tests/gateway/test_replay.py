@@ -1,0 +1,133 @@
+"""`crosswind replay`: what was sent follows from the record, and what doesn't is named."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.cli import root
+from gateway.protocols.document import encode
+from gateway.replay.difference import differences
+from tests.gateway.dialogue import PROFILE, TURNS, body, user
+from tests.gateway.servers import Running, gateway, settings, upstream
+
+
+def store_of(tmp_path: Path) -> str:
+    return settings(tmp_path, "http://127.0.0.1:1/v1").store
+
+
+async def replayed(tmp_path: Path, *arguments: str) -> Result:
+    """The command, run beside the loop: it may ask an upstream that runs here."""
+    command = ["replay", *arguments, "--store", store_of(tmp_path)]
+    return await asyncio.to_thread(CliRunner().invoke, root, command)
+
+
+async def led(running: Running, session: str, *, streaming: bool = False) -> None:
+    """A conversation: the agent resends its clean history with every turn."""
+    history: list[dict[str, Any]] = []
+    for at, new in enumerate(TURNS):
+        history += new
+        headers = {"x_crosswind_noise": "off"} if at == 1 else {}
+        answer = await running.chat(body(*history, stream=streaming), session, **headers)
+        assert answer.status_code == 200
+
+
+async def noisy(tmp_path: Path, session: str, app: Any, **more: Any) -> None:
+    profile = tmp_path / "flaky.yaml"
+    profile.write_text(PROFILE)
+    given = {"profile": str(profile), "steering": True, **more}
+    async with gateway(tmp_path, app, **given) as running:
+        await led(running, session)
+        await led(running, f"{session}-streaming", streaming=True)
+        await running.flush()
+
+
+async def test_what_was_sent_follows_from_the_plan_also_where_a_header_spared_noise(tmp_path: Path) -> None:
+    async with upstream() as app:
+        await noisy(tmp_path, "s", app)
+        for session in ("s", "s-streaming"):
+            result = await replayed(tmp_path, session, "--json")
+            assert result.exit_code == 0, result.output
+            turns = json.loads(result.stdout)["turns"]
+            assert [turn["outcome"] for turn in turns] == ["same"] * len(TURNS)
+            assert turns[0]["received_to_sent"], "the first user's text was touched"
+            assert turns[1]["injected"] == [], "it was spared"
+            assert not any(turn["sent_to_recomputed"] for turn in turns)
+
+
+async def test_capture_and_a_models_other_name_are_taken_from_the_record(tmp_path: Path) -> None:
+    async with upstream() as app:
+        await noisy(tmp_path, "s", app, capture="on", token_ids=True)
+        result = await replayed(tmp_path, "s", "--json")
+        assert result.exit_code == 0, result.output
+        assert {turn["outcome"] for turn in json.loads(result.stdout)["turns"]} == {"same"}
+
+
+async def test_a_record_that_does_not_follow_from_its_plan_is_told(tmp_path: Path) -> None:
+    async with upstream() as app:
+        await noisy(tmp_path, "s", app)
+    connection = sqlite3.connect(store_of(tmp_path).removeprefix("sqlite:///"))
+    connection.execute("UPDATE session SET plan_json = json_set(plan_json, '$.seed', 99) WHERE id = 's'")
+    connection.commit()
+    connection.close()
+    result = await replayed(tmp_path, "s")
+    assert result.exit_code == 1 and "DIFFERS from what was sent" in result.stdout
+    assert "sent, recomputed at messages[" in result.stdout
+
+
+async def test_a_masked_turn_is_named_with_its_reason(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app) as running:
+        secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ"
+        await running.chat(body(user(f"my key is {secret}")), "s")
+        await running.chat(body(user("hello")), "t")
+        await running.flush()
+        assert "not replayable: a secret was masked" in (await replayed(tmp_path, "s")).stdout
+        masked = await replayed(tmp_path, "s", "--json")
+        assert masked.exit_code == 0 and secret not in masked.stdout
+        assert json.loads((await replayed(tmp_path, "t", "--json")).stdout)["turns"][0]["outcome"] == "same"
+
+
+async def test_turns_without_content_are_named(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app, record="metadata") as running:
+        await running.chat(body(user("hello")), "s")
+        await running.flush()
+        assert "not replayable: its bodies are not recorded" in (await replayed(tmp_path, "s")).stdout
+
+
+async def test_an_upstream_is_asked_again_and_its_answers_compared(tmp_path: Path) -> None:
+    async with upstream() as app:
+        await noisy(tmp_path, "s", app)
+        before = len(app.seen)
+        same = json.loads((await replayed(tmp_path, "s-streaming", "--json", "--against", app.url)).stdout)
+        assert [turn["answer"]["status"] for turn in same["turns"]] == [200] * len(TURNS)
+        assert [one.json.get("stream") for one in app.seen[before:]] == [None] * len(TURNS)
+        gone = await replayed(tmp_path, "s", "--against", "http://127.0.0.1:1/v1")
+        assert gone.exit_code == 1 and "ConnectError" in gone.stdout
+
+
+async def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    none = await replayed(tmp_path, "s")
+    assert none.exit_code == 2 and "there is no store" in none.stderr
+    async with upstream() as app, gateway(tmp_path, app):
+        unknown = await replayed(tmp_path, "nobody")
+    assert unknown.exit_code == 1 and "has no session 'nobody'" in unknown.stderr
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(JSON, JSON)
+def test_documents_differ_exactly_where_they_are_not_equal(before: Any, after: Any) -> None:
+    found = differences(encode(before), encode(after))
+    assert bool(found) == (json.dumps(before) != json.dumps(after))
