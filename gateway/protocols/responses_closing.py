@@ -12,7 +12,7 @@ from gateway.protocols.closing import Found, Kept, RoundBefore
 from gateway.protocols.document import decode, encode
 from gateway.protocols.request import Request
 from gateway.protocols.responses_items import CALLS, own_text, text_of
-from gateway.protocols.responses_stream import for_client, is_inner
+from gateway.protocols.responses_stream import for_client, is_call, is_inner
 from gateway.protocols.responses_world import ClosedResponsesAnswer
 from gateway.protocols.rewriting import elements, shallow
 from gateway.protocols.splicing import spliced
@@ -65,7 +65,10 @@ class ResponsesClosing:
 
     def put_back(self, raw: bytes, put: PutBack) -> bytes:
         before, after = ([item.encode() for item in items] for items in (put.before, put.results))
-        return b",".join([*before, raw, *after])
+        names = {name for _, name in put.called}
+        # A reference has no name of its own.
+        own = spliced(raw, {("name",): names.pop()}) if names and "name" in decode(raw) else raw
+        return b",".join([*before, own, *after])
 
     def answered(self, raw: bytes, put: PutBack) -> bytes:
         return raw
@@ -94,14 +97,15 @@ class ResponsesClosing:
                     continue
                 anchor = (*own_anchor, counted[own_anchor])
                 counted[own_anchor] += 1
-                if missing:
-                    kept.append((anchor, PutBack(before=_texts(missing))))
+                called = _called(item, world)
+                if missing or called:
+                    kept.append((anchor, PutBack(before=_texts(missing), called=called)))
                     missing = []
             missing += self.result_messages(results)
         if missing and anchor is not None:
-            own = kept.pop()[1].before if kept and kept[-1][0] == anchor else ()
+            own = kept.pop()[1] if kept and kept[-1][0] == anchor else PutBack()
             owed = _texts(self.result_messages(last[1]))
-            kept.append((anchor, PutBack(before=own, results=_texts(missing), owed=owed)))
+            kept.append((anchor, replace(own, results=_texts(missing), owed=owed)))
         if kept:
             (found, put), *rest = kept
             kept = [(found, replace(put, names=names)), *rest]
@@ -123,6 +127,12 @@ def _shown(raw: bytes, tool: ShownTool) -> bytes:
 
 def _tool(members: dict[str, Any], tool: ShownTool) -> bytes:
     return encode({"type": "function", **members, **changed_members(tool, parameters="parameters")})
+
+
+def _called(item: Any, world: World) -> tuple[tuple[str, str], ...]:
+    """The name that the policy called, where it isn't the one that the client's would be shown under."""
+    name = text_of(item, "name") if is_call(item) else ""
+    return ((text_of(item, "call_id"), name),) if name and world.recalled(name) != name else ()
 
 
 def _calls(output: Sequence[Any], world: World) -> set[str]:

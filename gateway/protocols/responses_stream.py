@@ -23,10 +23,15 @@ Verdict = bool | None
 
 def is_inner(item: Any, world: World) -> bool:
     """Whether an output item, which is whole, is a call that is answered inside."""
-    if not isinstance(item, dict) or item.get("type") != "function_call" or item.get("namespace"):
+    if not is_call(item):
         return False
     name, arguments = item.get("name"), item.get("arguments")
     return isinstance(name, str) and world.inside(name, arguments if isinstance(arguments, str) else "")
+
+
+def is_call(item: Any) -> bool:
+    """Whether an output item is a call of one of the client's functions, those in namespaces left out."""
+    return isinstance(item, dict) and item.get("type") == "function_call" and not item.get("namespace")
 
 
 def is_reasoning(item: Any) -> bool:
@@ -57,7 +62,7 @@ def reasoned(verdicts: Sequence[Verdict], at: int, *, over: bool) -> Verdict:
 
 def declared(item: Any, world: World) -> Any:
     """An item with its call under the client's own name."""
-    if not isinstance(item, dict) or item.get("type") != "function_call" or item.get("namespace"):
+    if not is_call(item):
         return item
     name = item.get("name")
     own = world.declared(name) if isinstance(name, str) else name
