@@ -44,7 +44,9 @@ class Kind:
 
 
 CHAT, MESSAGES, RESPONSES = "Chat Completions", "Messages", "Responses"
+COMPLETIONS, EMBEDDINGS = "Completions", "Embeddings"
 TALKING = (CHAT, MESSAGES, RESPONSES)
+READ = (*TALKING, COMPLETIONS, EMBEDDINGS)
 BROKEN = (
     "transport.reset",
     "transport.sse_cut",
@@ -54,11 +56,11 @@ BROKEN = (
 )
 SLOW = ("transport.latency", "transport.bandwidth", "transport.first_token_delay", "transport.sse_stall")
 KINDS = (
-    Kind("users", ("user.*",), 0.6, 0.6, TALKING, in_texts=True),
+    Kind("users", ("user.*",), 0.6, 0.6, (*TALKING, COMPLETIONS), in_texts=True),
     Kind("tool results", ("tool.*",), 0.6, 0.15, TALKING, in_texts=True),
     Kind("state", ("state.*",), 0.6, 1.0, TALKING, in_texts=True),
     Kind("tool schemas", ("schema.*",), 1.0, 1.0, TALKING, compose="one_of"),
-    Kind("slow links", SLOW, 0.005, 1.0, TALKING),
-    Kind("broken links", BROKEN, 0.25, 1.0, TALKING, failing=True),
-    Kind("failing provider", ("model.*",), 0.25, 1.0, (CHAT,), failing=True),
+    Kind("slow links", SLOW, 0.005, 1.0, READ),
+    Kind("broken links", BROKEN, 0.25, 1.0, READ, failing=True),
+    Kind("failing provider", ("model.*",), 0.25, 1.0, (CHAT, MESSAGES), failing=True),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Container, Iterable
 from typing import Any, TypeVar
 
 from tests.clients import shop
@@ -38,7 +38,13 @@ def asked_again(job: Job, ask: Callable[[], T]) -> T:
     return ask()
 
 
-def usable(text: str | None, calls: Iterable[tuple[str, str, Any]], *, ended: bool) -> None:
+def usable(
+    text: str | None,
+    calls: Iterable[tuple[str, str, Any]],
+    *,
+    ended: bool,
+    tools: Container[str] = shop.TOOLS,
+) -> None:
     """Unusable for an answer that is cut, empty, or calls what there isn't. `calls` are (id, name,
     arguments); `ended`: whether it said that it was complete.
     """
@@ -48,7 +54,7 @@ def usable(text: str | None, calls: Iterable[tuple[str, str, Any]], *, ended: bo
     if len({call for call, _, _ in calls}) < len(calls):
         raise Unusable(f"several calls have one id: {calls}")
     for _, name, arguments in calls:
-        if name not in shop.TOOLS:
+        if name not in tools:
             raise Unusable(f"no tool has the name {name!r}")
         if isinstance(arguments, str):
             json.loads(arguments)

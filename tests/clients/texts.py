@@ -16,6 +16,8 @@ def texts_of(body: Any) -> list[Text]:
     given = body.get("input", body.get("prompt"))
     if isinstance(given, str):
         return [("user", given)]
+    if given and isinstance(given[0], str):
+        return [("user", one) for one in given]
     return [text for item in given for text in _item(item)]
 
 

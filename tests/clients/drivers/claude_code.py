@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import httpx
@@ -13,7 +14,7 @@ import httpx
 from tests.clients import coding
 from tests.clients.drivers.curl import blocks_of
 from tests.clients.job import STREAM, Job, Outcome, Row
-from tests.clients.patience import asking_again
+from tests.clients.patience import asking_again, usable
 from tests.clients.upstream import Call
 
 HEADERS = {
@@ -134,13 +135,23 @@ class Agent:
             for name in ("max_tokens", "stream", "metadata", "temperature"):
                 del counted[name]
             count = await self.post("/count_tokens", counted)
-            content = blocks_of(await self.post("", self.body(messages)))
+            content = await asking_again(self.job, partial(self._content, self.body(messages)))
             self.messages.append({"role": "assistant", "content": content})
             self.outcome.history.append([count, content])
             calls = [block for block in content if block["type"] == "tool_use"]
             if not calls:
                 return "".join(block["text"] for block in content if block["type"] == "text")
             self.messages.append({"role": "user", "content": [self._result(call) for call in calls]})
+
+    async def _content(self, body: dict[str, Any]) -> list[dict[str, Any]]:
+        """An answer's blocks."""
+        events = await self._post("", body)
+        content = blocks_of(events)
+        calls = [(one["id"], one["name"], one["input"]) for one in content if one["type"] == "tool_use"]
+        text = "".join(block["text"] for block in content if block["type"] == "text")
+        ended = events[-2]["delta"]["stop_reason"] in ("end_turn", "tool_use")
+        usable(text, calls, ended=ended, tools=[tool["name"] for tool in TOOLS])
+        return content
 
     def _result(self, call: dict[str, Any]) -> dict[str, Any]:
         self.outcome.calls.append([call["name"], call["input"]])

@@ -163,11 +163,9 @@ def _unparsed(item: dict[str, Any]) -> None:
 
 
 PROTOCOL, PACKAGE = "Responses", "pypi:openai"
-# What the provider keeps is still read as the policy was shown it.
-STORED = ("users", "tool results", "state", "tool schemas")
 ROWS = (
     Row("openai, history resent", PROTOCOL, resending, PACKAGE),
     Row("openai, previous_response_id", PROTOCOL, partial(kept, read_back=False), PACKAGE),
-    Row("openai, responses read back", PROTOCOL, partial(kept, read_back=True), PACKAGE, spared=STORED),
+    Row("openai, responses read back", PROTOCOL, partial(kept, read_back=True), PACKAGE),
     Row("openai, structured outputs", PROTOCOL, structured, PACKAGE),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import anthropic
@@ -9,6 +10,7 @@ import openai
 
 from tests.clients import shop
 from tests.clients.job import MODEL, PLAIN, Job, Outcome, Row
+from tests.clients.patience import asking_again, usable
 from tests.clients.upstream import Answer, Dialogue, Said
 from tests.clients.upstream.embeddings import embedding
 
@@ -27,10 +29,7 @@ async def completions(job: Job) -> Outcome:
         for question in shop.QUESTIONS:
             prompt += f"\n\nUser: {question}\n\nAssistant:"
             given: Any = {"model": MODEL, "prompt": prompt, "max_tokens": 100}
-            if job.stream:
-                parts = [one async for one in await client.completions.create(stream=True, **given)]
-            else:
-                parts = [await client.completions.create(**given)]
+            parts = await asking_again(job, partial(_completion, client, job, given))
             answer = "".join(part.choices[0].text for part in parts)
             told += [part.model_dump(mode="json") for part in parts]
             prompt += f" {answer}"
@@ -39,20 +38,38 @@ async def completions(job: Job) -> Outcome:
     return outcome
 
 
+async def _completion(client: openai.AsyncOpenAI, job: Job, given: Any) -> list[Any]:
+    if job.stream:
+        parts = [one async for one in await client.completions.create(stream=True, **given)]
+    else:
+        parts = [await client.completions.create(**given)]
+    usable(
+        "".join(part.choices[0].text for part in parts),
+        (),
+        ended=parts[-1].choices[0].finish_reason == "stop",
+    )
+    return parts
+
+
 async def embeddings(job: Job) -> Outcome:
     """Vectors in both encodings: floats where they are asked for, base64 by the SDK's own choice."""
     outcome, told = Outcome(), []
     async with openai.AsyncOpenAI(base_url=job.base_url, api_key=job.api_key, max_retries=0) as client:
         for question in shop.QUESTIONS:
             given: Any = {"model": MODEL, "input": [question, "another text"]}
-            packed = await client.embeddings.create(**given)
-            floats = await client.embeddings.create(encoding_format="float", **given)
-            assert [list(one.embedding) for one in packed.data] == [one.embedding for one in floats.data]
+            floats = await asking_again(job, partial(_vectors, client, given))
             told.append(floats.model_dump(mode="json"))
             same = floats.data[0].embedding == embedding(question)
             outcome.answers.append("its own vector" if same else "another text's vector")
     outcome.history = told
     return outcome
+
+
+async def _vectors(client: openai.AsyncOpenAI, given: Any) -> Any:
+    packed = await client.embeddings.create(**given)
+    floats = await client.embeddings.create(encoding_format="float", **given)
+    assert [list(one.embedding) for one in packed.data] == [one.embedding for one in floats.data]
+    return floats
 
 
 async def models(job: Job) -> Outcome:
@@ -72,7 +89,7 @@ async def models(job: Job) -> Outcome:
 VECTORS = ("its own vector",) * len(shop.QUESTIONS)
 NAMES = ("small", "large", "Small", "Large")
 ROWS = (
-    Row("openai", "Completions", completions, "pypi:openai", policy=continuation),
+    Row("openai", "Completions", completions, "pypi:openai", policy=continuation, rewrites=True),
     Row("openai", "Embeddings", embeddings, "pypi:openai", (PLAIN,), answers=VECTORS),
     Row("openai and anthropic", "Models", models, "pypi:openai", (PLAIN,), answers=NAMES),
 )
