@@ -53,10 +53,11 @@ def example(trajectory: Trajectory) -> Example:
     shown = 0
     for turn in trajectory.turns:
         received, sent = _messages(turn.received), _messages(turn.sent)
+        shown = min(shown, len(received) - 1) if received else 0
         new = [
-            Message(str(before.get("role", "")), _text(before), _text(after))
+            Message(str(before.get("role") or before.get("type", "")), _text(before), _text(after))
             for before, after in list(zip(received, sent, strict=False))[shown:]
-            if before.get("role") != "assistant"
+            if before.get("role") != "assistant" and before.get("type") != "function_call"
         ]
         shown = len(received)
         events = [event for event in trajectory.events if event.turn_index == turn.index]
@@ -68,31 +69,61 @@ def example(trajectory: Trajectory) -> Example:
 
 
 def _messages(view: View | None) -> list[Mapping[str, Any]]:
+    """The history of a request: `messages`, `input` or `prompt`, as its protocol has it."""
     try:
         body = json.loads(view.bytes()) if view else {}
     except ValueError:
         return []
-    messages = body.get("messages") if isinstance(body, dict) else None
-    return [each for each in messages if isinstance(each, dict)] if isinstance(messages, list) else []
+    if not isinstance(body, dict):
+        return []
+    history: Any = next((body[name] for name in ("messages", "input", "prompt") if name in body), [])
+    if isinstance(history, str):
+        return [{"role": "user", "content": history}]
+    return [each for each in history if isinstance(each, dict)] if isinstance(history, list) else []
 
 
 def _text(message: Mapping[str, Any]) -> str:
-    content = message.get("content")
-    parts = [content] if isinstance(content, str) else []
-    if isinstance(content, list):
-        parts = [str(part.get("text", f"[{part.get('type')}]")) for part in content if isinstance(part, dict)]
+    """What a message says: its texts, its calls and the results that it brings, in order."""
+    parts = _parts(message.get("content"))
     for call in message.get("tool_calls") or []:
         function = call.get("function", {})
         parts.append(f"{function.get('name')}({function.get('arguments')})")
-    return "\n".join(parts)
+    if message.get("type") == "function_call":
+        parts.append(f"{message.get('name')}({message.get('arguments')})")
+    return "\n".join([*parts, *_parts(message.get("output"))])
+
+
+def _parts(content: Any) -> list[str]:
+    if isinstance(content, str):
+        return [content]
+    found: list[str] = []
+    for part in content if isinstance(content, list) else ():
+        if not isinstance(part, dict):
+            continue
+        if part.get("type") == "tool_use":
+            found.append(f"{part.get('name')}({json.dumps(part.get('input'))})")
+        elif part.get("type") == "tool_result":
+            found += _parts(part.get("content"))
+        else:
+            found.append(str(part.get("text", f"[{part.get('type')}]")))
+    return found
 
 
 def _answer(turn: Turn) -> str:
+    """What the policy said, in any protocol; the body as it is where that isn't known."""
+    raw = turn.produced.bytes() if turn.produced else b""
     try:
-        body = json.loads(turn.produced.bytes()) if turn.produced else {}
-        return _text(body["choices"][0]["message"])
-    except (ValueError, LookupError, TypeError):
-        return turn.produced.bytes().decode(errors="replace") if turn.produced else ""
+        body = json.loads(raw) if raw else {}
+        if "choices" in body:
+            choice = body["choices"][0]
+            return _text(choice["message"]) if "message" in choice else str(choice["text"])
+        if isinstance(body.get("output"), list):
+            return "\n".join(filter(None, (_text(item) for item in body["output"])))
+        if isinstance(body.get("content"), list):
+            return _text(body)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        pass
+    return raw.decode(errors="replace")
 
 
 def _versions(turn: Turn) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from gateway.report import figures
 from gateway.report.example import Example, example
 from gateway.report.figures import CLEAN, NOISY, Series
+from gateway.report.traffic import traffic
 from gateway.trajectory.record import Arm
 from gateway.trajectory.steps import TrainStep
 from gateway.trajectory.store import Store
@@ -63,12 +64,15 @@ def render(store: Store, evaluation: Evaluation | None) -> str:
     rows = arm_rows(evaluation) if evaluation else []
     return page.render(
         title="Crosswind report",
-        lead="Clean and noisy trajectories, and what was learnt from them.",
+        lead="Clean and noisy trajectories, and what was learnt from them."
+        if steps
+        else "What was recorded, and what noise did to it.",
         verdict=verdict(evaluation.comparison) if evaluation else None,
         counts=_counts(store, steps),
         arms=rows,
         protocol=_protocol(evaluation) if evaluation else "",
         plots=_plots(store, steps, evaluation),
+        traffic=traffic(store.summary()),
         example=_example(store),
     )
 
@@ -181,14 +185,16 @@ def _training_plots(steps: Sequence[TrainStep]) -> dict[str, str]:
 
 
 def _example(store: Store) -> Example | None:
-    """The newest solved session that recovered from a fault; failing that, one with any injection."""
+    """The newest solved session that recovered from a fault; failing that, one with any injection, solved if
+    there is one.
+    """
     fallback = None
-    for session in store.sessions(limit=_EXAMPLES_READ):
-        if session.arm is not Arm.NOISY or not session.reward:
-            continue
+    newest = store.sessions(limit=_EXAMPLES_READ)
+    noisy = [session for session in newest if session.arm is Arm.NOISY]
+    for session in sorted(noisy, key=lambda session: not session.reward):
         injected = [event for event in store.events(session.id) if event.after is not None]
         if injected and (found := store.trajectory(session.id)):
             fallback = fallback or found
-            if any(event.recovery == "retry" for event in injected):
+            if session.reward and any(event.recovery == "retry" for event in injected):
                 return example(found)
     return example(fallback) if fallback else None

@@ -36,6 +36,7 @@ from gateway.trajectory.record import (
 from gateway.trajectory.schema import migrate
 from gateway.trajectory.steps import TrainStep
 from gateway.trajectory.store import RowRefused, StoreError, location
+from gateway.trajectory.summary import Summary, summary
 from gateway.trajectory.verification import Verdict, verified
 from gateway.trajectory.writing import Batch, missing_sessions
 
@@ -220,6 +221,10 @@ class SqliteStore:
     def versions(self) -> list[str]:
         """The policy versions that sampled a turn's tokens, in order of their first turn."""
         return self._readers.snapshot(reading.versions)
+
+    def summary(self) -> Summary:
+        """The store's traffic in figures, for reports."""
+        return self._readers.snapshot(summary)
 
     def counts(self) -> Mapping[str, Any]:
         """Rows per kind (sessions, turns, events, ...), for reports."""

@@ -24,6 +24,7 @@ from gateway.trajectory.record import (
     Turn,
 )
 from gateway.trajectory.steps import TrainStep
+from gateway.trajectory.summary import Summary
 
 
 class StoreError(Exception):
@@ -153,6 +154,10 @@ class Store(Protocol):
 
     def versions(self) -> list[str]:
         """The policy versions that sampled a turn's tokens, in order of their first turn."""
+        ...
+
+    def summary(self) -> Summary:
+        """The store's traffic in figures, for reports."""
         ...
 
     def counts(self) -> Mapping[str, Any]:

@@ -1,0 +1,85 @@
+"""The report's tables about traffic: protocols, noise, failures, fitness, times and tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from gateway.trajectory.summary import QUANTILES, Summary
+
+WHOSE = {
+    "ours": "the gateway's",
+    "upstream": "the upstream's",
+    "tool": "a tool's",
+    "client": "the client's",
+    "injected": "injected",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table: its title, a line on what it shows, its heads and rows."""
+
+    title: str
+    about: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def traffic(found: Summary) -> list[Grid]:
+    """The tables that have anything to show."""
+    turns = sum(count for count, _ in found.protocols.values())
+    grids = [
+        Grid(
+            "Traffic",
+            "Turns by protocol, and how many of them were streamed.",
+            ("protocol", "turns", "streamed"),
+            [(name, f"{count:,}", f"{streamed:,}") for name, (count, streamed) in found.protocols.items()],
+        ),
+        Grid(
+            "Noise by operator",
+            "The guard withdraws what would make a task unsolvable.",
+            ("operator", "injected", "withdrawn"),
+            [(name, f"{injected:,}", f"{back:,}") for name, (injected, back) in found.noise.items()],
+        ),
+        Grid(
+            "Failures, and whose they were",
+            "Injected failures are not real ones.",
+            ("attributed to", "kind", "turns", "share"),
+            [
+                (WHOSE.get(source, source), kind, f"{count:,}", _share(count, turns))
+                for (source, kind), count in found.failures.items()
+            ],
+        ),
+        Grid("Fitness for training", "fit, or the reason why not.", ("fitness", "turns", "share"),
+             _shares(found.fitness.items(), turns)),
+        Grid("Rewards", "A missing reward is pending or expired, never 0.", ("state", "sessions", "share"),
+             _shares(found.rewards.items(), sum(found.rewards.values()))),
+        Grid(
+            "Times in milliseconds",
+            "Queue: until the upstream was asked; first token: from then on; total: till the client had all.",
+            ("", *(f"p{100 * quantile:g}" for quantile in QUANTILES)),
+            [(name, *(f"{one / 1000:,.1f}" for one in values)) for name, values in found.times_us.items()],
+        ),
+    ]  # fmt: skip
+    if any(found.usage.values()):
+        grids.append(
+            Grid(
+                "Tokens",
+                "As the upstream counted them, and what noise cost of them.",
+                ("", "tokens", "through noise"),
+                [
+                    (name, f"{count:,}", f"{found.usage_injected[name]:,}")
+                    for name, count in found.usage.items()
+                ],
+            )
+        )
+    return [grid for grid in grids if grid.rows]
+
+
+def _shares(counts: Iterable[tuple[str, int]], whole: int) -> list[Sequence[str]]:
+    return [(name, f"{count:,}", _share(count, whole)) for name, count in counts]
+
+
+def _share(count: int, whole: int) -> str:
+    return f"{count / whole:.1%}" if whole else ""

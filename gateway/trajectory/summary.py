@@ -1,0 +1,83 @@
+"""A store's traffic in figures: what came, what noise did, what failed through whom, times, tokens."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+QUANTILES = (0.5, 0.9, 0.99)
+_TIMES = {
+    "queue": "queue_us",
+    "first token": "first_token_us",
+    "total": "coalesce(delivery.total_us, turn.total_us)",
+}
+_TOKENS = {"prompt": ("prompt_tokens", "input_tokens"), "completion": ("completion_tokens", "output_tokens")}
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Counts are of turns unless said otherwise."""
+
+    protocols: Mapping[str, tuple[int, int]]
+    """Turns of each protocol, and how many of them were streamed."""
+    fitness: Mapping[str, int]
+    """How many were fit for training, and why the others were not."""
+    failures: Mapping[tuple[str, str], int]
+    """By attribution (ours, upstream, tool, client, injected) and kind."""
+    noise: Mapping[str, tuple[int, int]]
+    """Events of each operator: injected, and withdrawn by the guard."""
+    times_us: Mapping[str, tuple[int, ...]]
+    """The quantiles of `QUANTILES`, in microseconds."""
+    usage: Mapping[str, int]
+    """Prompt and completion tokens as the upstream counted them."""
+    usage_injected: Mapping[str, int]
+    """Of those, what noise cost."""
+    rewards: Mapping[str, int]
+    """Sessions by the state of their reward."""
+
+
+def summary(connection: sqlite3.Connection) -> Summary:
+    """The figures, in the caller's snapshot."""
+    run = connection.execute
+    protocols = run(
+        "SELECT protocol, count(*), coalesce(sum(stream), 0) FROM turn GROUP BY 1 ORDER BY 2 DESC"
+    )
+    fitness = run("SELECT fitness, count(*) FROM turn GROUP BY 1 ORDER BY 2 DESC, 1")
+    failures = run(
+        "SELECT json_extract(error_json, '$.source'), json_extract(error_json, '$.type'), count(*) FROM turn "
+        "WHERE error_json IS NOT NULL GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2"
+    )
+    noise = run(
+        "SELECT operator, sum(after IS NOT NULL), sum(after IS NULL) FROM event GROUP BY 1 ORDER BY 2 DESC, 1"
+    )
+    rewards = run("SELECT reward_state, count(*) FROM session GROUP BY 1 ORDER BY 2 DESC, 1")
+    return Summary(
+        protocols={str(name): (turns, int(streamed)) for name, turns, streamed in protocols},
+        fitness={str(name): count for name, count in fitness},
+        failures={(str(source), str(kind)): count for source, kind, count in failures},
+        noise={str(name): (injected, withdrawn) for name, injected, withdrawn in noise},
+        times_us={name: found for name, value in _TIMES.items() if (found := _quantiles(connection, value))},
+        usage=_tokens(connection, "usage_json"),
+        usage_injected=_tokens(connection, "usage_injected_json"),
+        rewards={str(name): count for name, count in rewards},
+    )
+
+
+def _quantiles(connection: sqlite3.Connection, value: str) -> tuple[int, ...]:
+    """Nothing where no turn has the value."""
+    of = f"FROM turn LEFT JOIN delivery USING (session_id, turn_index, attempt) WHERE {value} IS NOT NULL"
+    (count,) = connection.execute(f"SELECT count(*) {of}").fetchone()
+    query = f"SELECT {value} {of} ORDER BY 1 LIMIT 1 OFFSET ?"
+    places = [min(count - 1, int(count * quantile)) for quantile in QUANTILES] if count else []
+    return tuple(connection.execute(query, (place,)).fetchone()[0] for place in places)
+
+
+def _tokens(connection: sqlite3.Connection, column: str) -> dict[str, int]:
+    found = {}
+    for name, members in _TOKENS.items():
+        either = ", ".join(f"json_extract({column}, '$.{member}')" for member in members)
+        (found[name],) = connection.execute(
+            f"SELECT coalesce(sum(coalesce({either})), 0) FROM turn"
+        ).fetchone()
+    return found
