@@ -35,6 +35,7 @@ format: $(READY)
 
 bench-store: $(READY)
 	$(BIN)/python -m benchmarks.store
+	$(BIN)/python -m benchmarks.store_growth
 
 # The gateway beside nginx, a bare relay and LiteLLM, on an idle machine: about 12 minutes, after LiteLLM's installation into
 # an environment of its own. With QUICK=1 under 3 minutes, and docs/benchmarks.md stays as it is.
