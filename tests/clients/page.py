@@ -22,9 +22,11 @@ replayed from scripts in the shape of theirs.
 - **off**: led twice, against the provider itself and through the gateway. The provider saw the same
   requests (method, path, the headers but for those of one connection, the body byte for byte), and the
   client came to the same answers, calls and history.
-- **every other column** is a kind of noise: the client got its task done with tools that it declared
+- **users** to **slow links** are kinds of noise: the client got its task done with tools that it declared
   itself; the policy was shown the noise, and was shown it again at the same places in every later turn. The
   provider refused nothing, and every call came back to it as it was made.
+- **broken links** and **failing provider**: answers don't come, or come unusable. The client asked again, as
+  applications do, and got its task done; only that is held.
 
 """
 
