@@ -55,14 +55,17 @@ def _answers(exchange: Exchange) -> Results:
 
 
 def _leave(exchange: Exchange, names: set[str]) -> None:
-    """The phantoms of these names leave the schema, for good. Their calls stay the gateway's."""
+    """The phantoms of these names leave the schema, for good. Their calls stay the gateway's. The others are
+    left out of what this turn still asks: its last round must not end in one of them.
+    """
     world = exchange.world
     raw = exchange.request.document.raw("tools")
     assert world is not None and raw is not None, "phantoms stand in a list of tools"
     gone = names & world.shown.phantoms.keys()
     tools = tuple(tool for tool in world.shown.tools if tool.name not in gone)
     world.shown = replace(world.shown, tools=tools, injections=())
-    exchange.edits["tools"] = world.closing.written_tools(raw, tools)
+    asked = tuple(tool for tool in tools if tool.name not in world.shown.phantoms)
+    exchange.edits["tools"] = world.closing.written_tools(raw, asked)
     exchange.left |= gone
 
 
