@@ -93,7 +93,7 @@ def create_app(
             metrics=metrics,
             recording=recording,
             answering=Answering(settings, recording),
-            refusing=Refusing(recording),
+            refusing=Refusing(recording, settings.markers),
             flights=flights,
             in_flight=in_flight,
             passing=PassThrough(

@@ -93,6 +93,10 @@ class Settings(BaseSettings):
     steering: bool = False
     """Whether clients may steer noise with X-Crosswind-* headers."""
     steering_cap: SteeringCap = SteeringCap()
+    markers: bool = False
+    """Whether errors say in a header whose they are: X-Crosswind-Error (ours, by code) and
+    X-Crosswind-Injected (noise, by operator). Agents that are to be tested must not see them.
+    """
     noise_off_file: Path | None = None
     """The kill switch as a file: while it exists there is no noise. Default: beside an SQLite store,
     `.noise-off` appended.

@@ -283,4 +283,6 @@ class Proxy:
     async def _answer_error(self, outlet: Outlet, shape: Codec | None, error: ServiceError) -> None:
         if not outlet.started:
             _log.info("answered with an error", status=error.status, code=error.code, error=error.message)
-            await outlet.answer(error.status, shape.error(error) if shape else error.body(), JSON)
+            marker = [(b"x-crosswind-error", error.code.encode())] if self.settings.markers else []
+            body = shape.error(error) if shape else error.body()
+            await outlet.answer(error.status, body, [*JSON, *marker])

@@ -27,6 +27,8 @@ class Refusing:
     """Carries out the faults that come before an upstream is asked."""
 
     recording: Recording
+    markers: bool = False
+    """Whether an injected error says in a header that it is one."""
 
     async def refused(self, outlet: Outlet, exchange: Exchange) -> int | None:
         """The status that was answered in the upstream's place; None where it is to be asked."""
@@ -60,9 +62,14 @@ class Refusing:
     async def _error(self, outlet: Outlet, exchange: Exchange, fault: Fault, error: ServiceError) -> int:
         exchange.failed("injected", fault.operator, error.message)
         settled = await self.recording.settle(exchange)
-        await outlet.answer(error.status, exchange.codec.error(error), [*JSON, *error.headers])
+        await outlet.answer(
+            error.status, exchange.codec.error(error), [*JSON, *error.headers, *self._marker(fault)]
+        )
         self.recording.released(exchange, settled, Delivered.YES)
         return error.status
+
+    def _marker(self, fault: Fault) -> Headers:
+        return [(b"x-crosswind-injected", fault.operator.encode())] if self.markers else []
 
     async def _blank(
         self, outlet: Outlet, exchange: Exchange, fault: Fault, forms: AnswerForms

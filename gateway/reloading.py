@@ -16,7 +16,7 @@ LIVE = frozenset(
         "retries.attempts", "retries.backoff", "retries.on_status", "retries.longest_wait",
         "health.failures", "health.eject", "health.eject_longest", "health.probe", "health.probe_every",
         "profile", "seed", "sessions", "auth", "keys",
-        "steering", "steering_cap.profiles", "steering_cap.seed",
+        "markers", "steering", "steering_cap.profiles", "steering_cap.seed",
         "capture", "body_secrets", "durability", "acknowledge_wait",
         "timeouts.connect", "timeouts.pool_wait", "timeouts.first_byte", "timeouts.between_chunks",
         "timeouts.after_completion", "timeouts.total",

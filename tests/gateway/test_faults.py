@@ -81,6 +81,17 @@ async def test_a_status_on_the_way(tmp_path: Path) -> None:
         assert (await ask(running, retry=True)).status_code == 200
 
 
+async def test_markers_only_where_the_operator_asks_for_them(tmp_path: Path) -> None:
+    named = profile("transport.status", tmp_path)
+    for markers in (False, True):
+        given: dict[str, Any] = {"profile": named, "store": f"sqlite:///{tmp_path}/{markers}.db"}
+        async with upstream(POLICY) as app, gateway(tmp_path, app, markers=markers, **given) as running:
+            injected = (await ask(running)).headers
+            ours = (await running.http.get(f"{running.data}/nowhere")).headers
+            assert injected.get("x-crosswind-injected") == ("transport.status" if markers else None)
+            assert ours.get("x-crosswind-error") == ("not_found" if markers else None)
+
+
 async def test_a_stream_that_is_cut_is_recorded_whole(tmp_path: Path) -> None:
     async with (
         upstream(POLICY) as app,
