@@ -94,12 +94,20 @@ class TurnLine:
             self._by_response[response_id] = head
             self.responses.append(response_id)
 
-    def placed(self, place: Place, key: bytes | None, digest: bytes | None = None) -> None:
-        """Take in a turn that was placed elsewhere: `key` is its chain's, `digest` its body's."""
+    def placed(
+        self, place: Place, key: bytes | None, digest: bytes | None = None, says: bytes | None = None
+    ) -> None:
+        """Take in a turn that was placed elsewhere: `key` is its chain's, `says` what that says, `digest` its
+        body's.
+        """
         if digest is not None:
             self._remember(digest, place)
-        if place.index in self._by_index:
-            return
+        if place.index not in self._by_index:
+            self._take(place, key)
+        if says:
+            self._said[says] = self._by_index[place.index]
+
+    def _take(self, place: Place, key: bytes | None) -> None:
         if place.index < _APART:
             self._next = max(self._next, place.index + 1)
         if place.parent is not None and (parent := self._by_index.get(place.parent)):

@@ -25,18 +25,18 @@ _WAIT_S, _PAUSE_S = 1.0, 0.0005
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS claim (
   id INTEGER PRIMARY KEY, session_id TEXT NOT NULL, turn_index INTEGER NOT NULL, attempt INTEGER NOT NULL,
-  parent INTEGER, branch TEXT NOT NULL, chain BLOB, digest BLOB NOT NULL
+  parent INTEGER, branch TEXT NOT NULL, chain BLOB, digest BLOB NOT NULL, says BLOB
 );
 CREATE INDEX IF NOT EXISTS claim_session ON claim (session_id);
 CREATE TABLE IF NOT EXISTS number (name TEXT PRIMARY KEY, next INTEGER NOT NULL);
 """
 _SINCE = (
-    "SELECT id, turn_index, attempt, parent, branch, chain, digest FROM claim "
+    "SELECT id, turn_index, attempt, parent, branch, chain, digest, says FROM claim "
     "WHERE session_id = ? AND id > ? ORDER BY id"
 )
 _CLAIM = (
-    "INSERT INTO claim (session_id, turn_index, attempt, parent, branch, chain, digest) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO claim (session_id, turn_index, attempt, parent, branch, chain, digest, says) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _NEXT = "INSERT INTO number VALUES (?, 1) ON CONFLICT DO UPDATE SET next = next + 1 RETURNING next - 1"
 
@@ -69,14 +69,16 @@ class Claims:
         try:
             await self._begin()
             with self._transaction() as connection:
-                for row, index, attempt, parent, branch, key, body in connection.execute(
+                for row, index, attempt, parent, branch, key, body, says in connection.execute(
                     _SINCE, (session_id, line.claimed)
                 ):
-                    line.placed(Place(index, attempt, parent, branch), key, body)
+                    line.placed(Place(index, attempt, parent, branch), key, body, says)
                     line.claimed = row
                 place = line.place(chain, digest, retry=retry, after=after)
-                key = None if chain is None or after is not None else chain.key
-                values = (session_id, place.index, place.attempt, place.parent, place.branch, key, digest)
+                own = None if after is not None else chain
+                key, says = (None, None) if own is None else (own.key, own.says)
+                where = (session_id, place.index, place.attempt, place.parent, place.branch)
+                values = (*where, key, digest, says)
                 line.claimed = connection.execute(_CLAIM, values).lastrowid or line.claimed
                 if line.claimed % _PRUNE_EVERY == 0:
                     connection.execute("DELETE FROM claim WHERE id <= ?", (line.claimed - _KEPT,))
