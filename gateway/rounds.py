@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from gateway.closed_world import MOST_ROUNDS, UNKNOWN_TOOL, made_anchor
@@ -105,9 +105,12 @@ def with_rounds(turn: Turn, exchange: Exchange) -> Turn:
     return replace(
         turn,
         delivered_view=None if delivered is None else View.plain(mask.mask(delivered)),
-        inner=tuple(
-            _inner(one, results, mask, masked=masked)
-            for one, results in zip(rounds, exchange.results, strict=True)
+        inner=(
+            *turn.inner,
+            *(
+                _inner(one, results, mask, masked=masked)
+                for one, results in zip(rounds, exchange.results, strict=True)
+            ),
         ),
         usage_injected=_injected(rounds),
     )
@@ -118,6 +121,7 @@ def _inner(one: Round, results: Results, redactor: Redactor, *, masked: bool) ->
         "prompt_ids": list(one.prompt_ids or ()),
         "token_ids": [list(completion.token_ids) for completion in one.completions],
         "logprobs": [list(completion.logprobs) for completion in one.completions],
+        "versions": [[asdict(span) for span in completion.versions] for completion in one.completions],
     }  # fmt: skip
     return {
         "produced": redactor.mask(one.produced).decode("utf-8", "replace"),

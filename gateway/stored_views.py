@@ -115,7 +115,7 @@ def _view(session: LiveSession, items: Iterable[UserText | ToolResult]) -> Clien
 
 def _inner_ids(turn: Turn) -> list[str]:
     """The responses of the rounds that were answered inside."""
-    rounds = [decode(one["produced"].encode()) for one in turn.inner]
+    rounds = [decode(one["produced"].encode()) for one in turn.inner if one.get("kind") != "attempt"]
     return [one["id"] for one in rounds if isinstance(one, dict) and isinstance(one.get("id"), str)]
 
 

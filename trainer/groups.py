@@ -23,6 +23,7 @@ from gateway.trajectory.record import (
     Trajectory,
     Turn,
 )
+from trainer.steps import unfit_round, version_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ def _judge(trajectory: Trajectory, admission: Admission) -> Rollout:
         refused = "no_turns"
     if refused is not None:
         return Rollout(session, reward, turns, refused)
-    oldest = min(admission.versions[name] for turn in turns for name in _version_names(turn))
+    oldest = min(admission.versions[name] for turn in turns for name in version_names(turn))
     age = max(admission.versions.values()) - oldest
     return Rollout(session, reward, turns, "stale" if age > admission.staleness else None, age)
 
@@ -168,17 +169,15 @@ def _unfit(turn: Turn, admission: Admission) -> str | None:
         return turn.fitness
     if turn.prompt_ids is None or len(turn.completions) != 1:
         return "not_one_completion"
-    if any(name not in admission.versions for name in _version_names(turn)) or not _version_names(turn):
+    if (reason := unfit_round(turn)) is not None:
+        return reason
+    names = version_names(turn)
+    if not names or any(name not in admission.versions for name in names):
         return "unknown_version"
     sampled_at = _temperature(turn)
     if sampled_at is not None and abs(sampled_at - admission.temperature) > 1e-9:
         return "other_temperature"
     return None
-
-
-def _version_names(turn: Turn) -> set[str]:
-    spans = {span.version for completion in turn.completions for span in completion.versions}
-    return spans or {name for name in (turn.policy_first, turn.policy_last) if name}
 
 
 def _temperature(turn: Turn) -> float | None:

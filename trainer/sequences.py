@@ -1,7 +1,8 @@
 """Turns to token sequences, from the engine's own ids only: nothing is ever tokenised here.
 
 A turn whose prompt extends an earlier turn's prompt and completion token for token continues that sequence;
-otherwise a new sequence begins, and is counted. A training forward then costs each token once.
+otherwise a new sequence begins, and is counted. A training forward then costs each token once. Rounds of a
+turn that were answered inside the gateway are steps of their own: the policy sampled them too.
 """
 
 from __future__ import annotations
@@ -9,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from gateway.trajectory.record import Turn
+from trainer.steps import Step, steps
 
 
 @dataclass(slots=True)
@@ -24,12 +24,12 @@ class TokenSequence:
     logprobs: list[float] = field(default_factory=list)
     """The engine's log-probability (natural logarithm) of each sampled token."""
     current: list[bool] = field(default_factory=list)
-    """Whether the newest policy version alone made the token's turn, keys and values included."""
+    """Whether the newest policy version alone made the token's step, keys and values included."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sequences:
-    """A rollout's sequences. `splits` counts the turns that didn't extend what came before them."""
+    """A rollout's sequences. `splits` counts the steps that didn't extend what came before them."""
 
     sequences: tuple[TokenSequence, ...]
     splits: int
@@ -44,14 +44,6 @@ class Sequences:
         return max(len(sequence.token_ids) for sequence in self.sequences)
 
 
-def prompt_tokens(turn: Turn) -> list[int]:
-    """The prompt's token ids as the engine gave them; empty where none are stored."""
-    if turn.prompt_ids is None:
-        return []
-    ids: list[int] = np.frombuffer(turn.prompt_ids.bytes(), dtype="<i4").tolist()
-    return ids
-
-
 def build(turns: Sequence[Turn], newest_version: str) -> Sequences:
     """Merge fit turns, each with one completion, in order. A sequence can be continued by one turn only."""
     done: list[TokenSequence] = []
@@ -59,16 +51,18 @@ def build(turns: Sequence[Turn], newest_version: str) -> Sequences:
     splits = 0
     previous: int | None = None
     for turn in turns:
-        prompt = prompt_tokens(turn)
         parent = turn.parent if turn.parent is not None else previous
         sequence = ends.pop(parent, None) if parent is not None else None
-        if sequence is None or not _extends(prompt, sequence.token_ids):
-            splits += parent is not None
-            sequence = TokenSequence([])
-            done.append(sequence)
-        sequence.token_ids.extend(prompt[len(sequence.token_ids) :])
-        _append_completion(sequence, turn, newest_version)
-        ends[turn.index] = sequence
+        goes_on = parent is not None
+        for step in steps(turn):
+            if sequence is None or not _extends(step.prompt, sequence.token_ids):
+                splits += goes_on
+                sequence = TokenSequence([])
+                done.append(sequence)
+            _append(sequence, step, newest_version)
+            goes_on = True
+        if sequence is not None:
+            ends[turn.index] = sequence
         previous = turn.index
     return Sequences(tuple(done), splits)
 
@@ -77,16 +71,14 @@ def _extends(prompt: Sequence[int], tokens: Sequence[int]) -> bool:
     return len(prompt) > len(tokens) and list(prompt[: len(tokens)]) == list(tokens)
 
 
-def _append_completion(sequence: TokenSequence, turn: Turn, newest_version: str) -> None:
-    completion = turn.completions[0]
+def _append(sequence: TokenSequence, step: Step, newest_version: str) -> None:
+    completion = step.completion
+    sequence.token_ids.extend(step.prompt[len(sequence.token_ids) :])
     start = len(sequence.token_ids)
     sequence.token_ids.extend(completion.token_ids)
     sequence.sampled.extend(range(start, len(sequence.token_ids)))
     sequence.logprobs.extend(completion.logprobs)
-    # A turn that was being sampled during a swap went on with the old version's keys and values: what the
-    # newest version sampled in it is not what the newest version alone would have said.
-    versions: set[str | None] = {span.version for span in completion.versions} or {
-        turn.policy_first,
-        turn.policy_last,
-    }
-    sequence.current.extend([versions == {newest_version}] * len(completion.token_ids))
+    # What was being sampled during a swap went on with the old version's keys and values: what the newest
+    # version sampled in it is not what the newest version alone would have said.
+    current = step.versions == {newest_version}
+    sequence.current.extend([current] * len(completion.token_ids))
