@@ -72,7 +72,8 @@ class FaultyOutlet:
         return self._outlet.started
 
     async def start(self, status: int, headers: Headers) -> None:
-        await self._outlet.start(status, self._labelled(headers))
+        if not self._reset():
+            await self._outlet.start(status, self._labelled(headers))
 
     async def chunk(self, body: bytes) -> None:
         if self._edit is not None:
@@ -91,6 +92,8 @@ class FaultyOutlet:
             await self._outlet.end()
 
     async def answer(self, status: int, body: bytes, headers: Headers) -> None:
+        if self._reset():
+            return
         headers = self._labelled(headers)
         truncated, drip = self._faults.find("response", "truncate"), self._faults.find("response", "drip")
         if truncated is None and drip is None:
@@ -104,6 +107,15 @@ class FaultyOutlet:
 
     def cut(self, *, reset: bool = False) -> None:
         self._outlet.cut(reset=reset)
+
+    def _reset(self) -> bool:
+        """Close the connection now that the answer is there, where noise says so. A stream is still read to
+        its end, for the record.
+        """
+        if self._faults.find("response", "reset") is None:
+            return False
+        self._outlet.cut(reset=True)
+        return True
 
     def _whole(self) -> bytes:
         """A collected stream, edited where it was."""
@@ -178,9 +190,9 @@ def foreseen(exchange: Exchange, body: bytes) -> bytes:
     faults = exchange.noise.faults
     if not faults.on_the_way_back:
         return body
-    for kind in ("truncate", "content_type"):
+    for kind in ("reset", "truncate", "content_type"):
         if (fault := faults.find("response", kind)) is not None:
-            exchange.failed("injected", fault.operator, "the answer was spoilt on its way")
+            exchange.failed("injected", fault.operator, "the answer was lost or spoilt on its way")
     fault, forms = edit_of(exchange), exchange.codec.forms
     if fault is None or forms is None or not exchange.answer.finished:
         return body

@@ -176,8 +176,6 @@ class Proxy:
             answer = await self._send(call, exchange, body)
             try:
                 await exchange.noise.faults.wait("response")
-                if (status := await self.refusing.cut_answer(outlet, exchange)) is not None:
-                    return status
                 return await self.answering.relay(
                     outlet, exchange, answer, partial(self._send, call, exchange)
                 )

@@ -47,11 +47,6 @@ class Refusing:
             return await self._blank(outlet, exchange, instead, forms)
         return None
 
-    async def cut_answer(self, outlet: Outlet, exchange: Exchange) -> int | None:
-        """Close the connection now that the answer is there, where noise says so."""
-        reset = exchange.noise.faults.find("response", "reset")
-        return None if reset is None else await self._cut(outlet, exchange, reset, reset=True)
-
     async def _cut(self, outlet: Outlet, exchange: Exchange, fault: Fault, *, reset: bool = False) -> int:
         exchange.failed("injected", fault.operator, "the connection was closed")
         settled = await self.recording.settle(exchange)

@@ -19,7 +19,9 @@ class ChatForms:
 
     def refusal(self, fault: Fault) -> ServiceError:
         return refusal(
-            fault, too_long="This model's maximum context length is exceeded. Please reduce the messages."
+            fault,
+            too_long="This model's maximum context length is exceeded. Please reduce the messages.",
+            param="messages",
         )
 
     def blank(self, request: Request, kind: str) -> dict[str, Any]:

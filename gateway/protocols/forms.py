@@ -35,8 +35,10 @@ class AnswerForms(Protocol):
         ...
 
 
-def refusal(fault: Fault, *, overloaded: int = 503, too_long: str) -> ServiceError:
-    """The error of a provider, worded as providers word it; `too_long` is the protocol's word for that."""
+def refusal(fault: Fault, *, too_long: str, param: str) -> ServiceError:
+    """The error of a provider of OpenAI's protocols; `too_long` is the protocol's word for that, `param` the
+    member that holds the history.
+    """
     match fault.settings["error"]:
         case "rate_limited":
             wait = fault.settings["retry_after_s"]
@@ -48,10 +50,10 @@ def refusal(fault: Fault, *, overloaded: int = 503, too_long: str) -> ServiceErr
                 headers=[(b"retry-after", str(wait).encode())],
             )
         case "context_length":
-            return ServiceError(400, too_long, code="context_length_exceeded", param="messages")
+            return ServiceError(400, too_long, code="context_length_exceeded", param=param)
         case _:
             return ServiceError(
-                overloaded,
+                503,
                 "The server is currently overloaded. Please try again later.",
                 kind="server_error",
                 code="overloaded",

@@ -19,7 +19,13 @@ from gateway.protocols.request import Request
 from injectors.identity import digest
 
 _TOO_LONG = "Your input exceeds the context window of this model. Please adjust your input and try again."
-_CONTENT = (b"response.output_text.delta", b"response.function_call_arguments.delta")
+_CONTENT = (
+    b"response.output_text.delta",
+    b"response.refusal.delta",
+    b"response.reasoning_summary_text.delta",
+    b"response.reasoning_text.delta",
+    b"response.function_call_arguments.delta",
+)
 _TOLD = {
     "parallel_tool_calls": True,
     "tool_choice": "auto",
@@ -28,13 +34,30 @@ _TOLD = {
     "metadata": {},
 }
 """What a response tells back of its request."""
+_NOTHING_USED = {
+    "input_tokens": 0,
+    "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+    "output_tokens": 0,
+    "output_tokens_details": {"reasoning_tokens": 0},
+    "total_tokens": 0,
+}
+
+_IN_PARTS = {"message": ("content",), "reasoning": ("summary", "content")}
+"""The members of an item that come part by part."""
+_PARTS = {
+    "refusal": ("refusal", "content_part", "content_index", "refusal"),
+    "summary_text": ("reasoning_summary_text", "reasoning_summary_part", "summary_index", "text"),
+}
+"""How the events of a part are named where that isn't as for a text: its deltas, its frame, its index, and
+the member that grows.
+"""
 
 
 class ResponsesForms:
     """The forms of Responses."""
 
     def refusal(self, fault: Fault) -> ServiceError:
-        return refusal(fault, too_long=_TOO_LONG)
+        return refusal(fault, too_long=_TOO_LONG, param="input")
 
     def blank(self, request: Request, kind: str) -> dict[str, Any] | None:
         document = request.document
@@ -55,17 +78,22 @@ class ResponsesForms:
             "model": request.model,
             "output": [] if filtered else [message | {"content": [text]}],
             **told,
-            "usage": {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0},
+            "usage": _NOTHING_USED,
         }
 
     def edited(self, answer: dict[str, Any], fault: Fault, request: Request) -> dict[str, Any] | None:
         output = [item for item in answer.get("output") or () if isinstance(item, dict)]
         calls = [item for item in output if item.get("type") == "function_call"]
-        parts = [part for item in output if item.get("type") == "message" for part in item["content"]]
-        texts = [part for part in parts if part.get("type") == "output_text" and part.get("text")]
+        said = [item for item in output if item.get("type") == "message"]
+        parts = [(item, part) for item in said for part in item["content"]]
+        texts = [
+            (item, part) for item, part in parts if part.get("type") == "output_text" and part.get("text")
+        ]
         match fault.settings["edit"]:
             case "length_cut" if texts and not calls:
-                texts[-1]["text"] = shortened(texts[-1]["text"], fault.number("keep"))
+                item, part = texts[-1]
+                part["text"] = shortened(part["text"], fault.number("keep"))
+                item["status"] = "incomplete"
                 answer |= {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
             case "malformed_arguments" if calls:
                 call = calls[picked(len(calls), fault)]
@@ -109,9 +137,9 @@ def _events(response: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield {"type": "response.function_call_arguments.delta", **place, "delta": item["arguments"]}
             done = {"name": item["name"], "arguments": item["arguments"]}
             yield {"type": "response.function_call_arguments.done", **place, **done}
-        if item.get("type") == "message":
-            for at, part in enumerate(item["content"]):
-                yield from _part(part, {**place, "content_index": at})
+        for member in _IN_PARTS.get(str(item.get("type")), ()):
+            for at, part in enumerate(item.get(member) or ()):
+                yield from _part(part, place, at)
         yield {"type": "response.output_item.done", "output_index": index, "item": item}
     yield {"type": f"response.{response['status']}", "response": response}
 
@@ -119,17 +147,22 @@ def _events(response: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _opened(item: dict[str, Any]) -> dict[str, Any]:
     if item.get("type") == "function_call":
         return item | {"status": "in_progress", "arguments": ""}
-    return item | {"status": "in_progress", "content": []} if item.get("type") == "message" else item
+    empty: dict[str, Any] = {
+        member: [] for member in _IN_PARTS.get(str(item.get("type")), ()) if member in item
+    }
+    return item | empty | ({"status": "in_progress"} if "status" in item else {})
 
 
-def _part(part: dict[str, Any], place: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A part of a message, its text word by word."""
-    kind, member = part["type"], "refusal" if part["type"] == "refusal" else "text"
-    logprobs: dict[str, Any] = {} if member == "refusal" else {"logprobs": []}
-    yield {"type": "response.content_part.added", **place, "part": part | {member: ""}}
+def _part(part: dict[str, Any], place: dict[str, Any], at: int) -> Iterator[dict[str, Any]]:
+    """A part of a message or of reasoning, its text word by word."""
+    kind = part["type"]
+    name, frame, index, member = _PARTS.get(kind, (kind, "content_part", "content_index", "text"))
+    place = {**place, index: at}
+    logprobs: dict[str, Any] = {"logprobs": []} if kind == "output_text" else {}
+    yield {"type": f"response.{frame}.added", **place, "part": part | {member: ""}}
     words = part[member].split(" ") if part[member] else []
     for number, word in enumerate(words):
         delta = word if not number else " " + word
-        yield {"type": f"response.{kind}.delta", **place, "delta": delta, **logprobs}
-    yield {"type": f"response.{kind}.done", **place, member: part[member], **logprobs}
-    yield {"type": "response.content_part.done", **place, "part": part}
+        yield {"type": f"response.{name}.delta", **place, "delta": delta, **logprobs}
+    yield {"type": f"response.{name}.done", **place, member: part[member], **logprobs}
+    yield {"type": f"response.{frame}.done", **place, "part": part}
