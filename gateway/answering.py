@@ -95,7 +95,8 @@ class Answering:
                     settled = await self._relayed(outlet, exchange, relay, decoding, later)
         except UpstreamError as error:
             cut = error
-        await self._finish(outlet, exchange, relay, settled, cut)
+        counted = not exchange.edited and bool(answer.header("content-length"))
+        await self._finish(outlet, exchange, relay, settled, cut, tells=not counted)
 
     async def _relayed(
         self, outlet: Outlet, exchange: Exchange, relay: StreamRelay, decoding: Decoding, answer: Answer
@@ -118,8 +119,12 @@ class Answering:
         relay: StreamRelay,
         settled: Settled | None,
         cut: UpstreamError | None,
+        *,
+        tells: bool,
     ) -> None:
-        """The upstream's stream is over, at its end or cut."""
+        """The upstream's stream is over, at its end or cut. `tells`: the client may be told so, since the
+        length of what it gets wasn't announced.
+        """
         if cut is not None:
             self.recording.metrics.upstream_errors.labels(cut.code).inc()
             exchange.failed("upstream", cut.code, cut.message)
@@ -127,7 +132,7 @@ class Answering:
         settled = settled or await self._settle(outlet, exchange, relay)
         if cut is None:
             await outlet.end()
-        elif not relay.encoded:
+        elif tells and not relay.encoded:
             # No end is sent after it, so the server cuts the connection, as the client would have seen it.
             await outlet.chunk(exchange.codec.error_event(cut))
         self.recording.released(exchange, settled, Delivered.NO if cut else delivered_by(outlet))

@@ -25,7 +25,7 @@ class Call:
     def counted_retry(self) -> bool:
         """Whether the client says that it sends the request again."""
         retries = self.http.header(b"x-stainless-retry-count") or ""
-        return retries.isdigit() and int(retries) > 0
+        return retries.isascii() and retries.isdigit() and retries.strip("0") != ""
 
     @property
     def trace(self) -> tuple[tuple[str, str], ...]:

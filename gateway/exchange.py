@@ -85,7 +85,8 @@ class Exchange:
         """Attribute a failure: ours, upstream, tool, client or injected. The first one counts."""
         if source == "injected":
             self.session.turns.destroyed(self.place)
-        self.error = self.error or {"source": source, "type": kind, "message": message[:2000]}
+        told = self.redactor.mask_text(message)[:2000]
+        self.error = self.error or {"source": source, "type": kind, "message": told}
 
     def turn(self, durable: Durable) -> Turn:
         """The turn's row. `durable` is what it will be once the row is on disk."""
@@ -109,8 +110,8 @@ class Exchange:
             protocol=self.codec.name,
             stream=self.request.stream,
             spared=self.noise.spared,
-            model=self.answer.text("model") or self.request.model,
-            response_id=self.answer.text("id"),
+            model=_masked(redactor, self.answer.text("model") or self.request.model),
+            response_id=_masked(redactor, self.answer.text("id")),
             policy_first=spans[0].version if spans else None,
             policy_last=spans[-1].version if spans else None,
             received=self.received,
@@ -172,6 +173,10 @@ def _attempted(attempt: Attempt) -> dict[str, Any]:
         "outcome": attempt.outcome,
         "took_us": attempt.took_us,
     }
+
+
+def _masked(redactor: Redactor, text: str | None) -> str | None:
+    return None if text is None else redactor.mask_text(text)
 
 
 def _without_ids(completion: Completion) -> Completion:

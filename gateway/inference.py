@@ -12,8 +12,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from gateway.protocols.codec import Codec
-from gateway.protocols.document import decode
-from gateway.protocols.format import Read
+from gateway.protocols.format import Read, read_raw
 from gateway.protocols.request import SplitBody
 from gateway.trajectory.store import Store
 from injectors.identity import digest, normalise
@@ -60,7 +59,7 @@ def traces_of(split: SplitBody, codec: Codec, body: bytes, *, retry: bool) -> Tr
     said: list[str] = []
     begun = False
     for start, end in reversed(split.spans):
-        read = codec.messages.read(decode(document.body[start:end]))
+        read = read_raw(codec.messages, document.body[start:end])
         begun |= bool(read.calls) or read.said is not None
         ids = delivered_ids([read], first)
         if ids and ids[0].startswith(_CALL):

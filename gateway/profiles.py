@@ -26,7 +26,7 @@ class Profiles:
         if name in self._stored:
             return self._stored[name][1]
         base, marker, level = name.rpartition("/level-")
-        if marker and base in self._stored and level.isdigit():
+        if marker and base in self._stored and level.isascii() and level.isdigit():
             return self._stored[base][1].at_level(int(level))
         if name.endswith((".yaml", ".yml")):
             return self._file(Path(name))

@@ -20,6 +20,7 @@ NONE = "none"
 MESSAGES = "/messages"
 
 _ROUTE = re.compile(rb"(?:/s/(?P<session>[^/]+))?/v1(?P<path>/.*)?\Z", re.DOTALL)
+_SEED = re.compile(r"[0-9]{1,18}\Z")
 _SESSION_ID = re.compile(r"[^\x00-\x1f\x7f/]{1,200}\Z")
 
 
@@ -100,6 +101,8 @@ def _seed(http: Http, settings: Settings) -> int | None:
     seed = http.header(b"x-crosswind-seed")
     if seed is None or not settings.steering_cap.seed:
         return None
-    if not seed.isascii() or not seed.isdigit():
-        raise ServiceError(400, f"X-Crosswind-Seed {seed!r} is no number; give digits", code="invalid_seed")
+    if not _SEED.match(seed):
+        raise ServiceError(
+            400, f"X-Crosswind-Seed {seed[:40]!r} is no seed; give 1 to 18 digits", code="invalid_seed"
+        )
     return int(seed)

@@ -21,7 +21,12 @@ class MarkedYaml:
     """A YAML document as plain data (`data`), with the line of every path in it."""
 
     def __init__(self, text: str) -> None:
-        loader = yaml.SafeLoader(text)
+        try:
+            loader = yaml.SafeLoader(text)
+        except yaml.reader.ReaderError as error:
+            raise YamlSyntaxError(
+                str(error).splitlines()[0], text.count("\n", 0, error.position) + 1
+            ) from error
         try:
             node = loader.get_single_node()
             self.data: Any = None if node is None else loader.construct_document(node)

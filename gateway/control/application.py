@@ -10,9 +10,11 @@ from urllib.parse import urlsplit
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.control import configuration, profiles, sessions
+from gateway.control.models import Failed
 from gateway.errors import ServiceError, openai_error
 from gateway.trajectory.store import StoreError
 from injectors.profile import ProfileError
@@ -23,7 +25,16 @@ if TYPE_CHECKING:
 
 def create_control(gateway: Gateway) -> ASGIApp:
     """The control plane of a gateway."""
-    app = FastAPI(title="Crosswind control plane", docs_url=None, redoc_url=None, openapi_url="/openapi.json")
+    app = FastAPI(
+        title="Crosswind control plane",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+        responses={
+            "4XX": {"model": Failed, "description": "What was asked for can't be done as it was asked."},
+            503: {"model": Failed, "description": "What was asked for isn't on disk; ask again."},
+        },
+    )
     app.include_router(sessions.router(gateway))
     app.include_router(profiles.router(gateway))
     app.include_router(configuration.router(gateway))
@@ -33,7 +44,7 @@ def create_control(gateway: Gateway) -> ASGIApp:
         """Whether the process answers."""
         return {"status": "ok"}
 
-    @app.get("/readyz")
+    @app.get("/readyz", responses={503: {"model": dict[str, Any], "description": "Not in order."}})
     async def readyz(response: Response) -> dict[str, Any]:
         """Whether every worker serves, what is recorded reaches the store, and how the upstreams' replicas
         fare. Traffic goes on either way.
@@ -48,7 +59,7 @@ def create_control(gateway: Gateway) -> ASGIApp:
             "upstreams": gateway.upstream_states(),
         }
 
-    @app.get("/metrics")
+    @app.get("/metrics", response_class=PlainTextResponse)
     async def metrics() -> Response:
         """Prometheus' text format."""
         return Response(await gateway.metrics_text(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -82,3 +82,18 @@ class Acknowledged(BaseModel):
     """What was asked for is on disk."""
 
     ok: Literal[True] = True
+
+
+class Failure(BaseModel):
+    """What went wrong, and the field that it is about."""
+
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+
+
+class Failed(BaseModel):
+    """An error, in OpenAI's shape."""
+
+    error: Failure

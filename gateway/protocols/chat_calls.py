@@ -62,9 +62,9 @@ class CallStream:
         call = self._calls.setdefault(index if isinstance(index, int) else len(self._calls), _Call())
         function = delta.get("function")
         function = function if isinstance(function, dict) else {}
-        call.name += function.get("name") or ""
-        call.arguments += function.get("arguments") or ""
-        call.call_id = call.call_id or delta.get("id") or ""
+        call.name += _text(function, "name")
+        call.arguments += _text(function, "arguments")
+        call.call_id = call.call_id or _text(delta, "id")
         if call.decided and call.index is not None:
             return [{**delta, "index": call.index}]
         if not call.decided or self._world.inside(call.name, call.arguments):
@@ -98,6 +98,11 @@ class CallStream:
         whole = _whole(call)
         function = {**whole["function"], "name": self._world.declared(call.name)}
         return {**whole, "index": call.index, "function": function}
+
+
+def _text(holder: dict[str, Any], name: str) -> str:
+    value = holder.get(name)
+    return value if isinstance(value, str) else ""
 
 
 def _whole(call: _Call) -> dict[str, Any]:

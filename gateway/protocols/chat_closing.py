@@ -49,8 +49,8 @@ class ChatClosing:
     def renamed(self, raw: bytes, names: Mapping[str, str]) -> bytes:
         members = shallow(raw)
         calls = decode(bytes(members["tool_calls"]))
-        for call in calls:
-            call["function"]["name"] = names.get(call["function"]["name"], call["function"]["name"])
+        for function in _functions(calls):
+            function["name"] = names.get(function["name"], function["name"])
         return encode({**members, "tool_calls": calls})
 
     def put_back(self, raw: bytes, put: PutBack) -> bytes:
@@ -61,7 +61,8 @@ class ChatClosing:
             names = dict(put.called)
             calls = [decode(call) for call in elements(members.get("tool_calls"))]
             for call in calls:
-                call["function"]["name"] = names.get(call.get("id"), call["function"]["name"])
+                for function in _functions([call]):
+                    function["name"] = names.get(call.get("id"), function["name"])
             members["tool_calls"] = encode(calls)
         if put.calls:
             calls = [msgspec.Raw(call) for call in elements(members.get("tool_calls"))]
@@ -92,9 +93,16 @@ def _calls(answer: Any) -> list[tuple[str, str]]:
     """The calls of the first choice, by id and name."""
     message = answer["choices"][0].get("message") or {}
     return [
-        (call.get("id") or "", call["function"].get("name") or "")
+        (call.get("id") or "", call["function"]["name"])
         for call in message.get("tool_calls") or ()
-        if isinstance(call, dict) and isinstance(call.get("function"), dict)
+        if is_function(call) and isinstance(call.get("id"), str | None)
+    ]
+
+
+def _functions(calls: Sequence[Any]) -> list[dict[str, Any]]:
+    """The functions that are called by name, of calls whose ids are text."""
+    return [
+        call["function"] for call in calls if is_function(call) and isinstance(call.get("id"), str | None)
     ]
 
 

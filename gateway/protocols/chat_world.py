@@ -15,7 +15,7 @@ import msgspec
 from gateway.protocols.answer import Chunk, Round
 from gateway.protocols.chat_answer import ChatAnswer
 from gateway.protocols.chat_calls import CallStream
-from gateway.protocols.document import encode
+from gateway.protocols.document import UNREADABLE, encode
 from gateway.protocols.usage import summed
 from gateway.protocols.world import InnerCall, World
 from gateway.sse import DONE, Event, event_data, with_data
@@ -113,8 +113,8 @@ class ClosedChatAnswer:
         """What the client got, as one plain body; None where it is what was produced."""
         if self._delivered is not None:
             return self._delivered
-        whole = msgspec.json.decode(self._now.produced())
-        if not isinstance(whole, dict) or not self._now.finished:
+        whole = _object(self._now.produced())
+        if whole is None or not self._now.finished:
             return None
         changed = bool(self._earlier)
         for choice in _dicts(whole.get("choices")):
@@ -258,7 +258,7 @@ def _says_nothing(answer: Mapping[str, Any]) -> bool:
 def _object(data: bytes) -> dict[str, Any] | None:
     try:
         value = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         return None
     return value if isinstance(value, dict) else None
 

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from gateway.protocols.answer import Chunk, SingleRound
-from gateway.protocols.document import encode
+from gateway.protocols.document import UNREADABLE, encode
 from gateway.sse import DONE, Event, with_data
 from gateway.trajectory.record import FIT, Completion, VersionSpan
 
@@ -191,7 +191,7 @@ def as_object(data: bytes) -> dict[str, Any] | None:
     """A JSON object; None where the data are none."""
     try:
         value = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         return None
     return value if isinstance(value, dict) else None
 

@@ -19,6 +19,9 @@ _LEAD = re.compile(rb'[ \t\r\n]*,?[ \t\r\n]*("(?:[^"\\]|\\.)*")[ \t\r\n]*:[ \t\r
 _GAP = re.compile(rb"[ \t\r\n]*,?[ \t\r\n]*")
 _SPACE = b" \t\r\n"
 
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises for bytes that it can't read: no JSON, too lax a JSON, or nested too deeply."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -50,9 +53,12 @@ class Document:
         return None if span is None else self.body[span.start : span.end]
 
     def value(self, name: str) -> Any:
-        """A member's value, decoded; None where it is absent."""
+        """A member's value, decoded; None where it is absent, or can't be read."""
         raw = self.raw(name)
-        return None if raw is None else decode(raw)
+        try:
+            return None if raw is None else decode(raw)
+        except ValueError:
+            return None
 
     def elements(self, name: str) -> list[tuple[int, int]] | None:
         """The spans of an array's elements, in the whole body; None where the member isn't an array."""
@@ -94,11 +100,18 @@ class Document:
 
 
 def decode(raw: bytes) -> Any:
-    """Decode JSON; lone surrogates, which strict decoders refuse and Python clients send, are let through."""
+    """Decode JSON; lone surrogates, which strict decoders refuse and Python clients send, are let through.
+
+    ValueError where it is none, or nested too deeply.
+    """
     try:
         return msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return json.loads(raw)
+    except UNREADABLE:
+        try:
+            # As text: of bytes Python would guess the encoding.
+            return json.loads(raw.decode("utf-8", "surrogatepass"))
+        except RecursionError:
+            raise ValueError("the JSON is nested too deeply") from None
 
 
 def encode(value: Any) -> bytes:
@@ -106,14 +119,18 @@ def encode(value: Any) -> bytes:
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":")).encode()
+        return json.dumps(value, separators=(",", ":"), default=_raw_value).encode()
+
+
+def _raw_value(raw: msgspec.Raw) -> Any:
+    return decode(bytes(raw))
 
 
 def elements(body: bytes, start: int, end: int) -> list[tuple[int, int]] | None:
     """The spans, in the whole body, of the elements of the array at [start, end); None where it isn't one."""
     try:
         lengths = [len(memoryview(raw)) for raw in _array.decode(body[start:end])]
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         return _scanned_elements(body, start, end)
     spans = []
     position = start + 1
@@ -127,7 +144,7 @@ def elements(body: bytes, start: int, end: int) -> list[tuple[int, int]] | None:
 def _spans(body: bytes) -> dict[str, Span] | None:
     try:
         values = _object.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         return _scanned_spans(body)
     spans: dict[str, Span] = {}
     position = _opening(body)

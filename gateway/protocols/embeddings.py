@@ -104,7 +104,7 @@ class EmbeddingsAnswer(SingleRound):
         self._body = body
         try:
             head = _head.decode(body)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return body
         self._model = head.model if isinstance(head.model, str) else None
         self.usage = head.usage if isinstance(head.usage, dict) else {}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from gateway.protocols.document import decode
 from injectors.conversation import ToolCall
 
 Replacements = tuple[tuple[int | None, str], ...]
@@ -63,3 +64,11 @@ class MessageFormat(Protocol):
         where JSON allows.
         """
         ...
+
+
+def read_raw(messages: MessageFormat, raw: bytes) -> Read:
+    """Read a message as it stands in a body; one that can't be read is left alone."""
+    try:
+        return messages.read(decode(raw))
+    except ValueError:
+        return UNREAD

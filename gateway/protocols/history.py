@@ -11,8 +11,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gateway.protocols.document import decode
-from gateway.protocols.format import UNREAD, Answered, MessageFormat, Read, Replacements, Text
+from gateway.protocols.format import UNREAD, Answered, MessageFormat, Read, Replacements, Text, read_raw
 from gateway.trajectory.content import Chain, content_key
 from injectors.conversation import Ref, Site, ToolCall, ToolResult, UserText
 from injectors.identity import call_anchor, digest, logical_call, normalise, text_anchor
@@ -75,10 +74,7 @@ class History:
 
     def extend(self, raw: bytes, lead: int, mask: Mask) -> Step:
         """Read one more message. One that can't be read has no items and is left alone."""
-        try:
-            read = self._format.read(decode(raw[lead:]))
-        except (ValueError, RecursionError):
-            read = UNREAD
+        read = read_raw(self._format, raw[lead:])
         if read.reference:
             # A user's texts stand elsewhere; what it calls is what results in this history answer.
             known = self._known_items.get(read.reference, UNREAD)

@@ -77,11 +77,11 @@ class MessagesAnswer(SingleRound):
             case "content_block_start":
                 block = _mapping(data.get("content_block"))
                 self._blocks[_index(data)] = Block(dict(block))
-                return Chunk(event.raw, calls_tools=block.get("type") in _CALLS)
+                return Chunk(event.raw, calls_tools=_text(block, "type") in _CALLS)
             case "content_block_delta":
                 delta = _mapping(data.get("delta"))
                 self._blocks.setdefault(_index(data), Block()).grow(delta)
-                return Chunk(event.raw, calls_tools=delta.get("type") in _CALLS)
+                return Chunk(event.raw, calls_tools=_text(delta, "type") in _CALLS)
             case "message_delta":
                 self._take_usage(data)
                 self._head |= _mapping(data.get("delta"))

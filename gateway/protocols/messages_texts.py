@@ -94,6 +94,8 @@ def own_words(text: str) -> list[tuple[int, int]]:
     while (start := text.find(_OPENING, position)) >= 0 and (end := text.find(_CLOSING, start)) >= 0:
         spans.append((position, start))
         position = end + len(_CLOSING)
+    if not spans:
+        return [(0, len(text))]
     spans.append((position, len(text)))
     return [trimmed for start, end in spans if (trimmed := _trimmed(text, start, end))]
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gateway.protocols.document import Document, decode
-from gateway.protocols.format import MessageFormat, Replacements, Text
+from gateway.protocols.document import Document
+from gateway.protocols.format import MessageFormat, Replacements, Text, read_raw
 from gateway.protocols.history import History, Mask, Step
 from gateway.protocols.world import Forward
 from gateway.trajectory.content import Chain, View, content_key
@@ -73,7 +73,7 @@ class SplitBody:
         """The first user message's texts, by which an otherwise unknown session is told apart."""
         for start, end in self.spans:
             raw = self.document.body[start:end]
-            read = messages.read(decode(raw))
+            read = read_raw(messages, raw)
             if read.user:
                 texts = [part.text for part in read.parts if isinstance(part, Text)]
                 return "\n".join(texts) if texts else raw.decode("utf-8", "replace")

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from gateway.protocols.answer import Chunk, SingleRound
-from gateway.protocols.document import decode, encode
+from gateway.protocols.document import UNREADABLE, decode, encode
 from gateway.protocols.responses_parts import grown
 from gateway.sse import Event
 from gateway.trajectory.record import Completion
@@ -65,7 +65,7 @@ class ResponsesAnswer(SingleRound):
         """Read one event of a streamed answer."""
         try:
             seen = _events.decode(event.data)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNREADABLE:
             return Chunk(event.raw)
         if seen.type in COMPLETING:
             self._complete(bytes(seen.response))
@@ -107,7 +107,7 @@ class ResponsesAnswer(SingleRound):
     @property
     def finished(self) -> bool:
         """Whether the response came to its end."""
-        return self._response.get("status") in _FINISHED
+        return self.text("status") in _FINISHED
 
     def produced(self) -> bytes:
         """The response: as it came, or what a stream's events amount to."""
@@ -150,7 +150,7 @@ class ResponsesAnswer(SingleRound):
 def _is_call(item: msgspec.Raw) -> bool:
     try:
         return _typed.decode(item).type in _CALLS
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         return False
 
 

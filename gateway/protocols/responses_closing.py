@@ -92,7 +92,7 @@ class ResponsesClosing:
             for item, theirs in zip(output, for_client(output, world), strict=True):
                 own_anchor = _anchor(item) if theirs else None
                 if own_anchor is None:
-                    back = not theirs and item.get("call_id") not in unanswered
+                    back = not theirs and text_of(item, "call_id") not in unanswered
                     missing += [encode(item)] if back else []
                     continue
                 anchor = (*own_anchor, counted[own_anchor])
@@ -143,7 +143,7 @@ def _anchor(item: Any) -> tuple[str, str | None] | None:
     """By what an item is found again: its call's id, its own text, or else its own id."""
     if not isinstance(item, dict):
         return None
-    if item.get("type") in CALLS:
+    if text_of(item, "type") in CALLS:
         return text_of(item, "call_id"), None
     if item.get("type") == "message":
         return "", own_text(item)

@@ -103,7 +103,7 @@ class ClosedResponsesAnswer:
     def unanswered(self) -> bool:
         """Whether this round has to be answered inside: it called inner tools only."""
         calls = [
-            item for item in self._now.output() if isinstance(item, dict) and item.get("type") in _ACTED_ON
+            item for item in self._now.output() if isinstance(item, dict) and _text(item, "type") in _ACTED_ON
         ]
         return (
             self._now.text("status") == "completed"
@@ -155,14 +155,14 @@ class ClosedResponsesAnswer:
     def read_event(self, event: Event) -> Chunk:
         chunk = self._now.read_event(event)
         data = _object(event.data) if event.data else {}
-        kind = data.get("type")
+        kind = _text(data, "type")
         if kind in COMPLETING:
             return self._completed(event, data)
         if kind in BEGINNING:
             if self._earlier:
                 return Chunk(b"")
             return Chunk(self._told(event, data, self._echoed(_mapping(data.get("response")))))
-        if isinstance(data.get("output_index"), int):
+        if kind and isinstance(data.get("output_index"), int):
             return Chunk(self._stream.feed(event, data), chunk.calls_tools)
         return Chunk(self._stream.event(event, data), chunk.calls_tools)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from gateway.protocols.document import decode, encode
+from gateway.protocols.document import UNREADABLE, Document, decode, encode
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _parts = msgspec.json.Decoder(list[msgspec.Raw])
@@ -37,11 +37,13 @@ def content_written(
 
 
 def shallow(raw: bytes) -> dict[str, Any]:
-    """An object with its values left as raw JSON; decoded whole where they can't be left so."""
+    """An object with its values left as raw JSON; encoded anew where they can't be left so."""
     try:
         members: dict[str, Any] = _members.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        members = decode(raw)
+    except UNREADABLE:
+        document = Document.parse(raw)
+        parsed = document and {name: msgspec.Raw(document.raw(name) or b"") for name in document.members}
+        members = parsed or {name: msgspec.Raw(encode(value)) for name, value in decode(raw).items()}
     return members
 
 
@@ -51,7 +53,7 @@ def elements(raw: Any) -> list[bytes]:
         return []
     try:
         found = _parts.decode(raw if isinstance(raw, bytes) else bytes(raw))
-    except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
+    except (*UNREADABLE, TypeError):
         value = decode(bytes(raw)) if isinstance(raw, bytes | msgspec.Raw) else raw
         return [encode(element) for element in value] if isinstance(value, list) else []
     return [bytes(element) for element in found]

@@ -79,10 +79,10 @@ class ClientsView:
 
     def _call(self, call: Any) -> Any:
         """A call of Chat Completions."""
-        if not isinstance(call, dict) or call.get("id") in self.withheld:
+        if not isinstance(call, dict) or _text(call, "id") in self.withheld:
             return None if isinstance(call, dict) else call
         function = call.get("function")
-        if not isinstance(function, dict) or function.get("name") not in self.names:
+        if not isinstance(function, dict) or _text(function, "name") not in self.names:
             return call
         return {**call, "function": {**function, "name": self.names[function["name"]]}}
 
@@ -116,10 +116,12 @@ def as_delivered(body: bytes, produced: Any, delivered: Any) -> bytes:
 
 def _items(now: Any, delivered: Any) -> Any:
     """The delivered items, each as it comes now, but for its name."""
-    found = {item.get("id"): item for item in now if isinstance(item, dict)} if isinstance(now, list) else {}
+    if not isinstance(now, list) or not isinstance(delivered, list):
+        return delivered
+    found = {_text(item, "id"): item for item in now if isinstance(item, dict)}
     out = []
     for item in delivered:
-        live = found.get(item.get("id")) if isinstance(item, dict) else None
+        live = found.get(_text(item, "id")) if isinstance(item, dict) else None
         named = {"name": item["name"]} if isinstance(item, dict) and "name" in item else {}
         out.append(item if live is None else {**live, **named})
     return out
@@ -130,3 +132,8 @@ def _decoded(body: bytes) -> Any:
         return decode(body)
     except (ValueError, RecursionError):
         return None
+
+
+def _text(holder: Mapping[str, Any], name: str) -> str:
+    value = holder.get(name)
+    return value if isinstance(value, str) else ""

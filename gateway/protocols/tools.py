@@ -26,8 +26,14 @@ class ToolReader:
         if raw is None:
             return ()
         if raw != self._raw:
-            self._raw, self._tools = raw, tuple(self._read(decode(raw)))
+            self._raw, self._tools = raw, self._readable(raw)
         return self._tools
+
+    def _readable(self, raw: bytes) -> tuple[ToolSchema, ...]:
+        try:
+            return tuple(self._read(decode(raw)))
+        except ValueError:
+            return ()
 
 
 def changed_members(tool: ShownTool, *, parameters: str) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
 
 import aiohttp
 from multidict import CIMultiDict
@@ -18,6 +20,10 @@ from gateway.upstreams.answer import Answer, Patience, said
 _AUTOMATIC = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 _KEPT_RECEIVED = 1 << 18
 """Bytes of an answer that are held for a slow client, before the upstream is made to wait."""
+
+_STATUSES = range(200, 600)
+_AT_ONCE = 1 << 20
+"""The largest body that is handed to the connection as a whole, in bytes."""
 
 Body = bytes | Callable[[], AsyncIterator[bytes]] | None
 """A body at hand, one that is still to be read, or none."""
@@ -75,6 +81,13 @@ class Pool:
         try:
             until = asyncio.get_running_loop().time() + self.timeouts.total
             response = await self._request(base, outgoing, until)
+            if response.status not in _STATUSES:
+                response.close()
+                raise UpstreamError(
+                    502,
+                    f"the upstream {base} answered with status {response.status}, which HTTP doesn't have",
+                    "upstream_broken",
+                )
         except BaseException:
             self._leave()
             raise
@@ -144,7 +157,10 @@ class Pool:
             self._idle.set()
 
     async def _request(self, base: str, outgoing: Outgoing, until: float) -> aiohttp.ClientResponse:
-        body = outgoing.body() if callable(outgoing.body) else outgoing.body
+        body: Any = outgoing.body() if callable(outgoing.body) else outgoing.body
+        if isinstance(body, bytes) and len(body) > _AT_ONCE:
+            # In pieces, as aiohttp asks for bodies of this size.
+            body = BytesIO(body)
         try:
             async with asyncio.timeout(self.timeouts.first_byte):
                 return await self.client.request(

@@ -183,14 +183,14 @@ def test_anchors_are_unique_and_results_know_their_calls() -> None:
 
 
 def test_a_turn_reads_only_what_is_new(monkeypatch: Any) -> None:
-    from gateway.protocols import history
+    from gateway.protocols import format
 
     reader = Reader(CODEC)
     messages = [{"role": "user", "content": f"message {number}"} for number in range(50)]
     first = read(messages, reader)
     decoded: list[bytes] = []
-    decode = history.decode
-    monkeypatch.setattr(history, "decode", lambda text: decoded.append(text) or decode(text))
+    decode = format.decode
+    monkeypatch.setattr(format, "decode", lambda text: decoded.append(text) or decode(text))
     second = read([*messages, {"role": "user", "content": "new"}], reader)
     assert len(decoded) == 1
     assert second.chain is not None and second.chain.parent is first.chain

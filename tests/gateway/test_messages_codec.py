@@ -99,6 +99,15 @@ def test_replacements_change_their_own_texts_and_nothing_else(data: Any, message
     assert decode(restored) == decode(body)
 
 
+def test_a_reminder_that_is_never_closed_is_a_text() -> None:
+    """White space around it belongs to it, as in any other text."""
+    body = raw(json.dumps({"messages": [{"role": "user", "content": " <system-reminder>"}]}))
+    request = read(body)
+    (ref,) = texts(request)
+    again = read(request.rewritten({ref: "now"}, {}, same)[0])
+    assert texts(request) == {ref: " <system-reminder>"} and texts(again) == {ref: "now"}
+
+
 @given(WORDS)
 def test_own_words_are_what_stands_around_reminders(text: str) -> None:
     spans = own_words(text)
