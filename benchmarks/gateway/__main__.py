@@ -86,6 +86,7 @@ def main(
     }
     path = out or folder / "table.md"
     (folder / "figures.json").write_text(json.dumps(run, indent=1) + "\n")
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(markdown(run))
     click.echo(f"{path} and {folder / 'figures.json'} written")
     if any(failed.values()):

@@ -58,10 +58,10 @@ class Answer:
                     yield b""
                     continue
                 raise self._stalled() from None
-            except (aiohttp.ClientError, OSError) as error:
+            except (aiohttp.ClientError, OSError):
                 self._broken("upstream_cut")
                 raise UpstreamError(
-                    502, f"the upstream broke off its answer: {said(error)}", "upstream_cut"
+                    502, "the upstream broke off its answer before its end", "upstream_cut"
                 ) from None
             if not chunk:
                 return
