@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from gateway.answering import Answering
 from gateway.auth import Authenticator
@@ -29,7 +30,7 @@ from gateway.safety import NOISE, SWITCH, KillSwitch, switch_file
 from gateway.sessions import Sessions
 from gateway.sharing import Sharing
 from gateway.stored_views import StoredViews
-from gateway.tracing import tracing
+from gateway.tracing import Tracing, tracing
 from gateway.trajectory.record import Setting
 from gateway.trajectory.store import Store, StoreError, open_store
 from gateway.upstreams.replicas import ReplicaState
@@ -38,6 +39,47 @@ from gateway.websockets import WebSockets
 from gateway.workers.claims import Claims
 from gateway.workers.crew import Crew
 from injectors.profile import ProfileError
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What stays when the configuration changes."""
+
+    profiles: Profiles
+    recorder: Recorder
+    sessions: Sessions
+    switch: KillSwitch
+    metrics: Metrics
+    inference: Inference
+    watch: Watch
+    spans: Tracing
+    flights: Flights
+    in_flight: FaultsInFlight
+
+    def proxy_of(self, settings: Settings, known: Upstreams | None) -> Proxy:
+        """Everything that a configuration decides: made anew whenever that changes."""
+        _check_profiles(settings, self.profiles)
+        upstreams, authenticator = configured(settings, known), Authenticator(settings)
+        sessions, recorder, metrics = self.sessions, self.recorder, self.metrics
+        recording = Recording(settings.durability, recorder, metrics, self.inference, self.watch, self.spans)
+        return Proxy(
+            settings=settings,
+            upstreams=upstreams,
+            sessions=sessions,
+            authenticator=authenticator,
+            switch=self.switch,
+            redactor=Redactor(settings.body_secrets, _secrets(settings)),
+            metrics=metrics,
+            recording=recording,
+            answering=Answering(settings, recording),
+            refusing=Refusing(recording, settings.markers),
+            flights=self.flights,
+            in_flight=self.in_flight,
+            passing=PassThrough(
+                settings, upstreams, Listing(upstreams), sessions, StoredViews(sessions), metrics
+            ),
+            websockets=WebSockets(settings, upstreams, sessions, authenticator, recorder, metrics),
+        )
 
 
 def create_app(
@@ -77,32 +119,8 @@ def create_app(
     watch, spans = Watch(settings.abort, stop_noise, time.monotonic), tracing(settings.telemetry)
     in_flight = FaultsInFlight(settings.dose.faults_in_flight, settings.workers)
 
-    def proxy_of(settings: Settings, known: Upstreams | None) -> Proxy:
-        """Everything that a configuration decides: made anew whenever that changes."""
-        _check_profiles(settings, profiles)
-        upstreams = configured(settings, known)
-        recording = Recording(settings.durability, recorder, metrics, inference, watch, spans)
-        authenticator = Authenticator(settings)
-        return Proxy(
-            settings=settings,
-            upstreams=upstreams,
-            sessions=sessions,
-            authenticator=authenticator,
-            switch=switch,
-            redactor=Redactor(settings.body_secrets, _secrets(settings)),
-            metrics=metrics,
-            recording=recording,
-            answering=Answering(settings, recording),
-            refusing=Refusing(recording, settings.markers),
-            flights=flights,
-            in_flight=in_flight,
-            passing=PassThrough(
-                settings, upstreams, Listing(upstreams), sessions, StoredViews(sessions), metrics
-            ),
-            websockets=WebSockets(settings, upstreams, sessions, authenticator, recorder, metrics),
-        )
-
-    data = DataPlane(proxy_of(settings, None))
+    parts = _Parts(profiles, recorder, sessions, switch, metrics, inference, watch, spans, flights, in_flight)
+    data = DataPlane(parts.proxy_of(settings, None))
     return Gateway(
         settings,
         store,
@@ -113,7 +131,7 @@ def create_app(
         switch,
         metrics,
         data,
-        proxy_of,
+        parts.proxy_of,
         source or (lambda: settings),
         crew,
         sharing,

@@ -31,6 +31,7 @@ def router(gateway: Gateway) -> APIRouter:
     """The routes under /api/sessions."""
     routes = APIRouter(prefix="/api/sessions", tags=["sessions"])
     _changes(routes, gateway)
+    _deletions(routes, gateway)
     _looks(routes, gateway)
     return routes
 
@@ -74,6 +75,8 @@ def _changes(routes: APIRouter, gateway: Gateway) -> None:
         session.mark(status=SessionStatus.CLOSED, closed_us=session.record.closed_us or closed_us)
         return Acknowledged()
 
+
+def _deletions(routes: APIRouter, gateway: Gateway) -> None:
     @routes.delete("")
     async def delete_many(label: str | None = None, tenant: str | None = None) -> Deleted:
         """Delete all sessions with a label (`label=key=value`), of a tenant, or both."""
