@@ -2,7 +2,7 @@
 
 The stored ledger is not consulted: a replay that gives the same bytes shows that the noise follows from the
 plan, and that the record is whole. Whether token ids were asked for, and under which name the model is known
-upstream, is the configuration's to say; the replay takes both from the body as it was sent.
+upstream, is the configuration's to say: the replay takes both from the body as sent, if that is stored.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def replay(session: Session, turns: Sequence[Turn]) -> list[Replayed]:
 
 def _replayed(live: LiveSession, turn: Turn) -> Replayed:
     """One turn, as `gateway.proxy` put it together."""
-    if turn.received is None or turn.sent is None:
+    if turn.received is None:
         return Replayed(turn, None, why_not=NOT_RECORDED)
     received = turn.received.bytes()
     codec = codec_named(turn.protocol)
@@ -84,8 +84,8 @@ def _replayed(live: LiveSession, turn: Turn) -> Replayed:
     # The turn is read all the same: what later turns are shown depends on it.
     if MASK in received:
         return Replayed(turn, None, why_not=MASKED)
-    stored = turn.sent.bytes()
-    for captured in (False, True) if codec.tokens else (False,):
+    stored = None if turn.sent is None else turn.sent.bytes()
+    for captured in _captures(turn) if codec.tokens else (False,):
         edits = codec.capture_edits(request, training=live.training)[0] if captured else {}
         edits |= _renamed(received, stored)
         edits |= request.edits
@@ -98,8 +98,15 @@ def _replayed(live: LiveSession, turn: Turn) -> Replayed:
     return Replayed(turn, sent, tuple(noise.events))
 
 
-def _renamed(received: bytes, stored: bytes) -> dict[str, bytes | None]:
+def _captures(turn: Turn) -> tuple[bool, ...]:
+    """Whether token ids were asked for: both are tried against the body, and without one the answer tells."""
+    return (turn.prompt_ids is not None,) if turn.sent is None else (False, True)
+
+
+def _renamed(received: bytes, stored: bytes | None) -> dict[str, bytes | None]:
     """The model's name as the upstream has it, which is the configuration's and not the plan's to say."""
+    if stored is None:
+        return {}
     asked, sent = (_model(body) for body in (received, stored))
     return {} if sent is None or asked == sent else {"model": encode(sent)}
 
