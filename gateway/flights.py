@@ -39,6 +39,13 @@ class Flight:
     def broken(self) -> bool:
         return self._cut or not self.waiting
 
+    @property
+    def failed(self) -> bool:
+        """Whether the call has ended without a good answer."""
+        if self.task is None or not self.task.done():
+            return False
+        return self.task.cancelled() or self.task.exception() is not None or self.task.result() >= 400
+
     async def start(self, status: int, headers: Headers) -> None:
         self.started, self._status, self._headers = True, status, headers
 
@@ -75,8 +82,9 @@ class Flights:
         self._flights: dict[Key, Flight] = {}
 
     def joinable(self, key: Key) -> Flight | None:
-        """The call that a marked retry may join."""
-        return self._flights.get(key)
+        """The call that a marked retry may join. One that failed has nothing for it: it asks anew."""
+        flight = self._flights.get(key)
+        return None if flight is None or flight.failed else flight
 
     async def fly(
         self,
@@ -114,7 +122,7 @@ class Flights:
         return status
 
     def _left(self, key: Key, flight: Flight, *, delivered: bool) -> None:
-        """Nobody waits any more: an answer that nobody got is kept for the grace."""
+        """Nobody waits any more: a call whose answer nobody got is kept for the grace."""
         if delivered:
             self._forget(key, flight)
         else:

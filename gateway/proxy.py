@@ -21,7 +21,7 @@ from gateway.exchange import Exchange
 from gateway.flights import Flights
 from gateway.inference import Traces, traces_of
 from gateway.metrics import Metrics
-from gateway.noise import Circumstances, Noise, noise_in
+from gateway.noise import NOISE_FAILED, Circumstances, Noise, noise_in
 from gateway.opening import LiveSession, now_us
 from gateway.outlet import Outlet, delivered_by
 from gateway.passing import PassThrough
@@ -208,7 +208,14 @@ class Proxy:
         received = request.received(redactor.mask)
         body, sent = raw, received
         if noise.replacements or edits or noise.forward:
-            body, sent = request.rewritten(noise.replacements, edits, redactor.mask, noise.forward)
+            try:
+                body, sent = request.rewritten(noise.replacements, edits, redactor.mask, noise.forward)
+            except Exception:
+                # As in `noise_in`: the clean request goes through, and asks for no token ids either.
+                _log.exception("noise can't be written; the clean request goes through", turn=place.index)
+                noise, captured = Noise(unfit=NOISE_FAILED), False
+                if edits := {**upstream.edits(request.model), **request.edits}:
+                    body, sent = request.rewritten({}, edits, redactor.mask)
         answer = (
             codec.answer(request, captured=captured)
             if noise.world is None

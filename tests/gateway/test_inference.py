@@ -188,6 +188,32 @@ async def test_a_retry_gets_the_answer_that_came_while_nobody_waited(tmp_path: P
         assert not flights, "it was delivered, so it is not kept"
 
 
+async def test_a_call_that_failed_while_nobody_waited_is_made_anew(tmp_path: Path) -> None:
+    held = Held()
+    failing = held.reply()
+
+    async def busy(seen: Seen) -> AsyncIterator[Part]:
+        async for part in failing(seen):
+            yield (503, [JSON]) if isinstance(part, tuple) else part
+
+    async with upstream(busy, plain(answer("anew"))) as app, gateway(tmp_path, app) as running:
+        url = await training(running)
+        body = {"model": "tiny", "messages": [ASKED]}
+        async with httpx.AsyncClient(trust_env=False) as leaving:
+            first = asyncio.create_task(leaving.post(url, json=body))
+            await held.asked.wait()
+            first.cancel()
+            await asyncio.gather(first, return_exceptions=True)
+        (flight,) = running.gateway.data.proxy.flights._flights.values()
+        held.open.set()
+        assert flight.task is not None
+        await flight.task
+        again = await running.http.post(url, json=body, headers=RETRY)
+        assert again.json()["choices"][0]["message"]["content"] == "anew"
+        turns = (await running.trajectory(url.split("/")[4]))["turns"]
+        assert [(turn["attempt"], turn["upstream_status"]) for turn in turns] == [(0, 503), (1, 200)]
+
+
 async def test_an_equal_idempotency_key_is_a_retry_and_another_body_is_none(tmp_path: Path) -> None:
     async with upstream(plain(answer())) as app, gateway(tmp_path, app) as running:
         url = f"{running.data}/s/one/v1/chat/completions"

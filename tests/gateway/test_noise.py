@@ -252,6 +252,20 @@ async def test_a_marked_retry_is_another_attempt_at_the_same_turn(
         assert app.seen[0].body == app.seen[1].body == app.seen[2].body
 
 
+async def test_noise_that_cannot_be_written_lets_the_clean_request_through(
+    tmp_path: Path, flaky: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr("gateway.protocols.chat.ChatMessages.write", broken)
+    async with upstream() as app, gateway(tmp_path, app, capture="on", **flaky) as running:
+        await lead(running, "s", range(1))
+        assert app.seen[0].texts() == clean_texts(1) and "return_token_ids" not in app.seen[0].json
+        stored = await running.trajectory("s")
+        assert stored["turns"][0]["fitness"] == "noise_failed" and not stored["events"]
+
+
 async def test_an_operator_that_fails_lets_the_clean_request_through(
     tmp_path: Path, flaky: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
