@@ -16,7 +16,8 @@ from gateway.protocols.format import Answered, Read, Text
 from gateway.protocols.history import Mask
 from gateway.protocols.request import Request, SplitBody
 from gateway.protocols.rewriting import content_texts, content_written
-from injectors.conversation import Conversation, ToolCall, ToolSchema
+from gateway.protocols.tools import list_of, tool_schema
+from injectors.conversation import ToolCall, ToolSchema
 
 
 class ChatMessages:
@@ -54,37 +55,19 @@ class ChatCodec:
     @staticmethod
     def tools(declared: Any) -> list[ToolSchema]:
         """`tools` as declared."""
-        out = []
-        for tool in declared if isinstance(declared, list) else []:
-            if is_function(tool):
-                function = tool["function"]
-                description, parameters = function.get("description"), function.get("parameters")
-                out.append(
-                    ToolSchema(
-                        function["name"],
-                        description if isinstance(description, str) else "",
-                        parameters if isinstance(parameters, dict) else {},
-                    )
-                )
-        return out
+        functions = [tool["function"] for tool in list_of(declared) if is_function(tool)]
+        return [tool_schema(function, function.get("parameters")) for function in functions]
 
     def split(self, body: bytes) -> SplitBody | None:
         return SplitBody.of_messages(body, "messages")
 
     def read(self, split: SplitBody, reader: Reader, mask: Mask) -> Request:
-        document = split.document
-        steps = reader.histories.read(document.body, split.first, split.spans, mask)
-        items = tuple(item for step in steps for item in step.items)
-        model, count = document.value("model"), document.value("n")
-        return Request(
-            split=split,
-            messages=self.messages,
-            steps=steps,
-            conversation=Conversation(items, reader.tools.read(document.raw("tools"))),
-            model=model if isinstance(model, str) else None,
-            stream=document.value("stream") is True,
+        count = split.document.value("n")
+        return reader.request(
+            split,
+            mask,
             choices=count if isinstance(count, int) and count > 0 else 1,
-            asked=frozenset(_asked(document)),
+            asked=frozenset(_asked(split.document)),
         )
 
     def capture_edits(

@@ -12,61 +12,26 @@ from typing import Any
 
 import msgspec
 
-from gateway.protocols.answer import Chunk, Round
+from gateway.protocols.answer import Chunk
 from gateway.protocols.chat_answer import ChatAnswer
 from gateway.protocols.chat_calls import CallStream
+from gateway.protocols.closed_answer import ClosedAnswer
 from gateway.protocols.document import UNREADABLE, encode
-from gateway.protocols.usage import summed
 from gateway.protocols.world import InnerCall, World
 from gateway.sse import DONE, Event, event_data, with_data
-from gateway.trajectory.record import FIT, Completion
 
 
-class ClosedChatAnswer:
+class ClosedChatAnswer(ClosedAnswer[ChatAnswer]):
     """Reads the rounds of one answer. `make` gives the reader of one round: it records what was produced."""
 
     def __init__(self, world: World, make: Callable[[], ChatAnswer]) -> None:
-        self._world = world
-        self._make = make
-        self._now = make()
-        self._earlier: list[Round] = []
+        super().__init__(world, make)
         self._choices: dict[int, CallStream] = {}
-        self._head: dict[str, Any] = {}
         self._delivered: bytes | None = None
         self._over = False
         """The round at hand is to be answered inside: nothing more of it goes out."""
         self._kept: list[bytes] = []
         """What would complete the answer, were the round not answered."""
-
-    @property
-    def prompt_ids(self) -> list[int] | None:
-        return self._now.prompt_ids
-
-    @property
-    def usage(self) -> Mapping[str, Any]:
-        return summed([*(one.usage for one in self._earlier), self._now.usage])
-
-    @property
-    def error(self) -> Mapping[str, Any] | None:
-        return self._now.error
-
-    @property
-    def finished(self) -> bool:
-        return self._now.finished
-
-    def produced(self) -> bytes:
-        return self._now.produced()
-
-    def text(self, name: str) -> str | None:
-        value = self._head.get(name)
-        return value if isinstance(value, str) else self._now.text(name)
-
-    def completions(self) -> tuple[Completion, ...]:
-        return self._now.completions()
-
-    def fitness(self) -> str:
-        reasons = [one.fitness for one in self._earlier if one.fitness != FIT]
-        return reasons[0] if reasons else self._now.fitness()
 
     # The rounds
 
@@ -80,17 +45,8 @@ class ClosedChatAnswer:
         calls = list(self._choices.values())
         return len(calls) == 1 and not calls[0].delivered and bool(calls[0].inner())
 
-    def rounds(self) -> list[Round]:
-        """The rounds that were answered inside so far."""
-        return self._earlier
-
     def next_round(self) -> None:
-        """The round at hand is answered: read the next one's answer."""
-        now = self._now
-        self._earlier.append(
-            Round(now.produced(), now.prompt_ids, now.completions(), now.usage, now.fitness(), now.content())
-        )
-        self._now = self._make()
+        super().next_round()
         self._choices.clear()
         self._kept.clear()
         self._over = False
@@ -106,7 +62,6 @@ class ClosedChatAnswer:
         return b"".join(self._kept)
 
     def content(self) -> str | None:
-        """The last round's own text."""
         return self._now.content()
 
     def delivered(self) -> bytes | None:

@@ -17,6 +17,7 @@ from gateway.protocols.held import HeldHistories
 from gateway.protocols.history import Histories, Mask
 from gateway.protocols.request import Request, SplitBody
 from gateway.protocols.tools import ReadTools, ToolReader
+from injectors.conversation import Conversation
 
 
 class Codec(Protocol):
@@ -92,11 +93,31 @@ class Reader:
     """
 
     def __init__(self, codec: Codec) -> None:
+        self._messages = codec.messages
         self.held = HeldHistories(codec.messages)
         self.histories = Histories(codec.messages, self.held.items)
         self.recalled = 0
         """How many of the session's responses are known, as `TurnLine.responses` has them."""
         self.tools = ToolReader(codec.tools)
+
+    def request(
+        self, split: SplitBody, mask: Mask, *, choices: int = 1, asked: frozenset[str] = frozenset()
+    ) -> Request:
+        """Read a body that holds its whole history."""
+        document = split.document
+        steps = self.histories.read(document.body, split.first, split.spans, mask)
+        items = tuple(item for step in steps for item in step.items)
+        model = document.value("model")
+        return Request(
+            split=split,
+            messages=self._messages,
+            steps=steps,
+            conversation=Conversation(items, self.tools.read(document.raw("tools"))),
+            model=model if isinstance(model, str) else None,
+            stream=document.value("stream") is True,
+            choices=choices,
+            asked=asked,
+        )
 
 
 @cache

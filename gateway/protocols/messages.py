@@ -2,8 +2,7 @@
 
 The system prompt is left alone, and so is whatever isn't a text: images, documents, thinking with its
 signatures, what the provider's own tools do, and cache markers. Anchors are by text and call id, so that
-markers
-may move and strings become blocks.
+markers may move and strings become blocks.
 """
 
 from __future__ import annotations
@@ -23,7 +22,8 @@ from gateway.protocols.messages_texts import UserContent
 from gateway.protocols.request import Request, SplitBody
 from gateway.protocols.rewriting import content_texts
 from gateway.protocols.splicing import spliced
-from injectors.conversation import Conversation, ToolCall, ToolSchema
+from gateway.protocols.tools import list_of, tool_schema
+from injectors.conversation import ToolCall, ToolSchema
 
 _KINDS = {
     400: "invalid_request_error",
@@ -73,35 +73,13 @@ class MessagesCodec:
     @staticmethod
     def tools(declared: Any) -> list[ToolSchema]:
         """The client's own tools. The provider's, which have another type, are left alone."""
-        out = []
-        for tool in declared if isinstance(declared, list) else []:
-            if is_own(tool):
-                description, schema = tool.get("description"), tool.get("input_schema")
-                out.append(
-                    ToolSchema(
-                        tool["name"],
-                        description if isinstance(description, str) else "",
-                        schema if isinstance(schema, dict) else {},
-                    )
-                )
-        return out
+        return [tool_schema(tool, tool.get("input_schema")) for tool in list_of(declared) if is_own(tool)]
 
     def split(self, body: bytes) -> SplitBody | None:
         return SplitBody.of_messages(body, "messages")
 
     def read(self, split: SplitBody, reader: Reader, mask: Mask) -> Request:
-        document = split.document
-        steps = reader.histories.read(document.body, split.first, split.spans, mask)
-        items = tuple(item for step in steps for item in step.items)
-        model = document.value("model")
-        return Request(
-            split=split,
-            messages=self.messages,
-            steps=steps,
-            conversation=Conversation(items, reader.tools.read(document.raw("tools"))),
-            model=model if isinstance(model, str) else None,
-            stream=document.value("stream") is True,
-        )
+        return reader.request(split, mask)
 
     def capture_edits(
         self, request: Request, *, training: bool

@@ -7,17 +7,15 @@ Thinking goes out as it comes, signatures and all; on the next turn it is moved 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from gateway.protocols.answer import Chunk, Round
+from gateway.protocols.answer import Chunk
+from gateway.protocols.closed_answer import ClosedAnswer
 from gateway.protocols.document import decode, encode
 from gateway.protocols.messages_answer import MessagesAnswer, as_object
 from gateway.protocols.messages_blocks import BlockStream, arguments, is_call
-from gateway.protocols.usage import summed
 from gateway.protocols.world import InnerCall, World
 from gateway.sse import Event, with_data
-from gateway.trajectory.record import Completion
 
 Block = dict[str, Any]
 
@@ -25,49 +23,19 @@ _COUNTED = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tok
 """What the last event tells again of what `message_start` told: the sums over all rounds."""
 
 
-class ClosedMessagesAnswer:
+class ClosedMessagesAnswer(ClosedAnswer[MessagesAnswer]):
     """Reads the rounds of one answer. A `MessagesAnswer` of each round records what was produced."""
 
-    prompt_ids: list[int] | None = None
-
     def __init__(self, world: World) -> None:
-        self._world = world
-        self._now = MessagesAnswer()
+        super().__init__(world, MessagesAnswer)
         self._stream = BlockStream(world, self._now, 0)
-        self._earlier: list[Round] = []
         self._before: list[Block] = []
         """The blocks of earlier rounds, which the client got."""
-        self._head: dict[str, Any] = {}
         self._plain = False
         self._over = False
         """The round at hand is to be answered inside: nothing more of it goes out."""
         self._kept: list[bytes] = []
         """What would complete the answer, were the round not answered."""
-
-    @property
-    def usage(self) -> Mapping[str, Any]:
-        return summed([*(one.usage for one in self._earlier), self._now.usage])
-
-    @property
-    def error(self) -> Mapping[str, Any] | None:
-        return self._now.error
-
-    @property
-    def finished(self) -> bool:
-        return self._now.finished
-
-    def produced(self) -> bytes:
-        return self._now.produced()
-
-    def text(self, name: str) -> str | None:
-        value = self._head.get(name)
-        return value if isinstance(value, str) else self._now.text(name)
-
-    def completions(self) -> tuple[Completion, ...]:
-        return self._now.completions()
-
-    def fitness(self) -> str:
-        return self._now.fitness()
 
     # The rounds
 
@@ -88,18 +56,9 @@ class ClosedMessagesAnswer:
         """Whether this round has to be answered inside: it called inner tools only."""
         return bool(self.inner()) and not any(is_call(block) for block in self._own())
 
-    def rounds(self) -> list[Round]:
-        """The rounds that were answered inside so far."""
-        return self._earlier
-
     def next_round(self) -> None:
-        """The round at hand is answered: read the next one's answer."""
-        now = self._now
-        self._earlier.append(
-            Round(now.produced(), None, now.completions(), now.usage, now.fitness(), self.content())
-        )
         self._before += self._own()
-        self._now = MessagesAnswer()
+        super().next_round()
         self._stream = BlockStream(self._world, self._now, self._stream.next)
         self._kept.clear()
         self._over = False
@@ -111,7 +70,6 @@ class ClosedMessagesAnswer:
         return first, _text([*self._before, *own])
 
     def content(self) -> str | None:
-        """The last round's own text."""
         return _text(self._own())
 
     def concluded(self) -> bytes:

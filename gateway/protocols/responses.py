@@ -17,6 +17,7 @@ from gateway.protocols.responses_closing import ResponsesClosing, is_function
 from gateway.protocols.responses_forms import ResponsesForms
 from gateway.protocols.responses_items import ResponsesItems
 from gateway.protocols.responses_world import ClosedResponsesAnswer
+from gateway.protocols.tools import list_of, tool_schema
 from gateway.protocols.world import OPEN
 from injectors.conversation import Conversation, ToolSchema
 
@@ -34,18 +35,7 @@ class ResponsesCodec:
     @staticmethod
     def tools(declared: Any) -> list[ToolSchema]:
         """The client's own functions. The provider's tools, custom ones and namespaces are left alone."""
-        out = []
-        for tool in declared if isinstance(declared, list) else []:
-            if is_function(tool):
-                description, parameters = tool.get("description"), tool.get("parameters")
-                out.append(
-                    ToolSchema(
-                        tool["name"],
-                        description if isinstance(description, str) else "",
-                        parameters if isinstance(parameters, dict) else {},
-                    )
-                )
-        return out
+        return [tool_schema(tool, tool.get("parameters")) for tool in list_of(declared) if is_function(tool)]
 
     def split(self, body: bytes) -> SplitBody | None:
         """`input` may be a string, items, or missing: a stored prompt or an earlier response says it all."""

@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gateway.protocols.answer import Chunk, Round
+from gateway.protocols.answer import Chunk
+from gateway.protocols.closed_answer import ClosedAnswer
 from gateway.protocols.document import decode, encode
 from gateway.protocols.request import Request
 from gateway.protocols.responses_answer import BEGINNING, COMPLETING, ResponsesAnswer
 from gateway.protocols.responses_stream import Numbers, RoundStream, declared, for_client, is_inner
-from gateway.protocols.usage import summed
 from gateway.protocols.world import InnerCall, World
 from gateway.sse import Event, with_data
-from gateway.trajectory.record import Completion
 
 _ACTED_ON = frozenset(
     {
@@ -36,39 +35,19 @@ _TOLD_BACK = {"description": None, "parameters": None, "strict": True}
 """What providers add to a function when they tell it back, where the client left it out."""
 
 
-class ClosedResponsesAnswer:
+class ClosedResponsesAnswer(ClosedAnswer[ResponsesAnswer]):
     """Reads the rounds of one answer; `ResponsesAnswer` records what was produced in each."""
 
-    prompt_ids: list[int] | None = None
-
     def __init__(self, world: World, request: Request) -> None:
-        self._world = world
+        super().__init__(world, ResponsesAnswer)
         self._request = request
-        self._now = ResponsesAnswer()
-        self._earlier: list[Round] = []
         self._before: list[Any] = []
         """The client's items of the earlier rounds."""
-        self._head: dict[str, Any] = {}
         self._numbers = Numbers()
         self._stream = RoundStream(world, self._numbers)
         self._delivered: bytes | None = None
         self._kept: tuple[Event, dict[str, Any]] | None = None
         """The event that completes a stream, should its round not be answered."""
-
-    @property
-    def usage(self) -> Mapping[str, Any]:
-        return summed([*(one.usage for one in self._earlier), self._now.usage])
-
-    @property
-    def error(self) -> Mapping[str, Any] | None:
-        return self._now.error
-
-    @property
-    def finished(self) -> bool:
-        return self._now.finished
-
-    def produced(self) -> bytes:
-        return self._now.produced()
 
     def delivered(self) -> bytes | None:
         """The response as the client got it; None where it is the one produced."""
@@ -77,16 +56,6 @@ class ClosedResponsesAnswer:
         response = _object(self._now.produced())
         whole = self._joined(response)
         return encode(whole) if whole != response else None
-
-    def text(self, name: str) -> str | None:
-        value = self._head.get(name)
-        return value if isinstance(value, str) else self._now.text(name)
-
-    def completions(self) -> tuple[Completion, ...]:
-        return self._now.completions()
-
-    def fitness(self) -> str:
-        return self._now.fitness()
 
     # The rounds
 
@@ -111,16 +80,9 @@ class ClosedResponsesAnswer:
             and all(is_inner(item, self._world) for item in calls)
         )
 
-    def rounds(self) -> list[Round]:
-        """The rounds that were answered inside so far."""
-        return self._earlier
-
     def next_round(self) -> None:
-        """The round at hand is answered: read the next one's answer."""
-        now = self._now
-        self._before += self._clients(now.output())
-        self._earlier.append(Round(now.produced(), None, now.completions(), now.usage, now.fitness(), None))
-        self._now = ResponsesAnswer()
+        self._before += self._clients(self._now.output())
+        super().next_round()
         self._stream = RoundStream(self._world, self._numbers)
         self._delivered, self._kept = None, None
 
@@ -135,9 +97,6 @@ class ClosedResponsesAnswer:
     def made(self) -> tuple[str, str | None]:
         """Each item is found by itself: `ResponsesClosing.put_backs`."""
         return "", None
-
-    def content(self) -> str | None:
-        return None
 
     # Reading
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gateway.protocols.document import decode, encode
@@ -34,6 +34,21 @@ class ToolReader:
             return tuple(self._read(decode(raw)))
         except ValueError:
             return ()
+
+
+def list_of(declared: Any) -> list[Any]:
+    """A `tools` member's elements; none, where it is no array."""
+    return declared if isinstance(declared, list) else []
+
+
+def tool_schema(tool: Mapping[str, Any], parameters: Any) -> ToolSchema:
+    """A tool whose `name` is a string, with what else is as it should be."""
+    description = tool.get("description")
+    return ToolSchema(
+        tool["name"],
+        description if isinstance(description, str) else "",
+        parameters if isinstance(parameters, dict) else {},
+    )
 
 
 def changed_members(tool: ShownTool, *, parameters: str) -> dict[str, Any]:
