@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from gateway.trajectory import reading, upkeep
+from gateway.trajectory import reading, totals, upkeep
 from gateway.trajectory.columns import TRAIN_STEP
 from gateway.trajectory.connection import begin_writing, connect, explained, private_file
 from gateway.trajectory.deletion import BLOCK, CHAIN, FRAME, sweep
@@ -208,19 +208,19 @@ class SqliteStore:
 
     def steps(self, run: str) -> list[TrainStep]:
         """The run's steps in order, the unfinished one (if any) last."""
-        return self._readers.snapshot(reading.steps, run)
+        return self._readers.snapshot(totals.steps, run)
 
     def runs(self) -> list[str]:
         """The names of the training runs, oldest first."""
-        return self._readers.snapshot(reading.runs)
+        return self._readers.snapshot(totals.runs)
 
     def injections(self) -> Mapping[str, int]:
         """How often each operator's noise was injected; withdrawn injections don't count."""
-        return self._readers.snapshot(reading.injections)
+        return self._readers.snapshot(totals.injections)
 
     def versions(self) -> list[str]:
         """The policy versions that sampled a turn's tokens, in order of their first turn."""
-        return self._readers.snapshot(reading.versions)
+        return self._readers.snapshot(totals.versions)
 
     def summary(self) -> Summary:
         """The store's traffic in figures, for reports."""
@@ -228,7 +228,7 @@ class SqliteStore:
 
     def counts(self) -> Mapping[str, Any]:
         """Rows per kind (sessions, turns, events, ...), for reports."""
-        return self._readers.snapshot(reading.counts)
+        return self._readers.snapshot(totals.counts)
 
     def sweep(self, most: int = 500) -> int:
         """Give up about `most` pieces of deleted sessions' content; returns how many, 0 once all is done."""

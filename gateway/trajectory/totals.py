@@ -1,0 +1,50 @@
+"""What is read of the whole store: training runs and their steps, what was injected, versions, and counts."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from gateway.trajectory.columns import TRAIN_STEP
+from gateway.trajectory.steps import TrainStep
+
+
+def steps(connection: sqlite3.Connection, run: str) -> list[TrainStep]:
+    query = f"SELECT {TRAIN_STEP.select()} FROM train_step WHERE run = ? ORDER BY step"
+    return [TRAIN_STEP.decode(row) for row in connection.execute(query, (run,))]
+
+
+def runs(connection: sqlite3.Connection) -> list[str]:
+    query = "SELECT run FROM train_step GROUP BY run ORDER BY min(created_us), run"
+    return [run for (run,) in connection.execute(query)]
+
+
+def injections(connection: sqlite3.Connection) -> dict[str, int]:
+    query = "SELECT operator, count(*) FROM event WHERE after IS NOT NULL GROUP BY operator ORDER BY operator"
+    return dict(connection.execute(query).fetchall())
+
+
+def versions(connection: sqlite3.Connection) -> list[str]:
+    query = """
+    SELECT version FROM (
+      SELECT policy_first AS version, created_us FROM turn
+      UNION ALL SELECT policy_last, created_us FROM turn
+    ) WHERE version IS NOT NULL GROUP BY version ORDER BY min(created_us), version
+    """
+    return [version for (version,) in connection.execute(query)]
+
+
+def counts(connection: sqlite3.Connection) -> dict[str, int]:
+    tables = {
+        "sessions": "session",
+        "turns": "turn",
+        "events": "event",
+        "shown": "shown",
+        "rewards": "reward",
+        "settings": "setting",
+        "train_steps": "train_step",
+        "blocks": "block",
+    }
+    return {
+        kind: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+        for kind, table in tables.items()
+    }
