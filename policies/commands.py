@@ -66,8 +66,8 @@ def list_versions(root: Path) -> None:
 @click.option("--engine", default="http://127.0.0.1:8000", show_default=True, help="The engine's root URL.")
 def publish(directory: Path, engine: str) -> None:
     """Swap the version in DIRECTORY into a running engine."""
-    from policies.embedded.client import EmbeddedEngine
     from policies.engine import EngineError
+    from policies.publishers.registry import connect
     from policies.version import VersionError, read_version
 
     try:
@@ -75,7 +75,7 @@ def publish(directory: Path, engine: str) -> None:
     except VersionError as error:
         _refuse(str(error))
     try:
-        with EmbeddedEngine(engine) as client:
+        with connect(engine) as client:
             done = client.publish(version)
     except EngineError as error:
         _fail(str(error))

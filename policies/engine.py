@@ -1,10 +1,11 @@
-"""What the trainer needs of an engine that serves a policy, whatever the engine is."""
+"""What the rest of the project needs of an engine that serves a policy, whatever the engine is."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from types import TracebackType
+from typing import ClassVar, Protocol, Self
 
 from policies.version import PolicyVersion
 
@@ -18,9 +19,16 @@ class Health:
     """What an engine says of itself."""
 
     version: str
+    """Empty where it has none that we gave it."""
     step: int
     swaps: int
     in_flight: int
+    checksum: str = ""
+    """Of the version that it serves, as its directory said it; empty where the engine doesn't keep it."""
+    context: int | None = None
+    """Tokens of prompt and completion together, at most; None where the engine doesn't say."""
+    untrainable: str | None = None
+    """Why nothing can be trained on what it says; None where it can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,30 +41,33 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
-    """Token sequences with the log-probabilities (natural logarithm) that the trainer gives their
-    completions.
-    """
-
-    prompts: Sequence[Sequence[int]]
-    completions: Sequence[Sequence[int]]
-    logprobs: Sequence[Sequence[float]]
-    temperature: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Confirmation:
-    """The largest absolute difference, over `tokens` tokens, of the engine's and the trainer's log-
-    probabilities.
+class Scored:
+    """Log-probabilities (natural logarithm, at temperature 1) of completions' tokens, and the version that
+    gave them.
     """
 
     version: str
-    max_difference: float
-    tokens: int
+    logprobs: Sequence[Sequence[float]]
 
 
 class Engine(Protocol):
-    """An engine that serves one policy and can be given new versions of it while it serves."""
+    """An engine that serves one policy and can be given new versions of it while it serves: a publisher.
+
+    Each kind is one file of `policies.publishers`, or of a package that names its module under the entry
+    points `crosswind.publishers`.
+    """
+
+    name: ClassVar[str]
+    """Of the kind of engine."""
+
+    def __init__(self, url: str, *, timeout: float = ...) -> None:
+        """`url` is the server's root or its `/v1`; `timeout` is in seconds, for each request."""
+        ...
+
+    @classmethod
+    def recognises(cls, url: str, timeout: float) -> bool:
+        """Whether what answers at this URL is an engine of this kind. False too where nothing answers."""
+        ...
 
     def health(self) -> Health:
         """Raises EngineError where the engine doesn't answer."""
@@ -66,6 +77,14 @@ class Engine(Protocol):
         """Serve this version from the next token on. Raises EngineError; the old version serves on then."""
         ...
 
-    def confirm(self, version: str, probe: Probe) -> Confirmation:
-        """Compare log-probabilities on the same tokens. Raises EngineError if another version is served."""
+    def score(self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]) -> Scored:
+        """What the engine's own weights say of these completions after these prompts (token ids)."""
         ...
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...

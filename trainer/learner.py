@@ -9,7 +9,7 @@ from math import isfinite
 import torch
 from torch import Tensor
 
-from policies.engine import Probe
+from policies.confirmation import Probe
 from trainer.batches import Batch, Sample, micro_batches
 from trainer.config import OptimiserSettings, TrainConfig
 from trainer.material import Material
@@ -172,15 +172,16 @@ class Learner:
                 prompts.append(one.token_ids[:start])
                 completions.append(one.token_ids[start:])
                 logprobs.append(self._every_token(one.token_ids, start))
-        return Probe(prompts, completions, logprobs, self.config.temperature)
+        return Probe(prompts, completions, logprobs)
 
     def _every_token(self, token_ids: Sequence[int], start: int) -> list[float]:
-        """Log-probability of each token from `start` on."""
+        """Log-probability of each token from `start` on, at temperature 1: engines score at no other."""
         places = torch.arange(start, len(token_ids))
         ids = torch.tensor([list(token_ids)])
         batch = Batch(ids, torch.zeros_like(places), places - 1, ids[0, places], *[torch.zeros(0)] * 4)
         moved = Batch(*(getattr(batch, name).to(self.policy.device) for name in Batch.__dataclass_fields__))
-        values: list[float] = self._scored(self.policy, moved)[0].tolist()
+        with torch.no_grad():
+            values: list[float] = self.policy.score(moved, 1.0)[0].tolist()
         return values
 
     def _scored(self, policy: Policy, batch: Batch) -> tuple[Tensor, Tensor]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from policies.engine import Engine, Probe
+from policies.confirmation import Probe, confirm
+from policies.engine import Engine
 from policies.version import PolicyVersion, Registry, VersionError, checksum, read_version
 from trainer.checkpoint import State
 from trainer.model import WEIGHTS, Policy
@@ -80,7 +81,7 @@ def publish(
         swap_ms = engine.publish(version).swap_ms
     if probe is None or not probe.prompts:
         return Publication(version.version, swap_ms, 0.0, 0)
-    confirmation = engine.confirm(version.version, probe)
+    confirmation = confirm(engine, version.version, probe)
     if confirmation.max_difference <= tolerance:
         return Publication(version.version, swap_ms, confirmation.max_difference, confirmation.tokens)
     outcome = "there is no earlier version to go back to"

@@ -35,14 +35,16 @@ def engine(stack: ExitStack, url: str | None) -> Engine | None:
     """The engine, seen to answer; None without a URL."""
     if url is None:
         return None
-    from policies.embedded.client import EmbeddedEngine
     from policies.engine import EngineError
+    from policies.publishers.registry import connect
 
-    engine = stack.enter_context(EmbeddedEngine(url))
     try:
-        engine.health()
+        engine = stack.enter_context(connect(url))
+        health = engine.health()
     except EngineError as error:
         refuse(f"--engine: {error}")
+    if health.untrainable is not None:
+        refuse(f"--engine: {url}: {health.untrainable}")
     return engine
 
 

@@ -26,6 +26,7 @@ class Control:
         served = worker.version.metadata()
         del served["metrics"]
         return served | {
+            "engine": "embedded",
             "swaps": worker.swaps,
             "in_flight": worker.in_flight,
             "context": shape.context,

@@ -14,8 +14,8 @@ import pytest
 import torch
 
 from policies.embedded.batch import Limits
-from policies.embedded.client import EmbeddedEngine
 from policies.embedded.server import make_server
+from policies.publishers.embedded import EmbeddedEngine
 from policies.tiny.directory import write_policy, write_successor
 from policies.tiny.model import Shape, initial_weights
 from policies.tiny.tokenizer import train_tokenizer

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from openai import OpenAI
 
 from policies.commands import policy
-from policies.embedded.client import EmbeddedEngine
+from policies.publishers.embedded import EmbeddedEngine
 from policies.version import PRETRAINED, Registry
 from tests.policies.conftest import Served
 
@@ -77,7 +77,7 @@ def test_list_and_publish(served: Served, tmp_path: Path) -> None:
     assert served.client.health().version == "random-2"
     assert _run("publish", str(tmp_path), "--engine", served.url).exit_code == 2
     gone = _run("publish", str(served.registry.root / "random-1"), "--engine", "http://127.0.0.1:9")
-    assert gone.exit_code == 1 and "is the engine up" in gone.output
+    assert gone.exit_code == 1 and "is it up" in gone.output
     (tmp_path / "v").mkdir()
     (tmp_path / "v" / "crosswind.json").write_text(json.dumps([]))
     assert _run("list", str(tmp_path)).exit_code == 1
@@ -86,7 +86,7 @@ def test_list_and_publish(served: Served, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["policies", "policies.commands", "policies.engine", "policies.version", "policies.embedded.client"],
+    ["policies", "policies.commands", "policies.engine", "policies.version", "policies.publishers.embedded"],
 )
 def test_light_modules_load_no_torch(module: str) -> None:
     program = f"import sys, {module}; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"

@@ -12,8 +12,9 @@ import httpx
 import pytest
 import torch
 
-from policies.embedded.client import EmbeddedEngine
-from policies.engine import Engine, EngineError, Health, Probe
+from policies.confirmation import Probe, confirm
+from policies.engine import Engine, EngineError
+from policies.publishers.embedded import EmbeddedEngine
 from policies.tiny.directory import write_policy
 from policies.tiny.model import Shape, initial_weights
 from policies.tiny.tokenizer import train_tokenizer
@@ -99,7 +100,8 @@ def test_after_a_swap_the_new_weights_and_none_of_the_old_keys_serve(served: Ser
     for version, answer in ((second, after), (served.first, before)):
         served.client.publish(version)
         choice = answer["choices"][0]
-        found = served.client.confirm(
+        found = confirm(
+            served.client,
             version.version,
             Probe(
                 [answer["prompt_token_ids"]],
@@ -188,12 +190,14 @@ def test_the_client_is_an_engine(served: Served) -> None:
     assert (health.version, health.step, health.swaps) == ("random-0", 0, 0)
     published = engine.publish(served.registry.get("random-2"))
     assert published.version == "random-2" and published.swap_ms >= 0
-    assert engine.health() == Health("random-2", 2, 1, 0)
+    health = engine.health()
+    assert (health.version, health.step, health.swaps, health.in_flight) == ("random-2", 2, 1, 0)
+    assert health.checksum == served.registry.get("random-2").checksum and health.context
 
 
 def test_confirm_refuses_another_version_and_an_engine_that_is_gone(served: Served) -> None:
     with pytest.raises(EngineError, match="serves version 'random-0', not 'random-1'"):
-        served.client.confirm("random-1", Probe([[1]], [[2]], [[0.0]]))
+        confirm(served.client, "random-1", Probe([[1]], [[2]], [[0.0]]))
     with (
         EmbeddedEngine("http://127.0.0.1:9", timeout=2) as gone,
         pytest.raises(EngineError, match="is the engine up"),

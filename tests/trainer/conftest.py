@@ -10,8 +10,8 @@ import torch
 
 from gateway.trajectory.sqlite import SqliteStore
 from policies.embedded.batch import Limits
-from policies.embedded.client import EmbeddedEngine
 from policies.embedded.server import make_server
+from policies.publishers.embedded import EmbeddedEngine
 from tests.trainer.practice import write_tiny_policy
 from trainer import model
 

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from gateway.trajectory.sqlite import SqliteStore
-from policies.embedded.client import EmbeddedEngine
+from policies.publishers.embedded import EmbeddedEngine
 from policies.version import Registry
 from tests.trainer.practice import make_run, settings
 from trainer.loop import train

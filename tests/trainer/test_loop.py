@@ -13,8 +13,8 @@ import torch
 
 from gateway.trajectory.record import Completion, RewardState
 from gateway.trajectory.sqlite import SqliteStore
-from policies.embedded.client import EmbeddedEngine
-from policies.engine import Probe
+from policies.confirmation import Probe
+from policies.publishers.embedded import EmbeddedEngine
 from policies.version import Registry, read_version
 from tests.trainer.practice import FIRST, as_sample, make_run, play, settings
 from trainer import model

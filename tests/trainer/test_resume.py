@@ -16,7 +16,7 @@ import orjson
 import pytest
 
 from gateway.trajectory.sqlite import SqliteStore
-from policies.embedded.client import EmbeddedEngine
+from policies.publishers.embedded import EmbeddedEngine
 from policies.version import PolicyVersion, Registry, read_version, write_metadata
 from tests.trainer.killed_run import POINTS
 from tests.trainer.practice import FIRST, make_run, play, settings

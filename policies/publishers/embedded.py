@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import httpx
 
-from policies.engine import Confirmation, EngineError, Health, Probe, Published
+from policies.engine import EngineError, Health, Published, Scored
 from policies.version import PolicyVersion
 
 
@@ -16,13 +17,22 @@ class EmbeddedEngine:
     dropped.
     """
 
+    name: ClassVar[str] = "embedded"
+
     def __init__(self, url: str, *, timeout: float = 60.0) -> None:
         """`timeout` is in seconds, for each request."""
-        self._http = httpx.Client(
-            base_url=url.rstrip("/").removesuffix("/v1"), timeout=timeout, trust_env=False
-        )
+        self._http = httpx.Client(base_url=_root(url), timeout=timeout, trust_env=False)
 
-    def __enter__(self) -> EmbeddedEngine:
+    @classmethod
+    def recognises(cls, url: str, timeout: float) -> bool:
+        """Whether the server has the embedded engine's own routes."""
+        try:
+            body = httpx.get(f"{_root(url)}/policy", timeout=timeout, trust_env=False).json()
+        except (httpx.HTTPError, ValueError):
+            return False
+        return isinstance(body, dict) and body.get("engine") == cls.name
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -36,7 +46,14 @@ class EmbeddedEngine:
     def health(self) -> Health:
         """What is served. Raises EngineError where the engine doesn't answer."""
         body = self._ask("GET", "/policy")
-        return Health(body["version"], body["step"], body["swaps"], body["in_flight"])
+        return Health(
+            body["version"],
+            body["step"],
+            body["swaps"],
+            body["in_flight"],
+            checksum=body["checksum"],
+            context=body["context"],
+        )
 
     def publish(self, version: PolicyVersion) -> Published:
         """Swap to this version. Raises EngineError with the reason; the old version serves on then."""
@@ -44,27 +61,14 @@ class EmbeddedEngine:
         answer = self._ask("POST", "/policy/publish", body)
         return Published(answer["version"], answer["swap_ms"], answer["in_flight"])
 
-    def score(
-        self, prompts: list[list[int]], completions: list[list[int]], *, temperature: float = 1.0
-    ) -> tuple[str, list[list[float]]]:
+    def score(self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]) -> Scored:
         """The version that is served and its log-probabilities of the completions' tokens."""
         pairs = zip(prompts, completions, strict=True)
-        sequences = [{"prompt_token_ids": prompt, "completion_token_ids": done} for prompt, done in pairs]
-        answer = self._ask("POST", "/policy/score", {"sequences": sequences, "temperature": temperature})
-        return answer["version"], answer["logprobs"]
-
-    def confirm(self, version: str, probe: Probe) -> Confirmation:
-        """The largest difference between the engine's log-probabilities and the probe's."""
-        prompts, completions = [list(ids) for ids in probe.prompts], [list(ids) for ids in probe.completions]
-        served, scored = self.score(prompts, completions, temperature=probe.temperature)
-        if served != version:
-            raise EngineError(f"the engine serves version {served!r}, not {version!r}: publish it again")
-        differences = [
-            abs(ours - theirs)
-            for mine, other in zip(scored, probe.logprobs, strict=True)
-            for ours, theirs in zip(mine, other, strict=True)
+        sequences = [
+            {"prompt_token_ids": list(prompt), "completion_token_ids": list(done)} for prompt, done in pairs
         ]
-        return Confirmation(version, max(differences, default=0.0), len(differences))
+        answer = self._ask("POST", "/policy/score", {"sequences": sequences})
+        return Scored(answer["version"], answer["logprobs"])
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
         try:
@@ -76,6 +80,10 @@ class EmbeddedEngine:
         if response.status_code != 200:
             raise EngineError(_reason(response))
         return response.json()
+
+
+def _root(url: str) -> str:
+    return url.rstrip("/").removesuffix("/v1")
 
 
 def _reason(response: httpx.Response) -> str:
