@@ -9,6 +9,7 @@ from typing import Any
 from injectors import registry
 from injectors.conversation import ToolSchema
 from injectors.decision import Decision
+from injectors.generation import applied
 from injectors.operator import AddedTool, ToolChange, ToolTarget
 from injectors.shown_tools import Phantom, Refusal, ShownTool
 from injectors.streams import Stream
@@ -47,7 +48,7 @@ def change_by(decision: Decision, tool: ToolSchema) -> ToolChange | None:
     if entry is None:
         return None
     try:
-        payload = entry.implementation.apply(ToolTarget(tool), decision.draw).payload
+        payload = applied(entry, ToolTarget(tool), decision.draw).payload
     except Exception:
         # Noise must never break traffic: what can't be applied is shown clean.
         return None

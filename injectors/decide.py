@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from injectors import registry, solvability
+from injectors.attempt import NOTHING, Acting, carried_out, failed
 from injectors.conversation import Conversation, ToolResult, UserText
 from injectors.decision import Decision, Injection, Item, Known, NewlyShown, Perturbed
 from injectors.entities import protected_spans
+from injectors.generation import Texts, applied, remark
 from injectors.identity import Slot
 from injectors.operator import Draw, Registered, ToolClass, ToolResultTarget, UserTarget
 from injectors.path import Path, Place
@@ -25,14 +27,19 @@ __all__ = ["Decision", "Injection", "Item", "Known", "NewlyShown", "Perturbed", 
 
 
 def perturb(
-    plan: Plan, conversation: Conversation, known: Mapping[str, Known], *, allow_new: bool = True
+    plan: Plan,
+    conversation: Conversation,
+    known: Mapping[str, Known],
+    *,
+    allow_new: bool = True,
+    texts: Texts | None = None,
 ) -> Perturbed:
     """The noise of the conversation under the plan.
 
     `known` is the session's ledger by anchor. With `allow_new` False nothing is injected that wasn't before;
     new items are still reported, as shown clean. Items that are held elsewhere are as they were shown, or
-    clean: they are not reported. Pure; an operator that fails leaves the clean text and a withdrawn
-    injection.
+    clean: they are not reported. `texts` are a model's, for operators that may have one write. Pure; an
+    operator that fails leaves the clean text and a withdrawn injection.
     """
     out = Perturbed()
     path = Path(plan)
@@ -44,7 +51,7 @@ def perturb(
             shown = Known(None)
         elif shown is None:
             new = (
-                _Walk(plan, conversation, path, place).decide()
+                _Walk(plan, conversation, path, place, texts).decide()
                 if allow_new
                 else NewlyShown(item, (), None, ())
             )
@@ -62,7 +69,7 @@ def replay(decisions: Sequence[Decision], item: Item, conversation: Conversation
     text = item.text
     for decision in decisions:
         target = _target(item, text, conversation, ToolClass.UNKNOWN, 0)
-        text = str(registry.resolve(decision.operator).implementation.apply(target, decision.draw).payload)
+        text = str(applied(registry.resolve(decision.operator), target, decision.draw).payload)
     return text
 
 
@@ -85,8 +92,11 @@ def _same_message(one: Item, other: Item) -> bool:
 class _Walk:
     """One stop on the walk: a new item, and the path that leads to it."""
 
-    def __init__(self, plan: Plan, conversation: Conversation, path: Path, place: Place) -> None:
+    def __init__(
+        self, plan: Plan, conversation: Conversation, path: Path, place: Place, texts: Texts | None
+    ) -> None:
         self._plan = plan
+        self._texts = texts
         self._conversation = conversation
         self._path = path
         self._place = place
@@ -128,29 +138,43 @@ class _Walk:
         slot = self._slot(rule, entry)
         if not Stream(f"{slot}|when").chance(rule.when.probability):
             return None
-        draw: Draw = {}
-        after: str | None = None
-        note = ""
+        faults = self._path.spent(self._item).faults_on_call
+        target = _target(self._item, text, self._conversation, self._class, faults)
         try:
-            spent = self._path.spent(self._item)
-            target = _target(self._item, text, self._conversation, self._class, spent.faults_on_call)
             drawn = entry.draw(rule.options, target, Stream(slot), rule.severity)
-            if drawn is None:
-                return None
-            draw = drawn
-            result = entry.implementation.apply(target, draw)
-            after, note = str(result.payload), result.note
-            if after == text:
-                return None
-            refused = self._refused(entry, target, spent, after)
         except Exception as error:
-            # Noise must never break traffic: whatever an operator does wrong, the clean payload goes through.
-            refused = f"the operator failed ({type(error).__name__})"
-        if refused is None:
-            note = f"{note} {solvability.why_solvable(entry, self._plan.bounds)}"
-        else:
-            after, note = None, f"Not injected: {refused}."
-        return self._injection(self._decision(rule, entry, slot, draw), text, after, note)
+            return self._withdrawn(rule, entry, slot, {}, text, failed(error))
+        return None if drawn is None else self._carried_out(rule, entry, slot, target, drawn)
+
+    def _carried_out(
+        self,
+        rule: CompiledRule,
+        entry: Registered,
+        slot: str,
+        target: UserTarget | ToolResultTarget,
+        drawn: Draw,
+    ) -> Injection | None:
+        """What comes of a draw; None where it changes nothing."""
+        spent = self._path.spent(self._item)
+        attempt = carried_out(
+            Acting(entry, target, slot, rule.prompt),
+            drawn,
+            lambda result: self._refused(entry, target, spent, str(result.payload)),
+            self._texts,
+        )
+        if attempt.refused == NOTHING:
+            return None
+        if attempt.refused is not None or attempt.result is None:
+            return self._withdrawn(rule, entry, slot, attempt.draw, target.text, attempt.refused or NOTHING)
+        why = solvability.why_solvable(entry, self._plan.bounds)
+        note = f"{attempt.result.note} {why}{remark(attempt.draw)}"
+        decision = self._decision(rule, entry, slot, attempt.draw)
+        return self._injection(decision, target.text, str(attempt.result.payload), note)
+
+    def _withdrawn(
+        self, rule: CompiledRule, entry: Registered, slot: str, draw: Draw, text: str, why: str
+    ) -> Injection:
+        return self._injection(self._decision(rule, entry, slot, draw), text, None, f"Not injected: {why}.")
 
     def _slot(self, rule: CompiledRule, entry: Registered) -> str:
         plan, place = self._plan, self._place
@@ -179,6 +203,8 @@ class _Walk:
     def _refused(
         self, entry: Registered, target: UserTarget | ToolResultTarget, spent: solvability.Spent, after: str
     ) -> str | None:
+        if after == target.text:
+            return NOTHING
         if isinstance(target, UserTarget):
             return solvability.after_user(entry, target, after)
         plan = self._plan

@@ -39,6 +39,8 @@ class CompiledRule:
     """A regular expression that the clean text must hold; empty: any text."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """The operator's own settings, where they aren't its defaults."""
+    prompt: str = ""
+    """What a model that writes for the operator is told besides."""
 
     def key(self, plan: Plan, place: str) -> str:
         """What the rule's hidden state is drawn by, at one site or link of the session."""
@@ -187,7 +189,8 @@ def _compiled(profile: Profile, level: int | None, kept: str | None) -> tuple[Co
 
 def _rule(name: str, rule: Companion, severity: float, window: Window) -> CompiledRule:
     where, options = rule.where, rule.options
-    return CompiledRule(name, rule.operator, severity, rule.when, where.tools, window, where.text, options)
+    scope = (where.tools, window, where.text)
+    return CompiledRule(name, rule.operator, severity, rule.when, *scope, options, rule.prompt)
 
 
 def _severity(profile: Profile, rule: Companion, level: int | None) -> float:

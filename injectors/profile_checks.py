@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from injectors import registry
 from injectors.conversation import Site
+from injectors.generation import written_forms
 from injectors.profile_errors import Trouble
 from injectors.profile_model import Companion, Compose, Profile, Rule
 
@@ -80,6 +81,9 @@ def _matched(rule: Companion, where: Where) -> list[str]:
     if rule.when.after_tool and not all(_knows_calls(name) for name in matched):
         mend = "only rules on users' texts and tools' results know what was called before: remove it"
         raise Trouble((*where, "when", "after_tool"), rule.when.after_tool, mend)
+    if rule.prompt and not any(name in written_forms() for name in matched):
+        mend = "no model writes for this operator: remove it"
+        raise Trouble((*where, "prompt"), rule.prompt, mend)
     for name in matched if rule.options else ():
         _check_options(name, rule, (*where, "options"))
     return matched

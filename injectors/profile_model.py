@@ -62,6 +62,8 @@ class Companion(_Model):
     where: Where = Where()
     options: dict[str, Any] = Field(default_factory=dict)
     """The operator's own settings, by name; `crosswind noise show` lists them. Absent: its defaults."""
+    prompt: str = Field("", max_length=4000)
+    """What a model is told besides, where one writes for the operator: the manner, the field, the voice."""
 
 
 class Rule(Companion):

@@ -16,6 +16,7 @@ import msgspec
 from injectors import registry, tool_guard
 from injectors.arrangement import arrange
 from injectors.conversation import Site, ToolSchema
+from injectors.generation import Texts
 from injectors.identity import digest
 from injectors.plan import Plan
 from injectors.shown_tools import Phantom, Refusal, ShownTool, ShownTools
@@ -53,6 +54,7 @@ def perturb_tools(
     duplicates: str = "allowed",
     strict: frozenset[str] = frozenset(),
     turn: int = 0,
+    texts: Texts | None = None,
 ) -> ShownTools:
     """The tools as the policy is shown them.
 
@@ -60,7 +62,8 @@ def perturb_tools(
     anchor comes out as it was, and of another one the tools that are known. With `allow_new` False new tools
     are shown clean, now and later. `forced` are the declared names that tool_choice names, `strict` those of
     tools to whose schemas the provider holds the model; `duplicates` is `allowed` or `suffixed` (an upstream
-    that refuses two tools of one name). `turn` counts requests from 0, for schedules. Pure.
+    that refuses two tools of one name). `turn` counts requests from 0, for schedules; `texts` are a
+    model's. Pure.
     """
     rules = _rules(plan)
     if not tools or not (rules or (known and known.decisions)):
@@ -73,7 +76,7 @@ def perturb_tools(
         return replace(known, injections=()) if known.injections else known
     if any(tool_guard.too_deep(tool.parameters) for tool in tools):
         return ShownTools.clean(tools)  # Nobody could write it down.
-    walk = ToolWalk(plan, rules if allow_new else [], tools, anchors, known, asked, turn)
+    walk = ToolWalk(plan, rules if allow_new else [], tools, anchors, known, asked, turn, texts)
     standing = walk.standing()
     shown = arrange(standing, asked)
     return ShownTools(

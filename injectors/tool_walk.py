@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from re import search
@@ -12,10 +12,12 @@ from typing import Any
 
 from injectors import tool_guard
 from injectors.arrangement import Standing, change_by
+from injectors.attempt import NOTHING, Acting, carried_out, failed
 from injectors.conversation import ToolSchema
 from injectors.decision import Decision, Injection
+from injectors.generation import Texts, remark
 from injectors.identity import Slot
-from injectors.operator import AddedTool, Registered, ToolChange, ToolTarget
+from injectors.operator import AddedTool, Draw, Registered, ToolChange, ToolTarget
 from injectors.plan import CompiledRule, Plan
 from injectors.schedule import Occasion, due
 from injectors.shown_tools import ShownTools
@@ -46,7 +48,9 @@ class ToolWalk:
         known: ShownTools | None,
         asked: Asked,
         turn: int,
+        texts: Texts | None,
     ) -> None:
+        self._texts = texts
         self._plan, self._rules, self._asked, self._turn = plan, rules, asked, turn
         self._tools, self._anchors = tuple(tools), anchors
         self._decided = frozenset(known.decided) if known else frozenset()
@@ -107,39 +111,39 @@ class ToolWalk:
         slot = Slot(*names, ordinal=ordinal, rule=rule.name).key()
         if not Stream(f"{slot}|when").chance(rule.when.probability):
             return None, None
-        change: ToolChange | None = None
-        draw: Mapping[str, Any] = {}
-        note = ""
+        target = ToolTarget(row.tool, self._tools, frozenset(self._taken))
         try:
-            target = ToolTarget(row.tool, self._tools, frozenset(self._taken))
             drawn = entry.draw(rule.options, target, Stream(slot), rule.severity)
-            if drawn is None:
-                return None, None
-            draw = drawn
-            result = entry.implementation.apply(target, draw)
-            if not isinstance(result.payload, ToolChange):
-                raise TypeError("no ToolChange")
-            change, note = result.payload, result.note
-            if change == ToolChange(row.tool):
-                return None, None
-            refused = self._refused(target, row, change)
         except Exception as error:
-            # Noise must never break traffic: whatever an operator does wrong, the tool is shown clean.
-            refused = f"the operator failed ({type(error).__name__})"
-        decision = Decision(
-            rule.operator,
-            rule.name,
-            entry.site.value,
-            slot,
-            anchor,
-            None,
-            rule.severity,
-            draw,
-            entry.recovery.value,
+            decision = self._decision(rule, entry, slot, anchor, {})
+            return self._injection(decision, entry, row, None, "", failed(error)), None
+        if drawn is None:
+            return None, None
+        attempt = carried_out(
+            Acting(entry, target, slot, rule.prompt),
+            drawn,
+            lambda result: self._refused(target, row, result.payload),
+            self._texts,
         )
-        return self._injection(decision, entry, row, change, note, refused), change
+        if attempt.refused == NOTHING:
+            return None, None
+        decision = self._decision(rule, entry, slot, anchor, attempt.draw)
+        payload = attempt.result.payload if attempt.result else None
+        change = payload if isinstance(payload, ToolChange) else None
+        note = attempt.result.note if attempt.result else ""
+        return self._injection(decision, entry, row, change, note, attempt.refused), change
 
-    def _refused(self, target: ToolTarget, row: Standing, change: ToolChange) -> str | None:
+    def _decision(
+        self, rule: CompiledRule, entry: Registered, slot: str, anchor: str, draw: Draw
+    ) -> Decision:
+        site, recovery = entry.site.value, entry.recovery.value
+        return Decision(rule.operator, rule.name, site, slot, anchor, None, rule.severity, draw, recovery)
+
+    def _refused(self, target: ToolTarget, row: Standing, change: object) -> str | None:
+        if not isinstance(change, ToolChange):
+            raise TypeError("no ToolChange")
+        if change == ToolChange(row.tool):
+            return NOTHING
         plan, name = self._plan, row.declared.name
         reason = tool_guard.refused(target, name, change, self._asked, self._shown)
         tool_class = classify(name, plan.tool_classes)
@@ -162,7 +166,7 @@ class ToolWalk:
         place = {} if change.behind is None else {"behind": change.behind}
         added = [_added(tool, change) for tool in change.added]
         now = _as_json([{**_document(change.tool), **place}, *added])
-        note = f"{note} {why_solvable(entry, self._plan.bounds)}"
+        note = f"{note} {why_solvable(entry, self._plan.bounds)}{remark(decision.draw)}"
         return Injection(decision, was, now, note, name, tool_class)
 
     def _meets(self, row: Standing, change: ToolChange) -> None:
