@@ -10,18 +10,26 @@ SEED   ?= 0
 READY  := $(VENV)/.ready
 # LiteLLM can't share an environment with the newest openai.
 LITELLM := $(VENV)-litellm
+# vLLM has an environment of its own too: the CPU build, or upstream's with make vllm VLLM_BUILD=cuda
+VLLM   := $(VENV)-vllm
+VLLM_BUILD ?= cpu
+# What make test runs.
+TESTS  ?= not slow
 NODE   := tests/clients/node/node_modules/.package-lock.json
 
-.PHONY: demo test test-all lint format warmup bench-store bench-gateway bench-soak clients clients-elsewhere clean
+.PHONY: demo test test-all lint format warmup bench-store bench-gateway bench-soak clients clients-elsewhere vllm clean
 
 demo: $(READY)
 	$(BIN)/crosswind demo --seed $(SEED)
 
+# Without vLLM the rest is tested all the same, and pytest ends with 69.
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	-@$(MAKE) --no-print-directory vllm
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "$(TESTS)"
 
 test-all: $(READY)
-	$(BIN)/python -m pytest -n 2
+	-@$(MAKE) --no-print-directory vllm
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -63,8 +71,12 @@ warmup: $(READY)
 	  --out runs/warmup/retail --seed 0
 	@echo "policies/pretrained/retail was made so; copy runs/warmup/retail there to replace it"
 
+# vLLM's environment, from locks with hashes: a minute or two the first time, nothing where it is up to date.
+vllm:
+	@"$(PYTHON)" -m policies.vllm.environment --into $(VLLM) --build $(VLLM_BUILD)
+
 clean:
-	rm -rf $(VENV) $(LITELLM) tests/clients/node/node_modules build dist runs
+	rm -rf $(VENV) $(LITELLM) $(VLLM) tests/clients/node/node_modules build dist runs
 
 $(READY): pyproject.toml constraints.txt
 	@echo "Installing into $(VENV): about 0.5 GB is downloaded with CPU torch, 1.5 GB on disk (about 3 GB and 7 GB with CUDA)."
