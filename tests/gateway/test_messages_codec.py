@@ -8,13 +8,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.protocols.codec import Reader
 from gateway.protocols.document import decode, encode
 from gateway.protocols.messages import CODEC
 from gateway.protocols.messages_texts import own_words
-from gateway.protocols.request import Request
 from gateway.protocols.splicing import spliced
-from injectors.conversation import Ref, ToolResult, UserText
+from injectors.conversation import ToolResult, UserText
+from tests.gateway.codec_laws import assert_only_texts_change, assert_written_back_the_same, read, texts
 from tests.gateway.test_documents import TEXTS, VALUES, raw, same, written
 
 REMINDERS = st.sampled_from(
@@ -59,52 +58,24 @@ MESSAGES = st.lists(
 )
 
 
-def read(body: bytes) -> Request:
-    split = CODEC.split(body)
-    assert split is not None
-    return CODEC.read(split, Reader(CODEC), same)
-
-
-def texts(request: Request) -> dict[Ref, str]:
-    return {item.ref: item.text for item in request.conversation.items}
+@given(st.data(), MESSAGES)
+def test_read_and_written_back_it_is_the_same(data: Any, value: Any) -> None:
+    assert_written_back_the_same(
+        CODEC, raw(data.draw(written({"model": "m", "messages": value, "system": "s"})))
+    )
 
 
 @given(st.data(), MESSAGES)
-def test_read_and_written_back_it_is_the_same(data: Any, messages: Any) -> None:
-    body = raw(data.draw(written({"model": "m", "messages": messages, "system": "s"})))
-    request = read(body)
-    assert request.rewritten({}, {}, same)[0] == body
-    assert request.received(same).bytes() == body
-    items = request.conversation.items
-    assert len({item.ref for item in items}) == len(items)
-    rewritten, view = request.rewritten(texts(request), {}, same)
-    assert decode(rewritten) == decode(body) and view.bytes() == rewritten
-
-
-@given(st.data(), MESSAGES)
-def test_replacements_change_their_own_texts_and_nothing_else(data: Any, messages: Any) -> None:
-    body = raw(data.draw(written({"messages": messages, "model": "m"})))
-    request = read(body)
-    before = texts(request)
-    chosen = data.draw(st.sets(st.sampled_from(sorted(before, key=str)))) if before else set()
-    shown = {ref: f"{{{number}}}" for number, ref in enumerate(sorted(chosen, key=str))}
-    rewritten, _ = request.rewritten(shown, {}, same)
-    again = read(rewritten)
-    assert texts(again) == before | shown
-    assert [item.anchor for item in again.conversation.items if isinstance(item, ToolResult)] == [
-        item.anchor for item in request.conversation.items if isinstance(item, ToolResult)
-    ]
-    # Put back what was there, and every byte is: only the strings' own spelling may differ.
-    restored, _ = again.rewritten({ref: before[ref] for ref in shown}, {}, same)
-    assert decode(restored) == decode(body)
+def test_replacements_change_their_own_texts_and_nothing_else(data: Any, value: Any) -> None:
+    assert_only_texts_change(data, CODEC, raw(data.draw(written({"messages": value, "model": "m"}))))
 
 
 def test_a_reminder_that_is_never_closed_is_a_text() -> None:
     """White space around it belongs to it, as in any other text."""
     body = raw(json.dumps({"messages": [{"role": "user", "content": " <system-reminder>"}]}))
-    request = read(body)
+    request = read(CODEC, body)
     (ref,) = texts(request)
-    again = read(request.rewritten({ref: "now"}, {}, same)[0])
+    again = read(CODEC, request.rewritten({ref: "now"}, {}, same)[0])
     assert texts(request) == {ref: " <system-reminder>"} and texts(again) == {ref: "now"}
 
 
@@ -155,7 +126,7 @@ def test_ordinals_count_users_turns_and_results() -> None:
         {"role": "user", "content": "d"},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "e"}]},
     ]
-    items = read(json.dumps({"messages": messages}).encode()).conversation.items
+    items = read(CODEC, json.dumps({"messages": messages}).encode()).conversation.items
     seen = [(type(item), item.text, item.ordinal) for item in items]
     assert seen == [
         (UserText, "a", 1),
@@ -178,7 +149,7 @@ def test_tools_are_the_clients_own() -> None:
         {"name": 1},
         "odd",
     ]
-    tools = read(json.dumps({"messages": [], "tools": declared}).encode()).conversation.tools
+    tools = read(CODEC, json.dumps({"messages": [], "tools": declared}).encode()).conversation.tools
     assert [(tool.name, tool.description, tool.parameters) for tool in tools] == [
         ("a", "A.", {"type": "object"}),
         ("b", "", {}),

@@ -8,13 +8,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.protocols.codec import Reader
 from gateway.protocols.document import decode
-from gateway.protocols.request import Request
 from gateway.protocols.responses import CODEC
 from gateway.protocols.responses_answer import ResponsesAnswer
 from gateway.sse import Event
-from injectors.conversation import Ref, ToolResult, UserText
+from injectors.conversation import ToolResult, UserText
+from tests.gateway.codec_laws import assert_only_texts_change, assert_written_back_the_same, read
 from tests.gateway.test_documents import TEXTS, VALUES, raw, same, written
 
 TEXT = st.builds(lambda text: {"type": "input_text", "text": text}, TEXTS)
@@ -47,53 +46,21 @@ ITEMS = st.one_of(
 INPUTS = TEXTS | st.lists(ITEMS, max_size=6)
 
 
-def read(body: bytes) -> Request:
-    split = CODEC.split(body)
-    assert split is not None
-    return CODEC.read(split, Reader(CODEC), same)
-
-
-def texts(request: Request) -> dict[Ref, str]:
-    return {item.ref: item.text for item in request.conversation.items}
-
-
 @given(st.data(), INPUTS)
 def test_read_and_written_back_it_is_the_same(data: Any, value: Any) -> None:
-    body = raw(data.draw(written({"model": "m", "input": value, "instructions": "s"})))
-    request = read(body)
-    assert request.rewritten({}, {}, same)[0] == body
-    assert request.received(same).bytes() == body
-    found = request.conversation.items
-    assert len({item.ref for item in found}) == len(found)
-    rewritten, view = request.rewritten(texts(request), {}, same)
-    assert decode(rewritten) == decode(body) and view.bytes() == rewritten
+    assert_written_back_the_same(
+        CODEC, raw(data.draw(written({"model": "m", "input": value, "instructions": "s"})))
+    )
 
 
 @given(st.data(), INPUTS)
 def test_replacements_change_their_own_texts_and_nothing_else(data: Any, value: Any) -> None:
-    body = raw(data.draw(written({"input": value, "model": "m"})))
-    request = read(body)
-    before = texts(request)
-    chosen = data.draw(st.sets(st.sampled_from(sorted(before, key=str)))) if before else set()
-    shown = {ref: f"{{{number}}}" for number, ref in enumerate(sorted(chosen, key=str))}
-    rewritten, _ = request.rewritten(shown, {}, same)
-    again = read(rewritten)
-    assert texts(again) == before | shown
-    assert [item.anchor for item in again.conversation.items if named(item)] == [
-        item.anchor for item in request.conversation.items if named(item)
-    ]
-    restored, _ = again.rewritten({ref: before[ref] for ref in shown}, {}, same)
-    assert decode(restored) == decode(body)
-
-
-def named(item: Any) -> bool:
-    """Whether it is found by a call's id: then its anchor is the same, whatever its text."""
-    return isinstance(item, ToolResult) and item.anchor.startswith("call:")
+    assert_only_texts_change(data, CODEC, raw(data.draw(written({"input": value, "model": "m"}))))
 
 
 def test_an_input_may_be_missing() -> None:
     for body in (b'{"model": "m", "prompt": {"id": "p"}}', b'{"input": null}', b'{"input": []}', b"{ }"):
-        request = read(body)
+        request = read(CODEC, body)
         assert request.conversation.items == ()
         assert request.received(same).bytes() == body
         assert request.rewritten({}, {}, same)[0] == body
@@ -123,7 +90,7 @@ def test_ordinals_count_users_turns_and_results() -> None:
         {"type": "message", "role": "user", "content": "d"},
         {"type": "function_call_output", "call_id": "t", "output": "e"},
     ]
-    found = read(json.dumps({"input": given_items}).encode()).conversation.items
+    found = read(CODEC, json.dumps({"input": given_items}).encode()).conversation.items
     assert [(type(item), item.text, item.ordinal) for item in found] == [
         (UserText, "a", 1),
         (UserText, "a", 1),
@@ -151,7 +118,7 @@ def test_tools_are_the_clients_own_functions() -> None:
         {"type": "function", "name": 1},
         "odd",
     ]
-    tools = read(json.dumps({"input": "hi", "tools": declared}).encode()).conversation.tools
+    tools = read(CODEC, json.dumps({"input": "hi", "tools": declared}).encode()).conversation.tools
     assert [(tool.name, tool.description, tool.parameters) for tool in tools] == [
         ("a", "A.", {"type": "object"}),
         ("b", "", {}),
