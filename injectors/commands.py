@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from injectors.plan import make_plan
 from injectors.preview import preview as previewed
 from injectors.rendering import event, heading, reflowed
 
+GROUP = "crosswind.noise"
+"""The entry-point group of further commands of `crosswind noise`."""
+
 
 class ConfigurationError(click.ClickException):
     """One line on stderr that names what to mend; exit code 2."""
@@ -24,9 +28,24 @@ class ConfigurationError(click.ClickException):
     exit_code = 2
 
 
-@click.group()
+class Commands(click.Group):
+    """The commands here, and those that packages above this one add by the entry-point group
+    `crosswind.noise`: what reads a store, or speaks HTTP, isn't known here."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *(entry.name for entry in entry_points(group=GROUP))})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if (own := super().get_command(ctx, cmd_name)) is not None:
+            return own
+        found = next((entry for entry in entry_points(group=GROUP) if entry.name == cmd_name), None)
+        command = found.load() if found is not None else None
+        return command if isinstance(command, click.Command) else None
+
+
+@click.group(cls=Commands)
 def noise() -> None:
-    """Operators and profiles of noise: list, show, preview, check."""
+    """Operators and profiles of noise, what they do, and whether tasks stay solvable."""
 
 
 @noise.command("list")

@@ -220,6 +220,6 @@ def _target(
 ) -> UserTarget | ToolResultTarget:
     tools = conversation.tools
     if isinstance(item, UserText):
-        return UserTarget(text, item.ordinal, protected_spans(text, tools), tools)
+        return UserTarget(text, item.ordinal, protected_spans(text, tools), tools, clean=item.text)
     call = item.call
     return ToolResultTarget(text, item.ordinal, call.name, call.arguments, tool_class, prior_faults, tools)

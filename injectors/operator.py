@@ -47,6 +47,13 @@ class UserTarget:
     protected: tuple[tuple[int, int], ...] = ()
     tools: tuple[ToolSchema, ...] = ()
     user_can_answer: bool = True
+    clean: str | None = None
+    """What the user said, where other noise has come to it; None: `text` itself."""
+
+    @property
+    def own(self) -> str:
+        """The user's own words: what is put in doubt, or called final, must be one of them."""
+        return self.text if self.clean is None else self.clean
 
 
 @dataclass(frozen=True, slots=True)

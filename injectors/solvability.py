@@ -65,18 +65,23 @@ def after_user(entry: Registered, target: UserTarget, after: str) -> str | None:
 
 
 def after_tool(entry: Registered, target: ToolResultTarget, after: str, clean: str) -> str | None:
-    """Why a tool's result may not be shown so, or None. `clean` is the result before any noise."""
+    """Why a tool's result may not be shown so, or None. `clean` is the result before any noise.
+
+    Whoever says of no fault must leave every value where it is, whatever recovery is declared: nothing counts
+    how often it acts on a call.
+    """
+    if entry.recovery is Recovery.OTHER_TOOL and len(target.tools) < 2:
+        return "no other tool is declared that could give the answer"
     if entry.fault:
+        if entry.recovery not in (Recovery.RETRY, Recovery.OTHER_TOOL):
+            return f"the recovery {entry.recovery.value!r} brings a destroyed result not back"
         if not (looks_destroyed(after, clean) or contradicts_itself(after, clean)):
             return "the damaged result could be taken for a valid one"
         return None
-    if entry.recovery is Recovery.OTHER_TOOL and len(target.tools) < 2:
-        return "no other tool is declared that could give the answer"
-    if entry.recovery in (Recovery.IGNORE, Recovery.NONE_NEEDED):
-        value = parsed(target.text)
-        kept = contains(parsed(after), value) if is_container(value) else _words_kept(target.text, after)
-        if not kept:
-            return "a value of the true result would have been lost"
+    value = parsed(target.text)
+    kept = contains(parsed(after), value) if is_container(value) else _words_kept(target.text, after)
+    if not kept:
+        return "a value of the true result would have been lost"
     return _json_broken(target.text, after)
 
 

@@ -23,18 +23,21 @@ _LONGEST = 80
 
 
 def choices(target: UserTarget, sentences: list[Span]) -> Iterator[Span]:
-    """Words that stand for one of several, once in the message and in no sentence that turns round."""
+    """Words of the user's own that stand for one of several, once in the message and in no sentence that
+    turns round."""
     found = list(unprotected(_CHOICE, target.text, target.protected, whole=True))
     times = Counter(match.group() for match in found)
     turned = {span: _TURNED.search(target.text, *span) is not None for span in sentences}
+    own = Counter(_CHOICE.findall(target.own))
     for match in found:
-        if times[match.group()] == 1 and not turned[around(match.start(), sentences)]:
+        word = match.group()
+        if times[word] == own[word] == 1 and not turned[around(match.start(), sentences)]:
             yield match.span()
 
 
 def values(target: UserTarget) -> Iterator[Span]:
     """Ids, numbers and addresses that can be said again as they are."""
-    known = numbers(target.text)
+    known = numbers(target.own)
     for start, end in target.protected:
         value = target.text[start:end]
         if end - start > _LONGEST or not _VALUE.search(value) or QUOTES.search(value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from injectors import registry, solvability
 from injectors.conversation import Site
 from injectors.examples import TOOL_RESULT, sample
-from injectors.operator import ToolResultTarget
+from injectors.operator import Recovery, ToolResultTarget
 from injectors.payload import contains, contradicts_itself, looks_destroyed, parsed
 from tests.injectors.dialogues import json_values
 
@@ -105,3 +106,19 @@ def test_every_payload_contains_itself(value: object) -> None:
 def test_what_breaks_an_operators_promise_is_refused(name: str, after: str, reason: str) -> None:
     refused = solvability.after_tool(registry.resolve(name), TARGET, after, clean=TARGET.text)
     assert refused is not None and reason in refused
+
+
+@pytest.mark.parametrize("recovery", list(Recovery))
+def test_who_says_of_no_fault_keeps_every_value_whatever_recovery_is_declared(recovery: Recovery) -> None:
+    """Nothing counts how often such an operator acts on one call: without this it could act for ever."""
+    entry = dataclasses.replace(registry.resolve("tool.misleading"), recovery=recovery)
+    target = dataclasses.replace(TARGET, tools=(*TARGET.tools, *TARGET.tools))
+    lost = solvability.after_tool(entry, target, '{"error": "gone"}', clean=target.text)
+    assert lost == "a value of the true result would have been lost"
+
+
+@pytest.mark.parametrize("recovery", [Recovery.IGNORE, Recovery.NONE_NEEDED, Recovery.ASK_USER])
+def test_a_fault_that_no_call_mends_is_refused(recovery: Recovery) -> None:
+    entry = dataclasses.replace(registry.resolve("tool.timeout"), recovery=recovery)
+    refused = solvability.after_tool(entry, TARGET, "Tool execution timed out.", clean=TARGET.text)
+    assert refused is not None and recovery.value in refused

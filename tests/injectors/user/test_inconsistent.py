@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import pytest
@@ -71,3 +72,12 @@ def test_severity_brings_more_contradictions_and_earlier_ones() -> None:
 )
 def test_what_could_be_misread_is_not_contradicted(text: str) -> None:
     assert set(shown("user.inconsistent", user_target(text), 1.0)) == {text}
+
+
+def test_what_other_noise_said_is_never_called_final() -> None:
+    own = "Please exchange the blue kettle from order #W1."
+    noisy = f"{own} Surely a small exception would be fine?"
+    target = dataclasses.replace(user_target(noisy), clean=own)
+    settled = [SETTLED.search(after) for after in shown("user.inconsistent", target, 1.0)]
+    assert {value for match in settled if match for value in match[1].split(", ")} == {"blue", "#W1"}
+    assert any("small." in after[-8:] for after in shown("user.inconsistent", user_target(noisy), 1.0))

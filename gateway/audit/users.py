@@ -1,0 +1,53 @@
+"""What becomes of users' texts."""
+
+from __future__ import annotations
+
+from gateway.audit import words
+from gateway.audit.breaches import Found, guarantee
+from gateway.audit.reading import AuditedSession
+from gateway.trajectory.record import Event
+
+
+@guarantee("protected entities")
+def entities(audited: AuditedSession) -> Found:
+    """A user's figures, codes, addresses, quotations and negations survive, and none is made up; what is
+    withheld is named, is one thing, and comes when the user is asked."""
+    for piece in audited.texts():
+        if piece.tool is not None or piece.masked:
+            continue
+        for event in piece.events:
+            after = str(event.after)
+            gone = words.missing(event.before, after)
+            withheld = event.draw.get("withheld", ()) if event.recovery == "ask_user" else ()
+            if gone and len(withheld) != 1:
+                yield event, event.turn_index, f"{gone[0]!r:.60} is lost"
+            elif other := [one for one in gone if one not in str(withheld)]:
+                yield event, event.turn_index, f"{other[0]!r:.60} is lost, which isn't what was withheld"
+            for one in words.made_up(event.before, after):
+                yield event, event.turn_index, f"{one!r:.60} is made up"
+
+
+@guarantee("contradictions settled")
+def contradictions(audited: AuditedSession) -> Found:
+    """Who contradicts themselves has the true value last, and says that it is."""
+    for piece in audited.texts():
+        for event in piece.events if piece.tool is None else ():
+            final = [str(one) for one in event.draw.get("final", ())]
+            if not final and event.operator == "user.inconsistent":
+                yield event, event.turn_index, "it settles nothing"
+            after = piece.shown
+            for value in final:
+                wrong = _wrongly_said(event, value)
+                if value not in piece.clean:
+                    yield event, event.turn_index, f"what it settles on, {value!r:.60}, isn't the user's"
+                elif any(words.last_of(after, one) > words.last_of(after, value) for one in wrong):
+                    yield event, event.turn_index, f"{value!r:.60} isn't what was said last"
+                elif after.count(value) <= event.before.count(value):
+                    yield event, event.turn_index, f"{value!r:.60} isn't settled"
+
+
+def _wrongly_said(event: Event, value: str) -> list[str]:
+    """The words that came with a contradiction and aren't the user's own."""
+    own = set(words.words(event.before)) | set(words.words(value))
+    said = [one["now"] for one in event.draw.get("edits", ()) if "no, " in str(one.get("now")).lower()]
+    return [word for text in said for word in words.words(text)[:1] if word not in own]

@@ -1,0 +1,108 @@
+"""The audit's own readings: they find nothing where the guard is right, and they find what is lost."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from gateway.audit import values, words
+from gateway.audit.tools import class_of
+from injectors import entities, examples, registry, solvability
+from injectors.conversation import Site
+from injectors.entities import protected_spans
+from injectors.operator import Recovery, Registered, ToolResultTarget, UserTarget
+from injectors.streams import Stream
+from injectors.tool_classes import classify
+from tests.injectors.dialogues import json_values, payloads, texts
+
+OPERATORS = sorted(registry.operators().values(), key=lambda entry: entry.name)
+
+
+def of_site(site: Site) -> pytest.MarkDecorator:
+    found = [entry for entry in OPERATORS if entry.site is site]
+    return pytest.mark.parametrize("entry", found, ids=lambda entry: entry.name)
+
+
+@of_site(Site.USER_TEXT)
+@settings(max_examples=60, deadline=None)
+@given(
+    text=st.one_of(texts, st.builds("{} {}".format, st.just(examples.USER_TEXT), texts)),
+    seed=st.integers(0, 10**6),
+    severity=st.floats(0.01, 1.0),
+)
+def test_what_the_guard_lets_a_user_say_has_all_facts(
+    entry: Registered, text: str, seed: int, severity: float
+) -> None:
+    target = UserTarget(text, 0, protected_spans(text))
+    draw = entry.implementation.draw(target, Stream(f"{seed}"), severity)
+    if draw is None:
+        return
+    after = str(entry.implementation.apply(target, draw).payload)
+    if solvability.after_user(entry, target, after) is not None:
+        return
+    withheld = str(draw.get("withheld", "")) if entry.recovery is Recovery.ASK_USER else ""
+    assert [one for one in words.missing(text, after) if one not in withheld] == []
+    assert words.made_up(text, after) == []
+
+
+@of_site(Site.TOOL_RESULT)
+@settings(max_examples=60, deadline=None)
+@given(text=payloads, seed=st.integers(0, 10**6), severity=st.floats(0.01, 1.0))
+def test_what_the_guard_lets_a_tool_say_is_true_or_shows_that_it_is_not(
+    entry: Registered, text: str, seed: int, severity: float
+) -> None:
+    sample = examples.sample(Site.TOOL_RESULT)
+    assert isinstance(sample, ToolResultTarget)
+    target = ToolResultTarget(text, 0, sample.tool, sample.arguments, sample.tool_class, 0, sample.tools)
+    draw = entry.implementation.draw(target, Stream(f"{seed}"), severity)
+    if draw is None:
+        return
+    after = str(entry.implementation.apply(target, draw).payload)
+    if solvability.after_tool(entry, target, after, clean=text) is not None:
+        return
+    assert values.keeps(text, after) or values.shows_that_it_is_wrong(text, after)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    tool=st.one_of(
+        st.text(alphabet="getGETOrdercheck_.-:/ 3", max_size=20),
+        st.from_regex(r"(get|check|find|read)(_?[A-Za-z]+){0,3}", fullmatch=True),
+    )
+)
+def test_tools_are_of_the_class_that_the_guard_takes_them_for(tool: str) -> None:
+    table = {"read_me": "destructive", "get_x*": "idempotent"}
+    assert class_of(tool, table) == classify(tool, table).value
+
+
+@settings(max_examples=200, deadline=None)
+@given(value=json_values, data=st.data())
+def test_a_value_that_is_gone_or_changed_is_seen(value: Any, data: st.DataObject) -> None:
+    record = {"result": value, "id": 7, "name": "kettle"}
+    clean = json.dumps(record)
+    assert values.keeps(clean, json.dumps({**record, "more": 1}))
+    key = data.draw(st.sampled_from(["id", "name"]))
+    assert not values.keeps(clean, json.dumps({name: one for name, one in record.items() if name != key}))
+    changed = json.dumps({**record, key: "another"})
+    assert not values.keeps(clean, changed)
+    assert not values.shows_that_it_is_wrong(clean, changed)
+    assert values.shows_that_it_is_wrong(clean, changed[:-1])
+    assert values.shows_that_it_is_wrong(
+        clean, json.dumps({**record, key: "another", f"{key}_on_file": record[key]})
+    )
+    assert values.shows_that_it_is_wrong(clean, json.dumps({**record, key: "another", "stale": True}))
+
+
+@settings(max_examples=200, deadline=None)
+@given(text=texts, data=st.data())
+def test_a_figure_that_is_gone_or_made_up_is_seen(text: str, data: st.DataObject) -> None:
+    before = f"Order #W2378156 please, not the blue one. {text}"
+    assert words.missing(before, f"Hello! {before} Thanks.") == []
+    lost = data.draw(st.sampled_from(["#W2378156", "not "]))
+    assume(text.count(lost.strip()) == 0)
+    assert words.missing(before, before.replace(lost, ""))
+    assert words.made_up(before, f"{before} It is W99.") == ["W99"] or "W99" in entities.numbers(before)
