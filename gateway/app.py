@@ -33,6 +33,7 @@ from gateway.stored_views import StoredViews
 from gateway.tracing import Tracing, tracing
 from gateway.trajectory.record import Setting
 from gateway.trajectory.store import Store, StoreError, open_store
+from gateway.trajectory.trust import VERSION, Trust
 from gateway.upstreams.replicas import ReplicaState
 from gateway.upstreams.upstreams import Upstreams, configured
 from gateway.websockets import WebSockets
@@ -49,6 +50,7 @@ class _Parts:
     recorder: Recorder
     sessions: Sessions
     switch: KillSwitch
+    trust: Trust
     metrics: Metrics
     inference: Inference
     watch: Watch
@@ -61,7 +63,9 @@ class _Parts:
         _check_profiles(settings, self.profiles)
         upstreams, authenticator = configured(settings, known), Authenticator(settings)
         sessions, recorder, metrics = self.sessions, self.recorder, self.metrics
-        recording = Recording(settings.durability, recorder, metrics, self.inference, self.watch, self.spans)
+        recording = Recording(
+            settings.durability, recorder, metrics, self.inference, self.watch, self.spans, self.trust
+        )
         return Proxy(
             settings=settings,
             upstreams=upstreams,
@@ -97,6 +101,7 @@ def create_app(
         _check_profiles(settings, profiles)
         curricula = Curricula(store, store.settings(KIND))
         switched = store.setting(NOISE, SWITCH)
+        trust = Trust.of(store.settings(VERSION))
     except BaseException:
         store.close()
         raise
@@ -119,7 +124,9 @@ def create_app(
     watch, spans = Watch(settings.abort, stop_noise, time.monotonic), tracing(settings.telemetry)
     in_flight = FaultsInFlight(settings.dose.faults_in_flight, settings.workers)
 
-    parts = _Parts(profiles, recorder, sessions, switch, metrics, inference, watch, spans, flights, in_flight)
+    parts = _Parts(
+        profiles, recorder, sessions, switch, trust, metrics, inference, watch, spans, flights, in_flight
+    )
     data = DataPlane(parts.proxy_of(settings, None))
     return Gateway(
         settings,
@@ -129,6 +136,7 @@ def create_app(
         sessions,
         curricula,
         switch,
+        trust,
         metrics,
         data,
         parts.proxy_of,

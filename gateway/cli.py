@@ -20,7 +20,7 @@ SUMMARIES = {
     "rollout": "Run agents through the gateway on practice tasks.",
     "bench": "Measure clean and noisy success with intervals.",
     "train": "Train a policy on completed groups of a store.",
-    "policy": "Serve, list and publish policy versions.",
+    "policy": "Serve policies; list, publish, verify, compare and roll back their versions.",
     "report": "Write an HTML report of a store.",
     "export": "Write trajectories as JSON lines.",
     "replay": "Compute again what a session's policy was sent, and where views differ.",

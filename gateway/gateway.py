@@ -27,6 +27,7 @@ from gateway.sessions import Sessions
 from gateway.sharing import Sharing
 from gateway.trajectory.record import Row, Setting
 from gateway.trajectory.store import Store
+from gateway.trajectory.trust import Trust
 from gateway.upstreams.probing import Probing
 from gateway.upstreams.replicas import ReplicaState
 from gateway.upstreams.upstreams import Upstreams
@@ -46,6 +47,7 @@ class Gateway:
     sessions: Sessions
     curricula: Curricula
     switch: KillSwitch
+    trust: Trust
     metrics: Metrics
     data: DataPlane
     proxy_of: Callable[[Settings, Upstreams | None], Proxy]
@@ -163,6 +165,20 @@ class Gateway:
             self.switch.hear(enabled)
         else:
             self.set_noise(enabled)
+
+    async def tell_version(self, setting: Setting) -> None:
+        """What was said of a policy version, here and in all other processes."""
+        self.hear_version(setting)
+        if self.crew is not None:
+            await self.crew.tell_version({"name": setting.name, "value": dict(setting.value)})
+
+    def hear_version(self, setting: Setting) -> None:
+        """Take in what was said of a policy version; that the capture for training stops is logged."""
+        if self.trust.hear(setting):
+            if self.trust.stopped is None:
+                _log.warning("capture for training goes on", version=setting.name)
+            else:
+                _log.error("capture for training is stopped", reason=self.trust.stopped)
 
     def problem(self) -> str | None:
         """Why this process isn't in order; None where it is."""

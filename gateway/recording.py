@@ -17,6 +17,7 @@ from gateway.rounds import closing_rows, with_rounds
 from gateway.submission import Ticket
 from gateway.tracing import Tracing
 from gateway.trajectory.record import Delivered, DeliveredId, Delivery, Durable, Row, Turn
+from gateway.trajectory.trust import Trust
 
 _log = structlog.get_logger("crosswind.recording")
 
@@ -39,6 +40,7 @@ class Recording:
     inference: Inference
     watch: Watch
     tracing: Tracing
+    trust: Trust
 
     async def settle(self, exchange: Exchange) -> Settled:
         """Record the turn and wait until it is durable, as long as the configuration says."""
@@ -54,6 +56,7 @@ class Recording:
         """Submit the turn with its events and ledger rows, and the session's row with its first turn."""
         relaxed = self.durability is Durability.RELAXED
         turn = with_rounds(exchange.turn(Durable.LATE if relaxed else Durable.YES), exchange)
+        turn = self.trust.judged(turn)
         rows: list[Row] = [*exchange.noise.rows, *closing_rows(exchange), turn, *exchange.noise.events]
         rows += [*self._delivered_ids(exchange, turn), *exchange.session.pending]
         exchange.session.pending.clear()

@@ -1,4 +1,4 @@
-"""`crosswind policy`: serve a policy, list its versions, publish one to a running engine."""
+"""`crosswind policy`: serve a policy; what else it does is in `versioning` and `comparing`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ from typing import NoReturn
 
 import click
 
+from policies.comparing import compare
+from policies.versioning import list_versions, publish, rollback, verify
+
 
 @click.group()
 def policy() -> None:
     """Models that are served, and their versions."""
+
+
+for command in (list_versions, publish, rollback, compare, verify):
+    policy.add_command(command)
 
 
 @policy.command()
@@ -47,46 +54,6 @@ def serve(*, directory: Path, embedded: bool, host: str, port: int, seed: int, r
         _refuse(f"--host {host} --port {port}: {error.strerror or error}; choose another port")
 
 
-@policy.command("list")
-@click.argument("root", type=click.Path(path_type=Path, exists=True, file_okay=False))
-def list_versions(root: Path) -> None:
-    """List the versions under ROOT, the oldest first."""
-    from policies.version import Registry, VersionError
-
-    try:
-        for version in Registry(root).versions():
-            parent = version.parent or "-"
-            click.echo(f"{version.version}\tstep {version.step}\tparent {parent}\t{version.checksum[:16]}")
-    except VersionError as error:
-        _fail(str(error))
-
-
-@policy.command()
-@click.argument("directory", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("--engine", default="http://127.0.0.1:8000", show_default=True, help="The engine's root URL.")
-def publish(directory: Path, engine: str) -> None:
-    """Swap the version in DIRECTORY into a running engine."""
-    from policies.engine import EngineError
-    from policies.publishers.registry import connect
-    from policies.version import VersionError, read_version
-
-    try:
-        version = read_version(directory)
-    except VersionError as error:
-        _refuse(str(error))
-    try:
-        with connect(engine) as client:
-            done = client.publish(version)
-    except EngineError as error:
-        _fail(str(error))
-    click.echo(f"{done.version} serves ({done.swap_ms} ms, {done.in_flight} requests in flight)")
-
-
 def _refuse(message: str) -> NoReturn:
     click.echo(message, err=True)
     raise SystemExit(2)
-
-
-def _fail(message: str) -> NoReturn:
-    click.echo(message, err=True)
-    raise SystemExit(1)

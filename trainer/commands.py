@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from trainer.wiring import alone, control, engine, refuse, stop_on_signals, store
+from trainer.wiring import alone, control, engine, refuse, stop_on_signals, store, witnesses
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -105,6 +105,7 @@ def run(
                 *opened[1:],
                 fresh=not resume,
                 labels=chosen,
+                witnesses=witnesses(stack, control_url),
             )
         )
 
@@ -151,7 +152,8 @@ def _train(run: Any) -> None:
     from gateway.trajectory.store import StoreError
     from injectors.profile import ProfileError
     from policies.engine import EngineError
-    from policies.version import VersionError
+    from policies.service import NotConfirmed
+    from policies.version import NotWritten, VersionError
     from trainer.checkpoint import CheckpointError
     from trainer.config import SettingsError
     from trainer.loop import EngineMismatch
@@ -161,13 +163,14 @@ def _train(run: Any) -> None:
     from trainer.publication import PublicationError
     from trainer.source import NoGroups
 
+    failures = (EngineError, EngineMismatch, NotConfirmed, PublicationError, NoGroups, CheckpointError)
     try:
         state = train_loop(run)
-    except (SettingsError, VersionError, ModelError, ProfileError, UnknownObjective) as error:
-        refuse(str(error))
-    except (EngineError, EngineMismatch, PublicationError, NoGroups, CheckpointError, StoreError) as error:
+    except (*failures, NotWritten, StoreError) as error:
         click.echo(f"train: {error}", err=True)
         sys.exit(1)
+    except (SettingsError, VersionError, ModelError, ProfileError, UnknownObjective) as error:
+        refuse(str(error))
     run.progress.note(
         f"done: step {state.step}, version {state.version}", step=state.step, version=state.version
     )

@@ -23,6 +23,7 @@ from gateway.trajectory.record import (
     Trajectory,
     Turn,
 )
+from gateway.trajectory.trust import POLICY_MISMATCH
 from trainer.steps import unfit_round, version_names
 
 
@@ -38,6 +39,8 @@ class Admission:
     """How many versions behind the newest a rollout's oldest token may be."""
     temperature: float
     """The temperature that all was sampled at: log-probabilities at another one answer another question."""
+    doubted: frozenset[str] = frozenset()
+    """Versions that the engine was seen not to serve rightly: nothing sampled as one of them trains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +174,19 @@ def _unfit(turn: Turn, admission: Admission) -> str | None:
         return "not_one_completion"
     if (reason := unfit_round(turn)) is not None:
         return reason
-    names = version_names(turn)
-    if not names or any(name not in admission.versions for name in names):
-        return "unknown_version"
+    if (reason := _wrong_version(turn, admission)) is not None:
+        return reason
     sampled_at = _temperature(turn)
     if sampled_at is not None and abs(sampled_at - admission.temperature) > 1e-9:
         return "other_temperature"
     return None
+
+
+def _wrong_version(turn: Turn, admission: Admission) -> str | None:
+    names = version_names(turn)
+    if names & admission.doubted:
+        return POLICY_MISMATCH
+    return None if names and names <= admission.versions.keys() else "unknown_version"
 
 
 def _temperature(turn: Turn) -> float | None:

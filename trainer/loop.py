@@ -22,7 +22,7 @@ from trainer.checkpoint import State
 from trainer.learner import Before
 from trainer.material import assemble
 from trainer.progress import success
-from trainer.run import Run, begin_or_resume, make_up, put_in_service
+from trainer.run import Run, begin_or_resume, make_up, put_in_service, take_back
 from trainer.schedule import Schedule
 
 
@@ -33,7 +33,7 @@ class EngineMismatch(Exception):
 def train(run: Run) -> State:
     """Train until `steps` or until told to stop; gives the state that the run is in then.
 
-    Raises EngineMismatch, PublicationError or EngineError where the engine doesn't serve what is trained,
+    Raises EngineMismatch, NotConfirmed or EngineError where the engine doesn't serve what is trained,
     NoGroups where nothing comes, SettingsError, ModelError, VersionError or CheckpointError before anything
     is done.
     """
@@ -151,8 +151,9 @@ def _compare_with_engine(run: Run, state: State, before: Before) -> None:
             tokens=before.current_tokens,
         )
     if not gap <= tolerance:
-        raise EngineMismatch(
+        reason = (
             f"the engine recorded log-probabilities for version {state.version!r} that differ from the "
             f"trainer's by up to {gap:.3g} (logprob_tolerance is {tolerance:g}): it serves other weights, or "
-            f"samples at another temperature than {run.config.temperature:g}; nothing was trained on it"
+            f"samples at another temperature than {run.config.temperature:g}"
         )
+        raise EngineMismatch(f"{reason}; nothing was trained on it; {take_back(run, state, reason)}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from policies.service import InService
 from trainer.learner import Before, Learned
 from trainer.material import Material, refusals
-from trainer.publication import Publication
 from trainer.source import Taken
 
 
@@ -43,7 +43,7 @@ def figures(learned: Learned, before: Before, moved: float) -> dict[str, Any]:
     }
 
 
-def publication_figures(publication: Publication | None) -> dict[str, Any]:
+def publication_figures(publication: InService | None) -> dict[str, Any]:
     if publication is None:
         return {}
     return {

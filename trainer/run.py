@@ -11,8 +11,12 @@ from typing import Any
 
 from gateway.trajectory.steps import TrainStep
 from gateway.trajectory.store import Store
+from gateway.trajectory.trust import VERSION, doubted
+from policies.confirmation import Probe
 from policies.engine import Engine
-from policies.version import Registry, read_version
+from policies.reference import probe
+from policies.service import InService, JournalWitness, Service, Witness
+from policies.version import PolicyVersion, Registry, VersionError, read_version
 from trainer import checkpoint, model
 from trainer.batches import Sample
 from trainer.checkpoint import State
@@ -22,7 +26,7 @@ from trainer.learner import Learner
 from trainer.material import assemble
 from trainer.metrics import publication_figures
 from trainer.progress import Progress
-from trainer.publication import Publication, export, first_version, publish
+from trainer.publication import export, first_version
 from trainer.schedule import CurriculumSink
 from trainer.source import GroupSource
 
@@ -51,6 +55,8 @@ class Run:
     """Refuse to go on from a checkpoint."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Train on groups only whose sessions carry these labels."""
+    witnesses: Sequence[Witness] = ()
+    """Who is told which versions the engine serves rightly, beside the registry's journal."""
 
     @property
     def checkpoints(self) -> Path:
@@ -62,7 +68,22 @@ class Run:
     def admission(self, state: State) -> Admission:
         """What rollouts must meet to train on top of this state."""
         ordinals = {name: ordinal for ordinal, name in enumerate(state.versions)}
-        return Admission(ordinals, self.config.staleness, self.config.temperature)
+        wrong = doubted(self.store.settings(VERSION))
+        return Admission(ordinals, self.config.staleness, self.config.temperature, wrong)
+
+    def service(self) -> Service | None:
+        """The engine with all who are told of it; None without one."""
+        if self.engine is None:
+            return None
+        witnesses = [*self.witnesses, JournalWitness(self.registry.journal, self.engine.name)]
+        return Service(self.engine, witnesses, self.config.logprob_tolerance)
+
+    def before(self, state: State) -> PolicyVersion | None:
+        """The version before the one that the weights are; None where that is the first."""
+        if len(state.versions) < 2:
+            return None
+        first = read_version(self.policy)
+        return first if len(state.versions) == 2 else self.registry.get(state.versions[-2])
 
     def plan(self, number: int, group_ids: Sequence[str]) -> TrainStep:
         """The write-ahead row of a step: its number, groups and seeds."""
@@ -136,17 +157,40 @@ def make_up(run: Run, learner: Learner, state: State) -> None:
         run.complete(last, state, {**state.metrics, **publication_figures(publication)})
 
 
-def put_in_service(run: Run, learner: Learner, state: State, samples: Sequence[Sample]) -> Publication | None:
+def put_in_service(run: Run, learner: Learner, state: State, samples: Sequence[Sample]) -> InService | None:
     """Export the state's version where it isn't the first one; serve and confirm it where there is an
-    engine.
+    engine, on the samples, or on a probe of our own where there are none.
     """
-    version, previous = read_version(run.policy), None
+    version = read_version(run.policy)
+    run.registry.adopt(version)
     if state.version != state.versions[0]:
-        previous = version if len(state.versions) == 2 else run.registry.get(state.versions[-2])
         version = export(learner.policy, state, run.registry)
-    if run.engine is None:
+    service = run.service()
+    if service is None:
         return None
-    probe = learner.probe(samples[: run.config.probe_rollouts])
-    publication = publish(run.engine, version, previous, probe, run.config.logprob_tolerance)
+
+    def probe_of(which: PolicyVersion) -> Probe:
+        if which.version == state.version and samples:
+            return learner.probe(samples[: run.config.probe_rollouts])
+        return probe(which)
+
+    served = service.put(version, run.before(state), probe_of)
+    for trouble in served.untold:
+        run.progress.note(trouble)
     run.registry.retain(run.config.keep_versions, protected=frozenset(state.versions[-2:]))
-    return publication
+    return served
+
+
+def take_back(run: Run, state: State, reason: str) -> str:
+    """The engine was seen not to serve the state's version: nothing that it samples may be trained on, and
+    the version before serves again. Says what came of it.
+    """
+    service = run.service()
+    if service is None:
+        return "there is no engine to roll back"
+    service.doubt(state.version, reason)
+    try:
+        previous = run.before(state)
+    except VersionError as error:
+        return str(error)
+    return "; ".join([service.back_to(previous, probe), *service.untold])

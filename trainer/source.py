@@ -64,10 +64,7 @@ class GroupSource:
             if len(taken.groups) > before:
                 deadline = _deadline(wait_seconds)
             elif time.monotonic() > deadline:
-                raise NoGroups(
-                    f"no group completed for {wait_seconds:g} s ({len(taken.groups)} of {wanted} are there): "
-                    "are rollouts running, with the group ids and group sizes of their sessions set?"
-                )
+                raise NoGroups(_none_came(taken, wanted, wait_seconds))
             stop.wait(self._poll_seconds)
         return None
 
@@ -87,6 +84,18 @@ class GroupSource:
         taken.dropped.append(group_id)
         reasons = Counter(rollout.refused for rollout in group.rollouts) or Counter(group.left_out)
         taken.reasons[str(reasons.most_common(1)[0][0]) if reasons else "empty"] += 1
+
+
+def _none_came(taken: Taken, wanted: int, wait_seconds: float | None) -> str:
+    """In words, with what was wrong with the groups that did come."""
+    said = f"no group completed for {wait_seconds:g} s ({len(taken.groups)} of {wanted} are there)"
+    if not taken.reasons:
+        return f"{said}: are rollouts running, with the group ids and group sizes of their sessions set?"
+    passed = ", ".join(f"{count} {reason}" for reason, count in taken.reasons.most_common())
+    mend = ""
+    if "engine_no_tokens" in taken.reasons:
+        mend = "; the engine gives no token ids, as a hosted model does: serve the policy yourself"
+    return f"{said}; of those that came, these can't train: {passed}{mend}"
 
 
 def _deadline(wait_seconds: float | None) -> float:

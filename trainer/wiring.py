@@ -16,6 +16,7 @@ import click
 if TYPE_CHECKING:
     from gateway.trajectory.store import Store
     from policies.engine import Engine
+    from policies.service import Witness
     from trainer.schedule import CurriculumSink
 
 
@@ -58,6 +59,17 @@ def control(stack: ExitStack, url: str | None) -> CurriculumSink | None:
     if not client.healthy():
         refuse(f"--control: no control plane answers at {url}; start `crosswind serve` or mend the URL")
     return client
+
+
+def witnesses(stack: ExitStack, url: str | None) -> list[Witness]:
+    """The gateway, to be told which versions may be trained on; nobody without a URL."""
+    if url is None:
+        return []
+    from policies.capture import CaptureWitness
+
+    witness = CaptureWitness(url)
+    stack.callback(witness.close)
+    return [witness]
 
 
 def alone(stack: ExitStack, out: Path) -> None:

@@ -68,6 +68,10 @@ class Crew:
     async def _ask(self, message: Message, timeout_s: float = _ANSWER_S) -> Message | None:
         return None if self.channel is None else await self.channel.ask(message, timeout_s)
 
+    async def tell_version(self, said: Message) -> None:
+        """Have all workers know what was said of a policy version, and wait until they do."""
+        await self._ask({"version": said})
+
     async def switch_noise(self, enabled: bool) -> None:
         """Have all workers switch noise, and wait until they have, two seconds at most."""
         await self._ask({"noise": enabled})

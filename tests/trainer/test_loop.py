@@ -11,11 +11,12 @@ import orjson
 import pytest
 import torch
 
-from gateway.trajectory.record import Completion, RewardState
+from gateway.trajectory.record import Completion, RewardState, Setting
 from gateway.trajectory.sqlite import SqliteStore
-from policies.confirmation import Probe
+from gateway.trajectory.trust import VERSION
+from policies.confirmation import Confirmation
 from policies.publishers.embedded import EmbeddedEngine
-from policies.version import Registry, read_version
+from policies.version import PolicyVersion, Registry, read_version
 from tests.trainer.practice import FIRST, as_sample, make_run, play, settings
 from trainer import model
 from trainer.config import configure
@@ -25,8 +26,25 @@ from trainer.material import Material, MiniBatch
 from trainer.model import Policy
 from trainer.objectives.objective import Scale
 from trainer.progress import Progress
-from trainer.publication import PublicationError, publish
 from trainer.schedule import STATE_KIND
+from trainer.source import NoGroups
+
+
+class Told:
+    """A witness that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.news: list[str] = []
+
+    def published(self, version: PolicyVersion) -> None:
+        self.news.append(f"published {version.version}")
+
+    def confirmed(self, version: str, confirmation: Confirmation) -> None:
+        assert confirmation.tokens > 0 and confirmation.max_difference < 1e-4
+        self.news.append(f"confirmed {version}")
+
+    def doubted(self, version: str, reason: str) -> None:
+        self.news.append(f"doubted {version}")
 
 
 def low_half(done: Sequence[Completion]) -> float:
@@ -147,25 +165,41 @@ def test_log_probabilities_that_are_not_ours_stop_the_training(
     assert not (tmp_path / "out" / "checkpoints").exists()
 
 
-def test_a_version_that_the_engine_disagrees_on_is_rolled_back(
-    first_policy: Path, tmp_path: Path, engine: EmbeddedEngine, policy: Policy
+def test_an_engine_that_recorded_other_log_probabilities_is_rolled_back_and_doubted(
+    store: SqliteStore, first_policy: Path, tmp_path: Path, engine: EmbeddedEngine
 ) -> None:
-    first = read_version(first_policy)
-    engine.publish(first)
-    new = Registry(tmp_path).add("new", policy.write, parent=FIRST, step=1)
-    probe = Learner(policy, settings()).probe([as_sample(policy, [20, 21, 22, 23], [2, 3], 1.0)])
-    agreed = publish(engine, new, first, probe, 1e-3)
-    assert (agreed.version, agreed.tokens) == ("new", 2)
-    assert agreed.max_difference < 1e-4
-    wrong = Probe(
-        probe.prompts, probe.completions, [[value + 0.01 for value in row] for row in probe.logprobs]
-    )
-    with pytest.raises(
-        PublicationError,
-        match=r"differ from the trainer's by up to 0\.01 over 2 tokens.*rolled back to 'first'",
-    ):
-        publish(engine, new, first, wrong, 1e-3)
+    """Its first step is right; then the engine samples with weights that aren't the version's."""
+    policy = model.load(first_policy)
+    for index in range(2):
+        play(store, policy, f"g{index}", 4, reward=lambda done: done[0].token_ids[0] % 5 / 4)
+    run = make_run(tmp_path / "out", first_policy, store, settings(steps=1), engine=engine)
+    newest = train(run).version
+    assert engine.health().version == newest == "run-00001"
+    other = model.load(run.registry.get(newest).path)
+    with torch.no_grad():
+        for weight in other.module.parameters():
+            weight.add_(0.05 * torch.randn_like(weight))
+    for index in range(2, 4):
+        play(store, other, f"g{index}", 4, reward=lambda done: done[0].token_ids[0] % 5 / 4, version=newest)
+    told = Told()
+    again = replace(run, config=settings(steps=2), witnesses=[told])
+    with pytest.raises(EngineMismatch, match=r"nothing was trained on it; rolled back to 'first'"):
+        train(again)
     assert engine.health().version == FIRST
+    assert told.news == ["confirmed run-00001", "doubted run-00001", "published first", "confirmed first"]
+    standing = run.registry.journal.standings()
+    assert "differ from the trainer's" in str(standing["run-00001"].bad) and standing[FIRST].bad is None
+
+
+def test_what_a_doubted_version_sampled_never_trains(
+    store: SqliteStore, first_policy: Path, tmp_path: Path
+) -> None:
+    policy = model.load(first_policy)
+    for index in range(2):
+        play(store, policy, f"g{index}", 4, reward=lambda done: done[0].token_ids[0] % 5 / 4)
+    store.write([Setting(VERSION, FIRST, {"trusted": False, "reason": "tampered with"}, 1)])
+    with pytest.raises(NoGroups, match="these can't train: 2 policy_mismatch"):
+        train(make_run(tmp_path / "out", first_policy, store, settings(steps=1)))
 
 
 def test_told_to_stop_it_ends_and_goes_on_later(

@@ -1,0 +1,114 @@
+"""What befell the versions of a registry: an append-only file of JSON lines beside them.
+
+Versions never change; that one was published, confirmed, doubted or found bad is a line of its own. A line
+that a crash tore is passed over.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+ADOPTED, PUBLISHED, CONFIRMED, BAD, GOOD = "adopted", "published", "confirmed", "bad", "good"
+_FILE = "journal.jsonl"
+
+
+class JournalError(Exception):
+    """The journal can't be written; the message names the file and the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One line: when (microseconds since the epoch), what, which version, and the rest of it."""
+
+    at: int
+    event: str
+    version: str
+    about: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a version stands after all that was noted of it."""
+
+    bad: str | None = None
+    """Why it must not serve; None where nothing is known against it."""
+    confirmed: float | None = None
+    """The largest difference that it was last confirmed with; None where it never was, or was found bad
+    since.
+    """
+    published: int | None = None
+    """When it was last published."""
+
+
+class Journal:
+    """The journal of the registry under `root`."""
+
+    def __init__(self, root: Path) -> None:
+        self.path = root / _FILE
+
+    def note(self, event: str, version: str, **about: Any) -> None:
+        """Append a line; it is on disk when this returns. Raises JournalError."""
+        line = orjson.dumps({"at": time.time_ns() // 1000, "event": event, "version": version, **about})
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+            try:
+                os.write(descriptor, (b"\n" if _torn(descriptor) else b"") + line + b"\n")
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise JournalError(
+                f"{self.path}: {event} of {version!r} can't be noted ({error.strerror}); free space, or mend "
+                "its permissions"
+            ) from error
+
+    def notes(self, *events: str) -> list[Note]:
+        """The lines of these events (of all, without any), oldest first."""
+        if not self.path.is_file():
+            return []
+        read = (_read(line) for line in self.path.read_bytes().splitlines())
+        return [note for note in read if note is not None and (not events or note.event in events)]
+
+    def standings(self) -> dict[str, Standing]:
+        """How every version stands of which anything was noted."""
+        out: dict[str, Standing] = {}
+        for note in self.notes():
+            before = out.get(note.version, Standing())
+            out[note.version] = _after(before, note)
+        return out
+
+
+def _after(before: Standing, note: Note) -> Standing:
+    match note.event:
+        case "published":
+            return Standing(before.bad, before.confirmed, note.at)
+        case "confirmed":
+            return Standing(before.bad, float(note.about["max_difference"]), before.published)
+        case "bad":
+            return Standing(str(note.about.get("reason") or "marked bad"), None, before.published)
+        case "good":
+            return Standing(None, before.confirmed, before.published)
+        case _:
+            return before
+
+
+def _torn(descriptor: int) -> bool:
+    """Whether the file's last line has no end."""
+    size = os.fstat(descriptor).st_size
+    return size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+
+
+def _read(line: bytes) -> Note | None:
+    try:
+        raw = orjson.loads(line)
+        return Note(int(raw.pop("at")), str(raw.pop("event")), str(raw.pop("version")), raw)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None

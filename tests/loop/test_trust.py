@@ -1,0 +1,189 @@
+"""Versions that can be trusted, over HTTP: a tampered engine stops the capture for training until it is set
+right.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import torch
+import uvicorn
+from click.testing import CliRunner
+
+from gateway.trajectory.store import open_store
+from gateway.trajectory.trust import VERSION, doubted
+from policies.commands import policy
+from policies.embedded.batch import Limits
+from policies.embedded.server import make_server
+from policies.publishers.embedded import EmbeddedEngine
+from policies.tiny.directory import write_policy, write_successor
+from policies.tiny.model import Shape, initial_weights
+from policies.tiny.tokenizer import train_tokenizer
+from policies.version import Registry
+from tests.gateway.crew import workers
+from tests.gateway.engine import engine as scripted
+from tests.gateway.servers import Running, gateway, listener, upstream
+from tests.loop.children import Children
+
+BODY = {
+    "model": "policy",
+    "messages": [{"role": "user", "content": "What of order #W1234?"}],
+    "max_tokens": 6,
+}
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Registry:
+    torch.set_num_threads(1)
+    tokenizer = train_tokenizer(["What is the status of order #W1234?"] * 3)
+    shape = Shape(
+        tokenizer.get_vocab_size(), hidden=32, layers=2, heads=2, kv_heads=1, head=16, feed_forward=48
+    )
+    registry = Registry(tmp_path / "versions")
+    first = registry.add("v1", lambda path: write_policy(path, shape, initial_weights(shape, 0), tokenizer))
+    registry.add(
+        "v2", lambda path: write_successor(path, first.path, initial_weights(shape, 1)), parent="v1", step=1
+    )
+    return registry
+
+
+@pytest.fixture
+def served(registry: Registry) -> Iterator[tuple[str, uvicorn.Server]]:
+    """An engine on a thread of its own, and its server, to tamper with what is inside."""
+    bound = listener()
+    server = make_server(registry.get("v1").path, seed=0, limits=Limits(rows=4))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
+    thread.start()
+    yield f"http://127.0.0.1:{bound.getsockname()[1]}", server
+    server.should_exit = True
+    thread.join()
+
+
+async def _policy(*arguments: str) -> tuple[int, str]:
+    """`crosswind policy`, on a thread beside the servers: its exit code and all that it said."""
+    done = await asyncio.to_thread(CliRunner().invoke, policy, arguments)
+    return done.exit_code, done.output
+
+
+async def _fitness(running: Running, name: str) -> str:
+    """A turn of a new rollout, and how fit for training it was recorded."""
+    group = {"group_id": name, "group_size": 2, "rollout_index": 0}
+    session = (await running.api("POST", "/api/sessions", group)).json()["id"]
+    assert (await running.chat(BODY, session)).status_code == 200
+    (turn,) = (await running.trajectory(session))["turns"]
+    return str(turn["fitness"])
+
+
+async def test_a_tampered_engine_is_caught_and_its_turns_never_train(
+    tmp_path: Path, registry: Registry, served: tuple[str, uvicorn.Server]
+) -> None:
+    url, server = served
+    async with gateway(tmp_path, url, capture="on") as running:
+        told = ("--engine", url, "--control", running.control)
+        code, said = await _policy("publish", str(registry.root / "v2"), *told)
+        assert code == 0, said
+        assert await _fitness(running, "before") == "fit"
+
+        app: Any = server.config.app
+        app._worker._batch.checkpoint.layers[0].down.mul_(1.02)
+        code, said = await _policy("verify", str(registry.root / "v2"), *told)
+        assert code == 1 and "it serves other weights" in said
+        assert await _fitness(running, "tampered") == "policy_mismatch"
+        standing = (await running.api("GET", "/api/versions")).json()
+        assert "'v2': the engine's log-probabilities differ" in standing["capture_stopped"]
+
+        code, said = await _policy("rollback", str(registry.root), *told)
+        assert code == 0 and "v1 serves" in said, said
+        assert await _fitness(running, "after") == "fit"
+        assert (await running.api("GET", "/api/versions")).json()["capture_stopped"] is None
+    with EmbeddedEngine(url) as engine:
+        assert engine.health().version == "v1"
+    store = open_store(f"sqlite:///{tmp_path}/store.db")
+    assert doubted(store.settings(VERSION)) == {"v2"}
+    store.close()
+
+
+async def test_verify_can_take_the_engine_back_by_itself(
+    tmp_path: Path, registry: Registry, served: tuple[str, uvicorn.Server]
+) -> None:
+    url, server = served
+    with EmbeddedEngine(url) as engine:
+        engine.publish(registry.get("v2"))
+        app: Any = server.config.app
+        app._worker._batch.checkpoint.norm.mul_(1.02)
+        code, said = await _policy("verify", str(registry.root / "v2"), "--engine", url, "--rollback")
+        assert code == 1 and "rolled back to 'v1'" in said
+        assert engine.health().version == "v1"
+    down = ("--engine", url, "--control", "http://127.0.0.1:9")
+    code, said = await _policy("verify", str(registry.root / "v1"), *down)
+    assert code == 0 and "the gateway can't be told about version 'v1'" in said
+
+
+async def test_what_no_version_is_known_of_is_unfit_while_the_capture_stands_still(tmp_path: Path) -> None:
+    """An engine that doesn't say which version sampled what; a restart in between."""
+    nameless = {"choice": {"weight_versions": None}}
+    async with upstream(scripted(**nameless)) as app:
+        async with gateway(tmp_path, app) as running:
+            assert await _fitness(running, "a") == "fit"
+            refused = await running.api("PUT", "/api/versions/v1", {"trusted": "perhaps"})
+            assert refused.status_code == 400
+            said = await running.api("PUT", "/api/versions/v1", {"trusted": False, "reason": "why"})
+            assert said.status_code == 200
+            assert await _fitness(running, "b") == "policy_mismatch"
+        async with gateway(tmp_path, app) as running:
+            assert await _fitness(running, "c") == "policy_mismatch"
+            await running.api("PUT", "/api/versions/v0", {"trusted": True})
+            assert await _fitness(running, "d") == "fit"
+
+
+async def test_a_turn_that_began_while_the_capture_stood_still_is_unfit(tmp_path: Path) -> None:
+    waiting, go_on = asyncio.Event(), asyncio.Event()
+    nameless = {"choice": {"weight_versions": None}}
+    reply = scripted(**nameless)
+
+    async def held(seen: Any) -> Any:
+        waiting.set()
+        await go_on.wait()
+        async for part in reply(seen):
+            yield part
+
+    async with upstream(held) as app, gateway(tmp_path, app) as running:
+        await running.api("PUT", "/api/versions/v1", {"trusted": False})
+        turn = asyncio.create_task(_fitness(running, "held"))
+        await waiting.wait()
+        await running.api("PUT", "/api/versions/v0", {"trusted": True})
+        go_on.set()
+        assert await turn == "policy_mismatch"
+
+
+async def test_a_restarted_worker_knows_what_is_doubted(tmp_path: Path) -> None:
+    async with upstream(scripted()) as app:
+        async with workers(tmp_path, app) as (one, _):
+            assert await _fitness(one, "a") == "fit"
+            await one.api("PUT", "/api/versions/v2", {"trusted": False, "reason": "why"})
+        async with workers(tmp_path, app) as (one, other):
+            assert [await _fitness(one, "b"), await _fitness(other, "c")] == ["policy_mismatch"] * 2
+
+
+async def test_every_worker_is_told(tmp_path: Path, children: Children) -> None:
+    """Two processes that serve, and a third one that is told."""
+    async with upstream(scripted()) as app, httpx.AsyncClient(trust_env=False, timeout=30) as http:
+        options = ("--capture", "on", "--workers", "2")
+        running = await asyncio.to_thread(children.gateway, app.url, tmp_path / "store.db", *options)
+        wrong = {"trusted": False, "reason": "why"}
+        assert (await http.put(f"{running.control}/api/versions/v2", json=wrong)).status_code == 200
+        for index in range(6):
+            body = {"group_id": f"g{index}", "group_size": 2, "rollout_index": 0}
+            opened = (await http.post(f"{running.control}/api/sessions", json=body)).json()
+            # A connection of its own each: the workers take turns at them.
+            async with httpx.AsyncClient(trust_env=False, timeout=30) as agent:
+                answer = await agent.post(f"{opened['base_url']}/chat/completions", json=BODY)
+            assert answer.status_code == 200
+            found = (await http.get(f"{running.control}/api/sessions/{opened['id']}/trajectory")).json()
+            assert [turn["fitness"] for turn in found["turns"]] == ["policy_mismatch"]
