@@ -24,6 +24,7 @@ OPERATIONS = sorted(
         "GET /api/sessions/{session_id}/trajectory",
         "GET /api/sessions/{session_id}/events", "POST /api/sessions/{session_id}/reward",
         "POST /api/sessions/{session_id}/close", "PUT /api/reload", "POST /api/reload",
+        "GET /api/versions", "PUT /api/versions/{name}",
     ]
 )  # fmt: skip
 SPOILABLE = [
