@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pydantic import SecretStr
+
 from gateway.answering import Answering
 from gateway.auth import Authenticator
 from gateway.config import Settings
@@ -15,6 +17,8 @@ from gateway.errors import ConfigurationError
 from gateway.flights import Flights
 from gateway.gateway import Gateway
 from gateway.inference import Inference
+from gateway.language.preparing import Preparing
+from gateway.language.writing import Writing
 from gateway.listing import Listing
 from gateway.metrics import Metrics
 from gateway.opening import now_us
@@ -57,6 +61,7 @@ class _Parts:
     spans: Tracing
     flights: Flights
     in_flight: FaultsInFlight
+    preparing: Preparing | None
 
     def proxy_of(self, settings: Settings, known: Upstreams | None) -> Proxy:
         """Everything that a configuration decides: made anew whenever that changes."""
@@ -83,6 +88,7 @@ class _Parts:
                 settings, upstreams, Listing(upstreams), sessions, StoredViews(sessions), metrics
             ),
             websockets=WebSockets(settings, upstreams, sessions, authenticator, recorder, metrics),
+            preparing=self.preparing,
         )
 
 
@@ -123,9 +129,22 @@ def create_app(
 
     watch, spans = Watch(settings.abort, stop_noise, time.monotonic), tracing(settings.telemetry)
     in_flight = FaultsInFlight(settings.dose.faults_in_flight, settings.workers)
+    writer = settings.noise_model
+    preparing = None if writer is None else Preparing(Writing(writer, store, recorder, metrics))
 
     parts = _Parts(
-        profiles, recorder, sessions, switch, trust, metrics, inference, watch, spans, flights, in_flight
+        profiles,
+        recorder,
+        sessions,
+        switch,
+        trust,
+        metrics,
+        inference,
+        watch,
+        spans,
+        flights,
+        in_flight,
+        preparing,
     )
     data = DataPlane(parts.proxy_of(settings, None))
     return Gateway(
@@ -173,6 +192,9 @@ def _secrets(settings: Settings) -> list[str]:
     upstreams = settings.every_upstream
     given = [key.key for key in settings.keys if key.key is not None]
     given += [value for upstream in upstreams for value in upstream.headers.add.values()]
+    writer = settings.noise_model
+    models = [model for model in (writer, writer and writer.judge) if model is not None]
+    given += [SecretStr(model.secret) for model in models if model.secret is not None]
     return [secret.get_secret_value() for secret in given] + [
         upstream.secret for upstream in upstreams if upstream.secret is not None
     ]

@@ -12,6 +12,7 @@ from gateway.protocols.history import made_base
 from gateway.protocols.request import Request
 from gateway.protocols.tools import chosen, named
 from gateway.protocols.world import Forward, InnerCall
+from injectors.generation import Texts
 from injectors.plan import Plan
 from injectors.schemas import ShownTools, acts_on_tools, perturb_tools, tools_anchor
 
@@ -80,6 +81,7 @@ def world_in(
     turn: int,
     allow_new: bool,
     duplicates: str,
+    texts: Texts | None = None,
 ) -> ClosedWorld | None:
     """How the declared tools are shown in this turn; None where they are as the client declared them and
     nothing has to be mapped.
@@ -100,6 +102,7 @@ def world_in(
         duplicates="suffixed" if "suffixed" in (duplicates, closing.duplicates) else "allowed",
         strict=closing.strict(raw),
         turn=turn,
+        texts=texts,
     )
     world = ClosedWorld(closing, shown, dict(ledger.answered))
     if request.choices > 1 or named(choice):

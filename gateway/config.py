@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from gateway.configuration.noise_model import NoiseModel
 from gateway.configuration.sections import (
     Abort,
     Dose,
@@ -101,6 +102,8 @@ class Settings(BaseSettings):
     """The kill switch as a file: while it exists there is no noise. Default: beside an SQLite store,
     `.noise-off` appended.
     """
+    noise_model: NoiseModel | None = None
+    """A language model that writes noise where an operator may have one write."""
     dose: Dose = Dose()
     abort: Abort = Abort()
     timeouts: Timeouts = Timeouts()

@@ -5,6 +5,7 @@
 views,
   their token ids and log-probabilities, their inner exchanges and the message of an error, and are unfit for
   training; events lose the texts before and after (a withdrawn one can still be told from an injected one).
+  What models wrote for operators is not kept.
   The ledger keeps the noisy texts for as long as the session is open, since the next turn has to show them
   again, perhaps in another process; closing the session erases them. Its decisions and their draws stay.
 - `none`: no row of any session. Settings are written all the same: they are the operator's, not traffic. What
@@ -18,7 +19,16 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
-from gateway.trajectory.record import FIT, Event, LedgerTextsErased, Row, SessionClosed, Setting, Turn
+from gateway.trajectory.generated_text import GeneratedText
+from gateway.trajectory.record import (
+    FIT,
+    Event,
+    LedgerTextsErased,
+    Row,
+    SessionClosed,
+    Setting,
+    Turn,
+)
 
 
 class Detail(StrEnum):
@@ -46,6 +56,8 @@ def _metadata(rows: Sequence[Row]) -> Iterator[Row]:
     for row in rows:
         if isinstance(row, Turn):
             yield _without_content(row)
+        elif isinstance(row, GeneratedText):
+            continue
         elif isinstance(row, Event):
             yield dataclasses.replace(row, before="", after=None if row.after is None else "")
         else:

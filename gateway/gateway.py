@@ -213,6 +213,8 @@ class Gateway:
             closing.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.data.proxy.flights.close()
+        if (preparing := self.data.proxy.preparing) is not None:
+            await preparing.close()
         await self.upstreams.close()
         await self.recorder.aclose()
         await asyncio.to_thread(self.data.proxy.recording.tracing.close)

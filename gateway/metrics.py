@@ -72,6 +72,12 @@ class Metrics:
         self.noise_stopped = Counter(
             "crosswind_noise_stopped_by_itself", "Abort conditions that were met", registry=self.registry
         )
+        self.texts = Counter(
+            "crosswind_noise_texts",
+            "Texts that the noise model was asked for",
+            ["outcome"],
+            registry=self.registry,
+        )
         self.in_flight = self._gauge("crosswind_requests_in_flight", "Requests being served")
         self._sessions_live = self._gauge("crosswind_sessions_live", "Sessions in memory")
         self._upstream_up = Gauge(

@@ -20,6 +20,7 @@ from gateway.trajectory.record import Event, NameMap, Row, SessionMarked
 from gateway.turns import Place
 from injectors.conversation import Ref, Site
 from injectors.decide import perturb
+from injectors.generation import Texts
 from injectors.link import decide_transport
 from injectors.model_link import decide_model
 
@@ -44,6 +45,8 @@ class Noise:
     """Whether the request was spared new decisions."""
     unfit: str | None = None
     """Why the turn may not train, where noise is the reason."""
+    texts: Texts | None = None
+    """What a model wrote for it."""
 
     def withhold_faults(self, why: str) -> None:
         """Carry none of the faults out; their events say why."""
@@ -81,6 +84,15 @@ class Circumstances:
     now_us: int
     duplicates: str = "allowed"
     """Whether the upstream takes two tools of one name: `allowed`, or `suffixed`."""
+    texts: Texts | None = None
+    """A model's, for operators that may have one write."""
+
+
+def decides_anew(session: LiveSession, request: Request, now: Circumstances) -> bool:
+    """Whether anything new may be decided in this request."""
+    stopped = session.record.noise_stopped or not now.enabled
+    known = session.ledger.complete and not session.behind and request.certain
+    return bool(session.plan.rules) and now.allow_new and known and not (stopped or request.unattended)
 
 
 def noise_in(
@@ -160,8 +172,10 @@ def _decided(
     if request.unattended:
         return _unattended(session, codec, request, place, scribe)
     conversation = request.conversation
-    perturbed = perturb(session.plan, conversation, session.ledger.known, allow_new=now.allow_new)
-    noise = Noise(perturbed.replacements, spared=not now.allow_new)
+    perturbed = perturb(
+        session.plan, conversation, session.ledger.known, allow_new=now.allow_new, texts=now.texts
+    )
+    noise = Noise(perturbed.replacements, spared=not now.allow_new, texts=now.texts)
     _show_tools(noise, session, codec, request, place, now, scribe)
     for new in perturbed.new:
         shown = session.ledger.add(new, session_id=session.record.id, turn=place.index, branch=place.branch)
@@ -229,6 +243,7 @@ def _show_tools(
         turn=place.index,
         allow_new=now.allow_new,
         duplicates=now.duplicates,
+        texts=now.texts,
     )
     if world is None:
         return

@@ -93,6 +93,12 @@ class LiveSession:
         """Whether its turns are meant to be trained on: a rollout of a group."""
         return self.record.group_id is not None
 
+    def captures(self, mode: str, offered: bool) -> bool:
+        """Whether its token ids are asked for; `mode` is the setting, `offered`: the upstream is said to have
+        them.
+        """
+        return mode == "on" or (mode == "auto" and (offered or self.training))
+
     def mark(self, **changes: Any) -> None:
         """Change the record in memory; the row that says so is the caller's to write."""
         self.record = dataclasses.replace(self.record, **changes)

@@ -20,6 +20,7 @@ from gateway.errors import ServiceError, UpstreamError
 from gateway.exchange import Exchange
 from gateway.flights import Flights
 from gateway.inference import Traces, traces_of
+from gateway.language.preparing import Preparing
 from gateway.metrics import Metrics
 from gateway.noise import NOISE_FAILED, Circumstances, Noise, noise_in
 from gateway.opening import LiveSession, now_us
@@ -37,9 +38,9 @@ from gateway.trajectory.content import content_key
 from gateway.turns import Place
 from gateway.upstreams.answer import Answer
 from gateway.upstreams.pool import Outgoing
-from gateway.upstreams.upstream import Upstream
 from gateway.upstreams.upstreams import Upstreams
 from gateway.websockets import WebSockets
+from injectors.generation import Texts
 
 _log = structlog.get_logger("crosswind.proxy")
 
@@ -65,6 +66,8 @@ class Proxy:
     refusing: Refusing
     flights: Flights
     in_flight: FaultsInFlight
+    preparing: Preparing | None = None
+    """Where a language model writes noise."""
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -145,8 +148,15 @@ class Proxy:
             http.cancel_when_gone()
             return await self.flights.join(key, flight, http)
         place = await self.sessions.place(session, request.chain, digest, retry=retry, after=request.after)
+        texts = None
+        if self.preparing is not None:
+            asking = self._circumstances(call, request)
+            texts = await self.preparing.texts(session, codec, request, place, asking, redactor)
         http.cancel_when_gone()
-        exchange, body = self._perturbed(call, session, request, place, redactor)
+        now = self._circumstances(call, request, texts)
+        exchange, body = self._perturbed(call, session, request, place, now, redactor)
+        if self.preparing is not None:
+            self.preparing.decided(exchange)
         if request.stream or not session.training or not self.flights.grace_s:
             return await self._exchanged(call, exchange, body, http)
         return await self.flights.fly(
@@ -176,9 +186,11 @@ class Proxy:
             answer = await self._send(call, exchange, body)
             try:
                 await exchange.noise.faults.wait("response")
-                return await self.answering.relay(
-                    outlet, exchange, answer, partial(self._send, call, exchange)
-                )
+                again = partial(self._send, call, exchange)
+                status = await self.answering.relay(outlet, exchange, answer, again)
+                if self.preparing is not None:
+                    self.preparing.answered(exchange)
+                return status
             finally:
                 answer.close()
         except UpstreamError as error:
@@ -193,12 +205,18 @@ class Proxy:
                 self.in_flight.over()
 
     def _perturbed(
-        self, call: Call, session: LiveSession, request: Request, place: Place, redactor: Redactor
+        self,
+        call: Call,
+        session: LiveSession,
+        request: Request,
+        place: Place,
+        now: Circumstances,
+        redactor: Redactor,
     ) -> tuple[Exchange, bytes]:
         """Decide the turn's noise and capture, and write both into the body to send."""
         codec, upstream, raw = call.codec, call.upstream, request.document.body
-        noise = self._noise(call, session, request, place, redactor)
-        captured = codec.tokens and self._captures(session, upstream)
+        noise = noise_in(session, codec, request, place, now, redactor)
+        captured = codec.tokens and session.captures(self.settings.capture, upstream.dialect.token_ids)
         edits, neutralised = codec.capture_edits(request, training=session.training) if captured else ({}, ())
         if neutralised:
             _log.info("sampling knobs neutralised", turn=place.index, knobs=neutralised)
@@ -237,22 +255,10 @@ class Proxy:
         )
         return exchange, body
 
-    def _noise(
-        self, call: Call, session: LiveSession, request: Request, place: Place, redactor: Redactor
-    ) -> Noise:
+    def _circumstances(self, call: Call, request: Request, texts: Texts | None = None) -> Circumstances:
         spared = self.settings.steering and call.http.header(b"x-crosswind-noise") == "off"
-        now = Circumstances(
-            self.switch.enabled,
-            not spared,
-            request.stream,
-            now_us(),
-            call.upstream.dialect.duplicate_tool_names,
-        )
-        return noise_in(session, call.codec, request, place, now, redactor)
-
-    def _captures(self, session: LiveSession, upstream: Upstream) -> bool:
-        mode = self.settings.capture
-        return mode == "on" or (mode == "auto" and (upstream.dialect.token_ids or session.training))
+        duplicates = call.upstream.dialect.duplicate_tool_names
+        return Circumstances(self.switch.enabled, not spared, request.stream, now_us(), duplicates, texts)
 
     async def _send(self, call: Call, exchange: Exchange, body: bytes) -> Answer:
         http, upstream = call.http, call.upstream

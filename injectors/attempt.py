@@ -33,6 +33,7 @@ class Acting:
     entry: Registered
     target: Any
     slot: str
+    severity: float
     direction: str = ""
 
 
@@ -47,7 +48,7 @@ def carried_out(at: Acting, drawn: Draw, check: Check, texts: Texts | None) -> A
     if texts is None:
         return _attempted(at, drawn, check)
     try:
-        prompt = prompt_for(at.entry.name, at.direction, at.target, drawn)
+        prompt = prompt_for(at.entry.name, at.direction, at.target, drawn, at.severity)
     except Exception as error:
         return _attempted(at, by_rule(drawn, failed(error)), check)
     given = None if prompt is None else texts.get(at.slot, prompt)

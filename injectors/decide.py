@@ -157,7 +157,7 @@ class _Walk:
         """What comes of a draw; None where it changes nothing."""
         spent = self._path.spent(self._item)
         attempt = carried_out(
-            Acting(entry, target, slot, rule.prompt),
+            Acting(entry, target, slot, rule.severity, rule.prompt),
             drawn,
             lambda result: self._refused(entry, target, spent, str(result.payload)),
             self._texts,
@@ -220,6 +220,8 @@ def _target(
 ) -> UserTarget | ToolResultTarget:
     tools = conversation.tools
     if isinstance(item, UserText):
-        return UserTarget(text, item.ordinal, protected_spans(text, tools), tools, clean=item.text)
+        first = next((one.text for one in conversation.items if isinstance(one, UserText)), "")
+        protected = protected_spans(text, tools)
+        return UserTarget(text, item.ordinal, protected, tools, clean=item.text, opening=first)
     call = item.call
     return ToolResultTarget(text, item.ordinal, call.name, call.arguments, tool_class, prior_faults, tools)

@@ -62,7 +62,7 @@ class WrittenForm(Protocol):
     ahead: bool
     """Whether what is asked doesn't hang on the text at hand: it can be asked before that is there."""
 
-    def ask(self, target: Any, draw: Draw) -> tuple[str, str] | None:
+    def ask(self, target: Any, draw: Draw, severity: float) -> tuple[str, str] | None:
         """The task and the material on which it is done, for what the rule has drawn; None: nothing to
         write."""
         ...
@@ -104,11 +104,11 @@ RULES = (
 """What every prompt begins with."""
 
 
-def prompt_for(operator: str, direction: str, target: Any, draw: Draw) -> Prompt | None:
+def prompt_for(operator: str, direction: str, target: Any, draw: Draw, severity: float) -> Prompt | None:
     """What a model is asked for a rule's draw; None where no model has to do with it. `direction` is the
     profile's own addition to the task."""
     form = _forms.get(operator)
-    asked = None if form is None else form.ask(target, draw)
+    asked = None if form is None else form.ask(target, draw, severity)
     if asked is None:
         return None
     task, material = asked

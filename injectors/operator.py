@@ -49,6 +49,8 @@ class UserTarget:
     user_can_answer: bool = True
     clean: str | None = None
     """What the user said, where other noise has come to it; None: `text` itself."""
+    opening: str = ""
+    """What the user said first in this conversation."""
 
     @property
     def own(self) -> str:

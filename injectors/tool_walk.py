@@ -120,7 +120,7 @@ class ToolWalk:
         if drawn is None:
             return None, None
         attempt = carried_out(
-            Acting(entry, target, slot, rule.prompt),
+            Acting(entry, target, slot, rule.severity, rule.prompt),
             drawn,
             lambda result: self._refused(target, row, result.payload),
             self._texts,

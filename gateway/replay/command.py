@@ -43,7 +43,7 @@ def replay(
         click.echo(f"crosswind replay: {url} has no session {session_id!r}; check its id", err=True)
         sys.exit(1)
     try:
-        turns = recomputed(found.session, found.turns)
+        turns = recomputed(found.session, found.turns, found.events)
     except ValueError as error:
         click.echo(f"crosswind replay: session {session_id!r}: its plan can't be read: {error}", err=True)
         sys.exit(1)

@@ -1,8 +1,9 @@
 """What a policy was sent, computed again from the record alone: a session's plan and what its agent sent.
 
 The stored ledger is not consulted: a replay that gives the same bytes shows that the noise follows from the
-plan, and that the record is whole. Whether token ids were asked for, and under which name the model is known
-upstream, is the configuration's to say: the replay takes both from the body as sent, if that is stored.
+plan, and that the record is whole. What a language model wrote follows from nothing: the events tell it.
+Whether token ids were asked for, and under which name the model is known upstream, is the configuration's to
+say: the replay takes both from the body as sent, if that is stored.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from gateway.protocols.codec import codec_named
 from gateway.protocols.document import decode, encode
 from gateway.recalling import tell
 from gateway.redaction import MASK, Redactor
+from gateway.replay.words import Recorded
 from gateway.trajectory.record import Event, Session, Turn
 from gateway.turns import Place
 from injectors.plan import Plan
@@ -53,18 +55,20 @@ class Replayed:
         return self.turn.sent is not None and self.turn.sent.bytes() == self.sent
 
 
-def replay(session: Session, turns: Sequence[Turn]) -> list[Replayed]:
-    """Recompute what the policy was sent in each turn, in the order of the turns.
+def replay(session: Session, turns: Sequence[Turn], events: Sequence[Event] = ()) -> list[Replayed]:
+    """Recompute what the policy was sent in each turn, in the order of the turns. Of its events only the
+    words that models wrote are taken.
 
     ValueError where the session's plan can't be read.
     """
     live = LiveSession(session, Plan.from_json(session.plan))
     live.mark(noise_stopped=False)
     ordered = sorted(turns, key=lambda turn: (turn.index, turn.attempt))
-    return [_replayed(live, turn) for turn in ordered]
+    words = Recorded(events)
+    return [_replayed(live, turn, words or None) for turn in ordered]
 
 
-def _replayed(live: LiveSession, turn: Turn) -> Replayed:
+def _replayed(live: LiveSession, turn: Turn, words: Recorded | None) -> Replayed:
     """One turn, as `gateway.proxy` put it together."""
     if turn.received is None:
         return Replayed(turn, None, why_not=NOT_RECORDED)
@@ -79,7 +83,7 @@ def _replayed(live: LiveSession, turn: Turn) -> Replayed:
     noise = Noise()
     if turn.fitness not in _WITHOUT_NOISE:
         place = Place(turn.index, turn.attempt, turn.parent, turn.branch)
-        now = Circumstances(True, not turn.spared, request.stream, turn.created_us)
+        now = Circumstances(True, not turn.spared, request.stream, turn.created_us, texts=words)
         noise = noise_in(live, codec, request, place, now, _nothing_hidden)
     # The turn is read all the same: what later turns are shown depends on it.
     if MASK in received:

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import orjson
 
+from gateway.trajectory.generated_text import GeneratedText
 from gateway.trajectory.record import (
     Arm,
     Completion,
@@ -243,6 +244,7 @@ COMPLETION = Table(
 EVENT = Table("event", Event, (_json_object("draw"),))
 SHOWN = Table("shown", Shown, (_json_tuple("decisions"),))
 NAME_MAP = Table("name_map", NameMap)
+GENERATED_TEXT = Table("generated_text", GeneratedText)
 DELIVERED_ID = Table("delivered_id", DeliveredId)
 REWARD = Table("reward", Reward, (_json_object("components"),))
 DELIVERY = Table(

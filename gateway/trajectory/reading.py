@@ -11,6 +11,7 @@ from typing import Any
 from gateway.trajectory.columns import (
     COMPLETION,
     EVENT,
+    GENERATED_TEXT,
     NAME_MAP,
     REWARD,
     SESSION,
@@ -20,6 +21,7 @@ from gateway.trajectory.columns import (
     text,
 )
 from gateway.trajectory.freshness import SessionState, TurnHead
+from gateway.trajectory.generated_text import GeneratedText
 from gateway.trajectory.record import (
     Completion,
     Delivered,
@@ -102,6 +104,12 @@ def turns(connection: sqlite3.Connection, session_id: str) -> list[Turn]:
     query = f"{_TURNS} WHERE turn.session_id = ? ORDER BY turn.turn_index, turn.attempt"
     rows = connection.execute(query, (session_id,)).fetchall()
     return _turns(connection, session_id, rows, _completions(connection, session_id))
+
+
+def generated(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, GeneratedText]:
+    query = f"SELECT {GENERATED_TEXT.select()} FROM generated_text WHERE key = ? ORDER BY rowid LIMIT 1"
+    rows = (connection.execute(query, (key,)).fetchone() for key in keys)
+    return {found.key: found for found in map(GENERATED_TEXT.decode, filter(None, rows))}
 
 
 def answered(connection: sqlite3.Connection, session_id: str, response_id: str) -> Turn | None:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from gateway.trajectory.content import Chain, View
+from gateway.trajectory.generated_text import GeneratedText
 
 Json = Mapping[str, Any]
 
@@ -294,6 +295,7 @@ Row = (
     | Event
     | Shown
     | NameMap
+    | GeneratedText
     | DeliveredId
     | LedgerTextsErased
     | Reward

@@ -20,6 +20,7 @@ from gateway.trajectory.connection import begin_writing, connect, explained, pri
 from gateway.trajectory.deletion import BLOCK, CHAIN, FRAME, sweep
 from gateway.trajectory.frames import KnownFrames
 from gateway.trajectory.freshness import SessionState, TurnHead
+from gateway.trajectory.generated_text import GeneratedText
 from gateway.trajectory.orphans import drop, unreferred
 from gateway.trajectory.readers import Readers
 from gateway.trajectory.record import (
@@ -160,6 +161,10 @@ class SqliteStore:
     def turns_since(self, session_id: str, after_row: int) -> list[TurnHead]:
         """The session's turns above `after_row`, in order of writing."""
         return self._readers.look(reading.turns_since, session_id, after_row)
+
+    def generated(self, keys: Sequence[str]) -> Mapping[str, GeneratedText]:
+        """What was first written under each of these keys that has something."""
+        return self._readers.snapshot(reading.generated, keys)
 
     def names(self, session_id: str) -> list[NameMap]:
         """The session's name map."""

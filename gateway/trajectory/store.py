@@ -12,6 +12,7 @@ from importlib.metadata import entry_points
 from typing import Any, Protocol
 
 from gateway.trajectory.freshness import SessionState, TurnHead
+from gateway.trajectory.generated_text import GeneratedText
 from gateway.trajectory.record import (
     Event,
     NameMap,
@@ -112,6 +113,10 @@ class Store(Protocol):
 
     def turns_since(self, session_id: str, after_row: int) -> list[TurnHead]:
         """The session's turns above `after_row` (a `turn_row`), in order of writing; all above 0."""
+        ...
+
+    def generated(self, keys: Sequence[str]) -> Mapping[str, GeneratedText]:
+        """What was first written under each of these keys that has something, in whichever session."""
         ...
 
     def names(self, session_id: str) -> list[NameMap]:

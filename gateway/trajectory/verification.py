@@ -35,7 +35,7 @@ WHERE link.key IN (SELECT key FROM node)"""
 _FRAMES = f"""{USED}
 SELECT key, ordinal, block, block IS NOT NULL AND hash IS NULL FROM frame LEFT JOIN block ON hash = block
 WHERE key IN (SELECT key FROM shell) ORDER BY key, ordinal"""
-_REFERRING = ("turn", "completion", "delivery", "event", "shown", "name_map", "reward")
+_REFERRING = ("turn", "completion", "delivery", "event", "shown", "name_map", "generated_text", "reward")
 
 
 @dataclass(slots=True)

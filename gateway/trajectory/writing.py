@@ -11,6 +11,7 @@ from gateway.trajectory.columns import (
     DELIVERED_ID,
     DELIVERY,
     EVENT,
+    GENERATED_TEXT,
     NAME_MAP,
     REWARD,
     SESSION,
@@ -22,6 +23,7 @@ from gateway.trajectory.columns import (
 )
 from gateway.trajectory.deletion import delete_session
 from gateway.trajectory.frames import KnownFrames
+from gateway.trajectory.generated_text import GeneratedText
 from gateway.trajectory.record import (
     DeliveredId,
     Delivery,
@@ -61,6 +63,7 @@ _COMPLETION = COMPLETION.insert("session_id", "turn_index", "attempt")
 _EVENT = EVENT.insert()
 _SHOWN = SHOWN.insert()
 _NAME = NAME_MAP.insert()
+_GENERATED = GENERATED_TEXT.insert()
 _DELIVERED_ID = DELIVERED_ID.insert()
 _REWARD = REWARD.insert()
 _REWARDED = """
@@ -94,6 +97,7 @@ _ORDER = (
     _EVENT,
     _SHOWN,
     _NAME,
+    _GENERATED,
     _DELIVERED_ID,
     _REWARD,
     _REWARDED,
@@ -165,6 +169,9 @@ class Batch:
     def _name(self, row: NameMap) -> None:
         self._values[_NAME].append(NAME_MAP.encode(row))
 
+    def _generated(self, row: GeneratedText) -> None:
+        self._values[_GENERATED].append(GENERATED_TEXT.encode(row))
+
     def _delivered_id(self, row: DeliveredId) -> None:
         self._values[_DELIVERED_ID].append(DELIVERED_ID.encode(row))
 
@@ -205,6 +212,7 @@ _ENCODE: dict[type, Callable[[Batch, Any], None]] = {
     Event: Batch._event,
     Shown: Batch._shown,
     NameMap: Batch._name,
+    GeneratedText: Batch._generated,
     DeliveredId: Batch._delivered_id,
     Reward: Batch._reward,
     SessionClosed: Batch._closed,

@@ -25,7 +25,7 @@ def compared(event: Event) -> dict[str, Any]:
 def main(url: str) -> None:
     with closing(open_store(url, create=False)) as store:
         for session in store.sessions(limit=1_000_000):
-            for one in replay(session, store.turns(session.id)):
+            for one in replay(session, store.turns(session.id), store.events(session.id)):
                 assert one.sent is not None, one.why_not
                 line = {
                     "turn": [session.id, one.turn.index, one.turn.attempt],

@@ -1,0 +1,176 @@
+"""Operators in a model's words: what is kept, what is refused, and that the rule is always there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from injectors import registry
+from injectors.conversation import Conversation, Ref, Site, ToolCall, ToolResult, ToolSchema, UserText
+from injectors.decide import perturb, replay
+from injectors.decision import Decision, Injection
+from injectors.generation import WORDING, Given, Prompt, written_forms
+from injectors.payload import contains
+from injectors.plan import CompiledRule, Plan, make_plan
+from injectors.profile import ProfileError, parse
+from injectors.schemas import perturb_tools
+
+SAYS = (
+    "Hello, I would like to know exactly where order #W2378156 is. "
+    "Please send the answer to mia.garcia@example.com before Friday. Thank you for helping me!"
+)
+RESULT = {"order_id": "#W2378156", "status": "delivered", "total": 38.5}
+TOOL = ToolSchema(
+    "get_order",
+    "Look an order up. Returns its status and items.",
+    {
+        "type": "object",
+        "properties": {"order_id": {"type": "string", "description": "The specified order's number."}},
+        "required": ["order_id"],
+    },
+)
+NEIGHBOURS = [
+    {"name": f"{verb}_order", "says": f"{verb} orders for the archive", "parameter": "when", "kind": "string"}
+    for verb in ("stamp", "shelve")
+]
+LINES = "\n".join(f"- It may be worth a look at {word} things first." for word in "abcdefghijklmn")
+ASKS = "1. do you ever get bored?\n2. is it raining where you are?"
+
+GOOD: dict[str, str] = {
+    "user.paraphrase": (
+        '"Hi, could you establish where #W2378156 is, and write to mia.garcia@example.com before Friday?"'
+    ),
+    "user.ambiguous": (
+        "Hi, where is my order by now, roughly? Please write to mia.garcia@example.com before Friday."
+    ),
+    "user.redundant": LINES,
+    "user.topic_drift": ASKS,
+    "user.boundary_probing": ASKS,
+    "user.out_of_scope": "Please also hum me a tune.\nPlease also feed my cat.",
+    "tool.misleading": LINES,
+    "tool.redundant": LINES,
+    "schema.paraphrase_tool": "Finds an order and gives its status and items.",
+    "schema.paraphrase_parameter": '```json\n{"order_id": "The number of the order meant."}\n```',
+    "schema.redundant_tool": json.dumps(NEIGHBOURS),
+    "schema.ghost_tool": "The newer way to look an order up, with the same answer.",
+}
+BAD = {
+    "nothing": "  ",
+    "a refusal": "As an AI language model I can't help with this.",
+    "a secret number": "The code for #W2378156 and mia.garcia@example.com before Friday is 4711?\n" * 14,
+    "the prompt's own words": "{" * 10_000,
+    "one short word": "Fine.",
+}
+
+
+class Fixed:
+    """One text for every prompt, or none and why."""
+
+    def __init__(self, text: str | None) -> None:
+        self.text = text
+        self.prompts: list[Prompt] = []
+
+    def get(self, slot: str, prompt: Prompt) -> Given | None:
+        self.prompts.append(prompt)
+        return Given(self.text, "scribe") if self.text is not None else Given(None, why="it is too late")
+
+
+def plan(operator: str, **more: Any) -> Plan:
+    rule = CompiledRule(operator, operator, 1.0, **more)
+    return Plan("p", 1, 3, "session", "s", "noisy", rules=(rule,))
+
+
+def conversation() -> Conversation:
+    call = ToolCall("c1", "get_order", '{"order_id": "#W2378156"}')
+    result = ToolResult(Ref(2), json.dumps(RESULT), "call:c1#0", 0, call, "logical:1")
+    return Conversation((UserText(Ref(0), SAYS, "text:1#0", 0), result), (TOOL,))
+
+
+def injections(operator: str, texts: Fixed | None, **more: Any) -> list[Injection]:
+    if registry.resolve(operator).site is Site.TOOL_SCHEMA:
+        return list(perturb_tools(plan(operator, **more), (TOOL,), texts=texts).injections)
+    found = perturb(plan(operator, **more), conversation(), {}, texts=texts)
+    return [one for new in found.new for one in new.injections]
+
+
+def test_the_forms_are_those_that_are_tried_here() -> None:
+    registry.operators()
+    assert written_forms().keys() == GOOD.keys()
+
+
+@pytest.mark.parametrize("operator", GOOD)
+def test_a_good_text_is_used_and_nothing_true_is_lost(operator: str) -> None:
+    texts = Fixed(GOOD[operator])
+    (one,) = injections(operator, texts)
+    assert one.after is not None, one.note
+    assert one.decision.draw[WORDING] == {"form": "model", "model": "scribe", "text": GOOD[operator]}
+    assert one.note.endswith("In the words of scribe.")
+    assert injections(operator, Fixed(GOOD[operator])) == [one]
+    assert len(texts.prompts) == 1 and texts.prompts[0].operator == operator
+    if operator.startswith("user.") and operator not in ("user.paraphrase", "user.ambiguous"):
+        assert SAYS in one.after
+    if operator.startswith("tool."):
+        assert contains(json.loads(one.after), RESULT)
+        assert texts.prompts[0].user.count("delivered") == 0, "the result isn't known when it is asked for"
+
+
+@pytest.mark.parametrize("operator", GOOD)
+def test_the_stored_draw_gives_the_same_again_without_any_model(operator: str) -> None:
+    (one,) = injections(operator, Fixed(GOOD[operator]))
+    stored = Decision.from_json(json.loads(json.dumps(one.decision.to_json())))
+    if registry.resolve(operator).site is Site.TOOL_SCHEMA:
+        shown = perturb_tools(plan(operator), (TOOL,), texts=Fixed(GOOD[operator]))
+        longer = (TOOL, ToolSchema("ping", "", {}))
+        again = perturb_tools(plan(operator), longer, known=shown, allow_new=False)
+        assert {tool.name: tool for tool in again.tools if tool.name != "ping"} == {
+            tool.name: tool for tool in shown.tools
+        }
+        return
+    item = next(item for item in conversation().items if item.text == one.before)
+    assert replay([stored], item, conversation()) == one.after
+
+
+@pytest.mark.parametrize("operator", GOOD)
+@pytest.mark.parametrize("bad", BAD)
+def test_a_bad_text_is_refused_and_the_rule_stands_in(operator: str, bad: str) -> None:
+    (one,) = injections(operator, Fixed(BAD[bad]))
+    assert one.after is not None
+    wording = one.decision.draw[WORDING]
+    assert wording["form"] == "rule" and wording["why"].startswith("the guard refused the model's text")
+    (by_rule,) = injections(operator, None)
+    assert one.after == by_rule.after
+
+
+@pytest.mark.parametrize("operator", GOOD)
+def test_where_there_is_no_text_the_rule_stands_in_and_says_why(operator: str) -> None:
+    (one,) = injections(operator, Fixed(None))
+    (by_rule,) = injections(operator, None)
+    assert one.after == by_rule.after
+    assert one.decision.draw[WORDING] == {"form": "rule", "why": "it is too late"}
+    assert WORDING not in by_rule.decision.draw
+    assert one.note == f"{by_rule.note} By rule: it is too late."
+
+
+@pytest.mark.parametrize("operator", GOOD)
+def test_prompts_hang_on_content_and_on_the_profiles_words(operator: str) -> None:
+    def asked(seen: Sequence[Prompt]) -> set[str]:
+        return {prompt.key("scribe") for prompt in seen}
+
+    one, same, other = Fixed(None), Fixed(None), Fixed(None)
+    injections(operator, one)
+    injections(operator, same)
+    injections(operator, other, prompt="Write as a pirate would.")
+    assert asked(one.prompts) == asked(same.prompts) != asked(other.prompts)
+    assert one.prompts[0].key("scribe") != one.prompts[0].key("another model")
+
+
+def test_a_description_for_which_no_model_writes_may_not_be_given_one() -> None:
+    text = "name: p\nrules:\n  - {operator: user.typos, severity: 1, prompt: Write badly.}\n"
+    with pytest.raises(ProfileError, match=r"p.yaml:3.*prompt.*no model writes"):
+        parse(text, "p.yaml")
+    fine = parse(text.replace("user.typos", "user.paraphrase"), "p.yaml")
+    made = make_plan(fine, seed=0, scope="session", scope_key="s", arm="noisy")
+    assert made.rules[0].prompt == "Write badly."
