@@ -12,9 +12,10 @@ from pathlib import Path
 import orjson
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from policies.version import VersionError
+from policies.weights import save
 
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 _PREFIX = "base_model.model."
@@ -74,9 +75,7 @@ class Adapter:
         (directory / CONFIG).write_bytes(orjson.dumps(config, option=orjson.OPT_INDENT_2))
         tensors = {f"{_PREFIX}{name}.lora_A.weight": value for name, value in self.down.items()}
         tensors |= {f"{_PREFIX}{name}.lora_B.weight": value for name, value in self.up.items()}
-        flat = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
-        save_file(flat, str(directory / WEIGHTS), metadata={"format": "pt"})
-        (directory / WEIGHTS).chmod(0o644)  # safetensors makes it private, and an engine may be another user
+        save(directory / WEIGHTS, tensors)
 
 
 def read_adapter(directory: Path) -> Adapter:

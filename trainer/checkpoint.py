@@ -62,8 +62,13 @@ def save(root: Path, policy: Policy, optimiser: torch.optim.Optimizer, state: St
             _sync(path)
         _sync(hidden)
         hidden.rename(target)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(hidden, ignore_errors=True)
+        if isinstance(error, OSError | RuntimeError):  # torch.save raises RuntimeError on a full disk
+            raise CheckpointError(
+                f"{target}: the checkpoint can't be written ({error}); nothing of it was kept, the version "
+                "before serves on: free space and start again, which takes the same step"
+            ) from error
         raise
     _sync(root)
     return target

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 from transformers import AutoModelForCausalLM
 from transformers.utils import logging as transformers_logging
 
+from policies.weights import save
 from trainer.batches import Batch
 
 WEIGHTS = "model.safetensors"
@@ -89,7 +90,7 @@ class Policy:
         """Fill a directory so that transformers and engines load it as they loaded the first policy."""
         for name, body in self.files.items():
             (directory / name).write_bytes(body)
-        save_file(self.tensors(), str(directory / WEIGHTS), metadata={"format": "pt"})
+        save(directory / WEIGHTS, self.tensors())
 
 
 def load(

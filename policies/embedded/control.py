@@ -11,13 +11,16 @@ from policies.embedded.request import RequestError
 from policies.embedded.worker import Worker
 from policies.version import VersionError, checksum_of
 
+COMMON = {"tokenizer.json": "tokenizer", "chat_template.jinja": "chat template"}
+"""What a version must have in common with the one that the engine was started with."""
+
 
 class Control:
     """Publishes to, and asks, one worker. Publishing is one at a time."""
 
     def __init__(self, worker: Worker, directory: Path) -> None:
         self._worker = worker
-        self._tokenizer = checksum_of(directory / "tokenizer.json")
+        self._common = {name: checksum_of(directory / name) for name in COMMON}
         self._publishing = asyncio.Lock()
 
     def status(self) -> dict[str, Any]:
@@ -46,8 +49,9 @@ class Control:
         return {"version": wanted, "swap_ms": round(swapped.swap_ms, 3), "in_flight": swapped.in_flight}
 
     def _read(self, path: Path, wanted: str) -> Any:
-        if checksum_of(path / "tokenizer.json") != self._tokenizer:
-            raise VersionError(f"{path}: its tokenizer isn't the one that is served; start an engine for it")
+        for name, said in COMMON.items():
+            if checksum_of(path / name) != self._common[name]:
+                raise VersionError(f"{path}: its {said} isn't the one that is served; start an engine for it")
         checkpoint = read_checkpoint(path, like=self._worker.shape)
         if checkpoint.version.version != wanted:
             raise VersionError(f"{path}: holds version {checkpoint.version.version!r}, not {wanted!r}")

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import orjson
 import torch
-from safetensors.torch import save_file
 from tokenizers import Tokenizer
 
 from policies.tiny.model import Shape
 from policies.tiny.tokenizer import END_OF_TURN, PAD, save_tokenizer
+from policies.weights import save
 
 TEMPLATE = Path(__file__).parent.parent / "chat_template.jinja"
 SHARED_FILES = (
@@ -49,10 +49,8 @@ def write_successor(directory: Path, parent: Path, weights: Mapping[str, torch.T
 
 def write_weights(directory: Path, weights: Mapping[str, torch.Tensor]) -> None:
     """Write `model.safetensors` in float32."""
-    flat = {name: weight.detach().to(torch.float32).contiguous().cpu() for name, weight in weights.items()}
-    path = directory / "model.safetensors"
-    save_file(flat, str(path), metadata={"format": "pt"})
-    path.chmod(0o644)  # safetensors makes it private, and an engine may run as another user
+    flat = {name: weight.to(torch.float32) for name, weight in weights.items()}
+    save(directory / "model.safetensors", flat)
 
 
 def _write_json(path: Path, value: object) -> None:

@@ -13,9 +13,10 @@ import pytest
 import torch
 
 from policies.confirmation import Probe, confirm
+from policies.embedded.checkpoint import read_shape
 from policies.engine import Engine, EngineError
 from policies.publishers.embedded import EmbeddedEngine
-from policies.tiny.directory import write_policy
+from policies.tiny.directory import write_policy, write_successor
 from policies.tiny.model import Shape, initial_weights
 from policies.tiny.tokenizer import train_tokenizer
 from policies.version import METADATA, PolicyVersion, Registry
@@ -172,6 +173,41 @@ def test_another_vocabulary_is_refused(served: Served, tmp_path: Path) -> None:
         "other", lambda path: write_policy(path, shape, initial_weights(shape, 0), tokenizer)
     )
     _assert_refused(served, other, "tokenizer")
+
+
+def _other_architecture(directory: Path) -> None:
+    config = json.loads((directory / "config.json").read_text())
+    (directory / "config.json").write_text(json.dumps(config | {"model_type": "llama"}))
+
+
+def _other_sizes(directory: Path) -> None:
+    config = json.loads((directory / "config.json").read_text())
+    (directory / "config.json").write_text(json.dumps(config | {"vocab_size": config["vocab_size"] + 8}))
+
+
+def _other_template(directory: Path) -> None:
+    with (directory / "chat_template.jinja").open("a") as template:
+        template.write("{# another one #}")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (_other_architecture, "model_type is 'llama', this engine serves 'qwen3' only"),
+        (_other_sizes, "config.json says Shape.*this engine serves Shape"),
+        (_other_template, "its chat template isn't the one that is served"),
+    ],
+)
+def test_what_another_engine_would_be_needed_for_is_refused(
+    served: Served, tmp_path: Path, change: Callable[[Path], None], reason: str
+) -> None:
+    """Whole and unchanged by its checksum: written so."""
+
+    def write(directory: Path) -> None:
+        write_successor(directory, served.first.path, initial_weights(read_shape(served.first.path), 1))
+        change(directory)
+
+    _assert_refused(served, Registry(tmp_path).add("other", write), reason)
 
 
 def _assert_refused(served: Served, version: PolicyVersion, reason: str) -> None:

@@ -1,0 +1,65 @@
+"""A disk that is full while a version is published: nothing is left of it, and what serves serves on."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from policies.journal import Journal, JournalError
+from policies.version import NotWritten, Registry
+from tests.policies.conftest import Served, add_successor
+from trainer import checkpoint, model
+from trainer.checkpoint import CheckpointError, State
+from trainer.config import OptimiserSettings
+from trainer.learner import make_optimiser
+
+
+@contextmanager
+def no_file_above(size: int) -> Iterator[None]:
+    """Writes beyond this many bytes of a file fail, as on a full disk; Python ignores the signal."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("size", [200_000, 100])
+def test_a_version_that_the_disk_doesnt_take_leaves_no_trace(
+    served: Served, tmp_path: Path, size: int
+) -> None:
+    registry = Registry(tmp_path / "versions")
+    with (
+        no_file_above(size),
+        pytest.raises(NotWritten, match="'v1' can't be written .* nothing of it was kept"),
+    ):
+        add_successor(registry, served.first, "v1")
+    assert list(registry.root.iterdir()) == []
+    assert served.client.health().version == "random-0"
+    served.client.publish(add_successor(registry, served.first, "v1"))
+    assert served.client.health().version == "v1"
+
+
+def test_a_checkpoint_that_the_disk_doesnt_take_is_told_and_the_one_before_stays(
+    served: Served, tmp_path: Path
+) -> None:
+    policy = model.load(served.first.path)
+    optimiser = make_optimiser(policy, OptimiserSettings())
+    checkpoint.save(tmp_path, policy, optimiser, State("run", "c", step=1))
+    with no_file_above(200_000), pytest.raises(CheckpointError, match=r"step-000002.*can't be written"):
+        checkpoint.save(tmp_path, policy, optimiser, State("run", "c", step=2))
+    assert [path.name for path in tmp_path.iterdir()] == ["step-000001"]
+
+
+def test_a_journal_that_the_disk_doesnt_take_says_so(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.note("published", "v1")
+    size = journal.path.stat().st_size
+    with no_file_above(size), pytest.raises(JournalError, match="bad of 'v1' can't be noted"):
+        journal.note("bad", "v1", reason="r")
+    assert [note.event for note in journal.notes()] == ["published"]
