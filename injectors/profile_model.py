@@ -98,6 +98,8 @@ class Profile(_Model):
     expected_turns: int = Field(12, ge=1)
     bounds: Bounds = DEFAULT
     rules: tuple[Rule, ...] = ()
+    lineage: dict[str, Any] = Field(default_factory=dict)
+    """Where a profile that was searched comes from: nothing that sessions depend on."""
 
     @property
     def highest_level(self) -> int | None:

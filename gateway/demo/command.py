@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import signal
 import sys
-from collections.abc import Coroutine
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from gateway.demo.settings import DemoSettings
-
-if TYPE_CHECKING:
-    from gateway.demo.run import DemoResult
 
 _DEFAULTS = DemoSettings()
 _NEEDED = {"torch": "train", "transformers": "train", "openai": "simulators", "matplotlib": "simulators"}
@@ -99,7 +93,7 @@ def demo(
 
     from rich.console import Console
 
-    from gateway.demo.processes import ChildFailed
+    from gateway.demo.processes import ChildFailed, stoppable
     from gateway.demo.run import run
     from gateway.demo.summary import show
 
@@ -118,23 +112,13 @@ def demo(
     _replace(out)
     console = Console()
     try:
-        result = asyncio.run(_stoppable(run(settings, console)))
+        result = asyncio.run(stoppable(run(settings, console)))
     except ChildFailed as error:
         raise click.ClickException(str(error)) from error
     except (KeyboardInterrupt, asyncio.CancelledError):
         console.print("stopped; what was recorded is in", str(settings.store))
         sys.exit(1)
     show(settings, result, console)
-
-
-async def _stoppable(run: Coroutine[Any, Any, DemoResult]) -> DemoResult:
-    """Run it so that SIGTERM ends it as Ctrl-C does: every child is stopped first."""
-    import asyncio
-
-    task = asyncio.current_task()
-    assert task is not None
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    return await run
 
 
 def _replace(out: Path) -> None:

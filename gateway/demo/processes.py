@@ -7,12 +7,15 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
+from typing import Any, TypeVar
 
 import httpx
+
+T = TypeVar("T")
 
 GRACE_SECONDS = 20.0
 """How long a child may take to end after SIGTERM before it is killed."""
@@ -124,6 +127,14 @@ class Processes:
             async for line in child.lines():
                 await on_line(line)
         await child.succeed()
+
+
+async def stoppable(run: Coroutine[Any, Any, T]) -> T:
+    """Run it so that SIGTERM ends it as Ctrl-C does: every child is stopped first."""
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await run
 
 
 async def answering(child: Child, url: str, seconds: float) -> None:

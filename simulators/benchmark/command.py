@@ -27,6 +27,13 @@ from simulators.options import agent_options, chosen, control_options, extra_ins
 @click.option("--noise", default="", help="Noise types, each with its level: tool.timeout@3,user.typos@2")
 @click.option("--profile", help="Noise profile; without --noise, its types are the arms.")
 @click.option("--level", type=click.IntRange(0), help="Level of the types that name none.")
+@click.option(
+    "--under",
+    multiple=True,
+    metavar="PROFILE",
+    help="An arm under this profile as it stands, whatever it composes; may be given several times.",
+)
+@click.option("--calm/--no-calm", default=True, show_default=True, help="Whether to play without noise, too.")
 @click.option("--rotate", is_flag=True, help="Each task under one noise type in turn, not under all.")
 @click.option("--run", "run_name", default="bench", show_default=True, help="Label `run` of the sessions.")
 @click.option(
@@ -49,6 +56,9 @@ def bench(**given: Any) -> None:
     with extra_installed():
         from simulators.benchmark.play import play
 
+    noise = _noise(given)
+    if not noise and not given["calm"]:
+        raise usage("--no-calm: nothing is left to play; name noise with --noise, --profile or --under")
     suite = Suite(
         given["split"],
         given["kinds"],
@@ -56,9 +66,10 @@ def bench(**given: Any) -> None:
         given["samples"],
         given["seed"],
         given["profile"],
-        _noise(given),
+        noise,
         given["rotate"],
         given["run_name"],
+        given["calm"],
     )
     started, clock = datetime.now(UTC), time.monotonic()
     code, played = play(environment, list(jobs(environment, suite)), {**given, "grace": 0.0})
@@ -92,9 +103,8 @@ def _noise(given: Mapping[str, Any]) -> tuple[NoiseArm, ...]:
         from simulators.benchmark.play import types_of_profile
 
         named = tuple(NoiseArm(name) for name in types_of_profile(given["control"], given["profile"]))
-    return tuple(
-        NoiseArm(arm.noise_type, given["level"] if arm.level is None else arm.level) for arm in named
-    )
+    types = (NoiseArm(arm.noise_type, given["level"] if arm.level is None else arm.level) for arm in named)
+    return (*types, *(NoiseArm(profile=name) for name in given["under"]))
 
 
 def _compare(before: Path, after: Path, out: Path | None) -> None:

@@ -12,7 +12,7 @@ from simulators.record import Record
 
 
 def arms(records: Sequence[Record]) -> dict[str, dict[str, Any]]:
-    """Figures per arm: clean, each noise type, and all noisy episodes together (if there are any)."""
+    """Figures per arm: clean, each noise type or profile, and all noisy episodes together (if any)."""
     gathered: dict[str, list[Record]] = {}
     for record in records:
         name = arm_name(record)
@@ -24,8 +24,11 @@ def arms(records: Sequence[Record]) -> dict[str, dict[str, Any]]:
 
 
 def arm_name(record: Record) -> str:
-    """`clean`, or the noise type that the episode was played under."""
-    return str(record.job.session.get("noise_type", record.job.session["arm"]))
+    """`clean`, or the noise type or the whole profile that the episode was played under."""
+    session = record.job.session
+    if session["arm"] == CLEAN:
+        return CLEAN
+    return str(session.get("noise_type", session.get("profile", NOISY)))
 
 
 def _arm(records: Sequence[Record]) -> dict[str, Any]:

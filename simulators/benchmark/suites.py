@@ -17,10 +17,12 @@ NOISY = "noisy"
 
 @dataclass(frozen=True, slots=True)
 class NoiseArm:
-    """A noise type at a level (None: as the profile has it)."""
+    """A noise type at a level (None: as the profile has it), or a whole profile as it stands."""
 
-    noise_type: str
+    noise_type: str | None = None
     level: int | None = None
+    profile: str | None = None
+    """Where there is no noise type: the profile that the arm is played under, and named after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,8 @@ class Suite:
     rotate: bool = False
     """Each task under one of the noise types, in turn, instead of under all of them."""
     run: str = "bench"
+    calm: bool = True
+    """Whether every task is played without noise, too."""
 
 
 def parse_noise(text: str) -> tuple[NoiseArm, ...]:
@@ -55,7 +59,8 @@ def jobs(environment: Environment, suite: Suite) -> Iterator[Job]:
     tasks = list(islice(environment.tasks(suite.split, kinds=suite.kinds, seed=suite.seed), suite.tasks))
     for sample in range(suite.samples):
         for position, task in enumerate(tasks):
-            yield _job(environment, suite, task, sample, None)
+            if suite.calm:
+                yield _job(environment, suite, task, sample, None)
             for noise in _noise_of(suite, position):
                 yield _job(environment, suite, task, sample, noise)
 
@@ -82,11 +87,9 @@ def _job(environment: Environment, suite: Suite, task: Task, sample: int, noise:
         },
     }
     if noise is not None:
-        session["noise_type"] = noise.noise_type
-        if noise.level is not None:
-            session["level"] = noise.level
-        if suite.profile is not None:
-            session["profile"] = suite.profile
+        profile = noise.profile or suite.profile
+        given = {"noise_type": noise.noise_type, "level": noise.level, "profile": profile}
+        session |= {name: value for name, value in given.items() if value is not None}
     # The arms share wording and sampling seeds: what differs between them is the noise.
     key = ("bench", suite.seed, task.id, sample)
     return Job(task, stable_seed("user", *key), key, session)

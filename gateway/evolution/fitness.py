@@ -1,0 +1,64 @@
+"""How good a candidate is: how seldom the agent succeeds under it, and how much noise it takes for that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from math import inf
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Dose:
+    """How much noise a session met, on average. Withdrawn injections don't count: nobody met them."""
+
+    injections: float
+    severity: float
+    """The severities of these injections, added up."""
+    added: float
+    """Characters that they added to what the agent read."""
+
+    def excess(self, cap: Dose) -> float:
+        """By which share of the cap the worst of the three lies above it; 0 where none does."""
+        caps = asdict(cap)
+        return max(_over(value, caps[name]) for name, value in asdict(self).items())
+
+
+def _over(value: float, cap: float) -> float:
+    if value <= cap:
+        return 0.0
+    return value / cap - 1 if cap > 0 else inf
+
+
+@dataclass(frozen=True, slots=True)
+class Fitness:
+    """What was measured of a candidate on so many sessions."""
+
+    success: float
+    sessions: int
+    dose: Dose
+
+    def rank(self, cap: Dose) -> tuple[float, float]:
+        """What is smaller is better: a dose within the cap first, then the agent's success (the constraint
+        and the objective of AgentNoiseBench's eq. 1; what is solvable the guard sees to)."""
+        return self.dose.excess(cap), self.success
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Fitness:
+        return Fitness(data["success"], data["sessions"], Dose(**data["dose"]))
+
+
+def pooled(parts: list[Fitness]) -> Fitness:
+    """Several measurements of one candidate as one, each by its number of sessions."""
+    sessions = sum(part.sessions for part in parts)
+
+    def mean(values: list[float]) -> float:
+        weighed = zip(values, parts, strict=True)
+        return sum(value * part.sessions for value, part in weighed) / sessions
+
+    doses = [asdict(part.dose) for part in parts]
+    dose = Dose(**{name: mean([one[name] for one in doses]) for name in doses[0]})
+    return Fitness(mean([part.success for part in parts]), sessions, dose)

@@ -1,0 +1,126 @@
+"""One search from top to bottom: the cap, the search, the choice, the held-out tasks, the second agent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gateway.demo.processes import Processes
+from gateway.errors import ConfigurationError
+from gateway.evolution import frozen
+from gateway.evolution.agents import serve
+from gateway.evolution.evaluation import Bench
+from gateway.evolution.fitness import Fitness, pooled
+from gateway.evolution.journal import Journal
+from gateway.evolution.lineage import lineage
+from gateway.evolution.measuring import Measuring
+from gateway.evolution.search import Individual, Scored, Search
+from gateway.evolution.settings import FINALISTS, SearchSettings
+from gateway.evolution.space import Candidate, Space
+from gateway.evolution.wording import fitness_told, held_out_told
+from gateway.profiles import Profiles
+from injectors.profile import Profile, ProfileError
+
+Say = Callable[[str], None]
+
+
+async def evolve(settings: SearchSettings, say: Say) -> Mapping[str, Any]:
+    """Run the search that the settings describe, or go on with it; the frozen profile's lineage.
+
+    ConfigurationError where they can't be used, ChildFailed where a command that it runs fails.
+    """
+    try:
+        against = Profiles().get(settings.against)
+        Space.of(settings.operators, 0.5)
+    except (ProfileError, ValueError) as error:
+        raise ConfigurationError(str(error)) from None
+    settings.out.mkdir(parents=True, exist_ok=True)
+    journal = Journal(settings.out / "evaluations.jsonl", settings.identity())
+    async with Processes(settings.out / "logs") as processes:
+        return await Evolution(settings, against, journal, processes, say).run()
+
+
+@dataclass(frozen=True, slots=True)
+class Evolution:
+    """A run: what it was asked for, and the profile that it is held against."""
+
+    settings: SearchSettings
+    against: Profile
+    journal: Journal
+    processes: Processes
+    say: Say
+
+    async def run(self) -> Mapping[str, Any]:
+        """Search, choose, measure on held-out tasks, freeze."""
+        settings = self.settings
+        reference = await self._measuring(settings.reference, "reference")
+        hand_made = await reference.hand_made(settings.searched)
+        self.say(f"{self.against.name}: {fitness_told(hand_made)}; this dose is the cap")
+        survivors = await self._searched(reference, hand_made)
+        hand_made = pooled([hand_made, await reference.hand_made(settings.confirmed)])
+        winner = await self._chosen(survivors, hand_made, reference)
+        candidate = winner.individual.candidate
+        self.say(f"chosen: {candidate}")
+        found = {"reference": await self._held_out("reference", reference, candidate)}
+        if settings.second is not None:
+            second = await self._measuring(settings.second, "second")
+            found["second"] = await self._held_out("second", second, candidate)
+        told = lineage(settings, self.journal, winner, hand_made, found)
+        settings.frozen.write_text(self._text(candidate, told), encoding="utf-8")
+        self.say(f"frozen: {settings.frozen}")
+        return told
+
+    async def _measuring(self, agent: str, role: str) -> Measuring:
+        settings = self.settings
+        self.say(f"serving the {role} agent: {agent}")
+        served = await serve(self.processes, agent, role, settings.out, settings.config)
+        options = ("--environment", settings.environment, *settings.bench)
+        bench = Bench(self.processes, served, settings.out, options)
+        if settings.against.endswith((".yaml", ".yml")):
+            text = await asyncio.to_thread(Path(settings.against).read_text, encoding="utf-8")
+            await bench.put(self.against.name, text)
+        return Measuring(bench, self.journal, self.against)
+
+    async def _searched(self, reference: Measuring, hand_made: Fitness) -> list[Scored]:
+        settings, dose = self.settings, hand_made.dose
+        severity = dose.severity / dose.injections if dose.injections else 0.5
+
+        async def evaluate(individuals: Sequence[Individual]) -> list[Fitness]:
+            return await reference.fitness(individuals, settings.searched)
+
+        def progress(count: int, survivors: Sequence[Scored]) -> None:
+            best = survivors[0]
+            counted = f"{count:4} of {settings.budget}"
+            self.say(f"{counted}  best: {fitness_told(best.fitness)}  {best.individual.candidate}")
+
+        space = Space.of(settings.operators, severity)
+        return await Search(space, dose, settings.seed, settings.budget, evaluate, progress).run()
+
+    async def _chosen(self, survivors: Sequence[Scored], hand_made: Fitness, reference: Measuring) -> Scored:
+        """The best of the finalists over both sets of tasks, with the hand-made profile's dose as the cap."""
+        finalists = survivors[:FINALISTS]
+        again = await reference.fitness([one.individual for one in finalists], self.settings.confirmed)
+        both = [
+            Scored(one.individual, pooled([one.fitness, more]))
+            for one, more in zip(finalists, again, strict=True)
+        ]
+        best = min(both, key=lambda one: (*one.fitness.rank(hand_made.dose), one.individual.id))
+        if best.fitness.dose.excess(hand_made.dose) > 0:
+            self.say("on the other tasks no finalist keeps within the dose; the one nearest to it is taken")
+        return best
+
+    async def _held_out(self, role: str, agent: Measuring, candidate: Candidate) -> Mapping[str, Any]:
+        settings = self.settings
+        found = await agent.held_out(role, settings.name, self._text(candidate), settings.apart)
+        self.say(f"{role}, on held-out tasks: {held_out_told(found)}")
+        return found
+
+    def _text(self, candidate: Candidate, told: Mapping[str, Any] | None = None) -> str:
+        settings = self.settings
+        summary = (
+            f"What {settings.reference} bears least at the dose of {self.against.name}, found by a search."
+        )
+        return frozen.text(settings.name, settings.version, candidate, self.against, summary, told)
