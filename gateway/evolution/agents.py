@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from gateway.client import AsyncClient
 from gateway.demo.processes import Processes, answering, free_ports
 
 START_SECONDS = 120.0
@@ -16,29 +18,53 @@ START_SECONDS = 120.0
 class Served:
     """Where an agent's gateway is controlled, and where it writes."""
 
-    agent: str
     control: str
     store: str
 
 
-async def serve(processes: Processes, agent: str, role: str, out: Path, config: Path | None) -> Served:
-    """Serve the agent: the base URL of an OpenAI-compatible server, or a policy for the embedded engine (one
-    that comes with the package, or a directory). Stopped with `processes`."""
-    engine_port, port, control_port = free_ports(3)
-    upstream, starting = agent, []
-    if "://" not in agent:
-        upstream = f"http://127.0.0.1:{engine_port}/v1"
-        arguments = ("policy", "serve", agent, "--embedded", "--port", str(engine_port))
-        engine = await processes.start(f"policy serve {role}", *arguments)
-        starting.append(answering(engine, f"http://127.0.0.1:{engine_port}/health", START_SECONDS))
-    store = f"sqlite:///{(out / f'{role}.db').resolve()}"
-    gateway = await processes.start(
-        f"serve {role}",
-        *("serve", "--upstream", upstream, "--port", str(port), "--control-port", str(control_port)),
-        *("--store", store, "--profile", "off", "--capture", "off"),
-        *(("--config", str(config)) if config else ()),
-    )
-    starting.append(answering(gateway, f"http://127.0.0.1:{port}/healthz", START_SECONDS))
-    starting.append(answering(gateway, f"http://127.0.0.1:{control_port}/healthz", START_SECONDS))
-    await asyncio.gather(*starting)
-    return Served(agent, f"http://127.0.0.1:{control_port}", store)
+@dataclass(slots=True)
+class Agent:
+    """An agent by its name: the base URL of an OpenAI-compatible server, or a policy for the embedded engine
+    (one that comes with the package, or a directory). It is served from when it is first needed."""
+
+    name: str
+    role: str
+    processes: Processes
+    out: Path
+    config: Path | None = None
+    profiles: Mapping[str, str] = field(default_factory=dict)
+    """Profiles that its gateway knows besides the built-in ones, as YAML by name."""
+    _served: Served | None = None
+
+    async def served(self) -> Served:
+        """Where it is served. ChildFailed where it can't be."""
+        if self._served is None:
+            self._served = await self._serve()
+            for name, yaml in self.profiles.items():
+                await self.put(name, yaml)
+        return self._served
+
+    async def put(self, name: str, yaml: str) -> None:
+        """Make a profile known to the agent's gateway."""
+        async with AsyncClient((await self.served()).control) as control:
+            await control.put_profile(name, yaml)
+
+    async def _serve(self) -> Served:
+        engine_port, port, control_port = free_ports(3)
+        upstream, starting = self.name, []
+        if "://" not in self.name:
+            upstream = f"http://127.0.0.1:{engine_port}/v1"
+            arguments = ("policy", "serve", self.name, "--embedded", "--port", str(engine_port))
+            engine = await self.processes.start(f"policy serve {self.role}", *arguments)
+            starting.append(answering(engine, f"http://127.0.0.1:{engine_port}/health", START_SECONDS))
+        store = f"sqlite:///{(self.out / f'{self.role}.db').resolve()}"
+        gateway = await self.processes.start(
+            f"serve {self.role}",
+            *("serve", "--upstream", upstream, "--port", str(port), "--control-port", str(control_port)),
+            *("--store", store, "--profile", "off", "--capture", "off"),
+            *(("--config", str(self.config)) if self.config else ()),
+        )
+        planes = [f"http://127.0.0.1:{each}/healthz" for each in (port, control_port)]
+        starting += [answering(gateway, plane, START_SECONDS) for plane in planes]
+        await asyncio.gather(*starting)
+        return Served(f"http://127.0.0.1:{control_port}", store)

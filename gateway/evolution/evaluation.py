@@ -11,9 +11,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from gateway.client import AsyncClient
-from gateway.demo.processes import Processes
-from gateway.evolution.agents import Served
+from gateway.evolution.agents import Agent
 from gateway.evolution.dose import doses
 from gateway.evolution.fitness import Dose, Fitness
 
@@ -42,19 +40,13 @@ class Played:
 class Bench:
     """Plays profiles on one agent, with the same tasks, wording, noise seeds and sampling seeds for all."""
 
-    processes: Processes
-    served: Served
+    agent: Agent
     folder: Path
     options: Sequence[str]
     """Further options of `crosswind bench`: the environment, how the agent samples."""
     _process: str = field(default_factory=lambda: token_hex(4))
     """Tells sessions apart from those of an earlier process that was stopped and measured the same."""
     _plays: Iterator[int] = field(default_factory=count)
-
-    async def put(self, name: str, yaml: str) -> None:
-        """Make a profile known to the agent's gateway."""
-        async with AsyncClient(self.served.control) as control:
-            await control.put_profile(name, yaml)
 
     async def fitness(self, profiles: Sequence[str], tasks: Tasks) -> list[Fitness]:
         """What each profile does, all of them in one go and none in calm."""
@@ -70,7 +62,7 @@ class Bench:
     async def compared(self, before: Path, after: Path) -> Mapping[str, Any]:
         """The paired difference after − before of success in noise, with its 95 % interval."""
         out = after.with_name(f"{after.stem}-difference.json")
-        await self.processes.run(
+        await self.agent.processes.run(
             "bench compare", "bench", "--compare", str(before), str(after), "--json", str(out)
         )
         found: Mapping[str, Any] = (await asyncio.to_thread(_read, out))["arms"]["noisy"]
@@ -79,16 +71,17 @@ class Bench:
     async def _play(
         self, profiles: Sequence[str], tasks: Tasks, file: Path, *, calm: bool
     ) -> tuple[dict[str, Any], dict[str, Dose]]:
+        served = await self.agent.served()
         run = f"{tasks.name}-{self._process}-{next(self._plays)}"
-        await self.processes.run(
+        await self.agent.processes.run(
             "bench",
-            *("bench", "--control", self.served.control, "--split", tasks.split, "--seed", str(tasks.seed)),
+            *("bench", "--control", served.control, "--split", tasks.split, "--seed", str(tasks.seed)),
             *("--tasks", str(tasks.count), "--samples", str(tasks.samples), "--run", run),
             *(part for name in profiles for part in ("--under", name)),
             *("--calm" if calm else "--no-calm", "--json", str(file), *self.options),
         )
         results = await asyncio.to_thread(_read, file)
-        return results, await asyncio.to_thread(doses, self.served.store, run)
+        return results, await asyncio.to_thread(doses, served.store, run)
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -46,13 +46,13 @@ class Measuring:
         """Both profiles on the held-out tasks, beside the calm, and their paired difference there."""
         key = f"{tasks.name} {role}"
         if (entry := self.journal.get(key)) is None:
-            await self.bench.put(name, yaml)
+            await self.bench.agent.put(name, yaml)
             files = [self.bench.folder / f"{role}-{which}.json" for which in (HAND_MADE, "evolved")]
             before = await self.bench.played(self.against.name, tasks, files[0])
             after = await self.bench.played(name, tasks, files[1])
             entry = self.journal.add(
                 key,
-                agent=self.bench.served.agent,
+                agent=self.bench.agent.name,
                 policy=after.policy,
                 calm=after.calm,
                 hand_made=before.fitness.to_json(),
@@ -64,7 +64,9 @@ class Measuring:
     async def _play(self, individuals: Sequence[Individual], tasks: Tasks) -> None:
         names = [f"evolve-{one.id}" for one in individuals]
         for one, name in zip(individuals, names, strict=True):
-            await self.bench.put(name, frozen.text(name, 1, one.candidate, self.against, "A candidate."))
+            await self.bench.agent.put(
+                name, frozen.text(name, 1, one.candidate, self.against, "A candidate.")
+            )
         for one, fitness in zip(individuals, await self.bench.fitness(names, tasks), strict=True):
             self.journal.add(_key(tasks, one.id), **one.to_json(), fitness=fitness.to_json())
 

@@ -11,7 +11,7 @@ from typing import Any
 from gateway.demo.processes import Processes
 from gateway.errors import ConfigurationError
 from gateway.evolution import frozen
-from gateway.evolution.agents import serve
+from gateway.evolution.agents import Agent
 from gateway.evolution.evaluation import Bench
 from gateway.evolution.fitness import Fitness, pooled
 from gateway.evolution.journal import Journal
@@ -34,13 +34,16 @@ async def evolve(settings: SearchSettings, say: Say) -> Mapping[str, Any]:
     """
     try:
         against = Profiles().get(settings.against)
+        own = settings.against.endswith((".yaml", ".yml"))
+        text = await asyncio.to_thread(Path(settings.against).read_text, "utf-8") if own else ""
         Space.of(settings.operators, 0.5)
     except (ProfileError, ValueError) as error:
         raise ConfigurationError(str(error)) from None
     settings.out.mkdir(parents=True, exist_ok=True)
     journal = Journal(settings.out / "evaluations.jsonl", settings.identity())
     async with Processes(settings.out / "logs") as processes:
-        return await Evolution(settings, against, journal, processes, say).run()
+        profiles = {against.name: text} if own else {}
+        return await Evolution(settings, against, profiles, journal, processes, say).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ class Evolution:
 
     settings: SearchSettings
     against: Profile
+    profiles: Mapping[str, str]
+    """The text of that profile, by its name, where it isn't a built-in one."""
     journal: Journal
     processes: Processes
     say: Say
@@ -56,7 +61,7 @@ class Evolution:
     async def run(self) -> Mapping[str, Any]:
         """Search, choose, measure on held-out tasks, freeze."""
         settings = self.settings
-        reference = await self._measuring(settings.reference, "reference")
+        reference = self._measuring(settings.reference, "reference")
         hand_made = await reference.hand_made(settings.searched)
         self.say(f"{self.against.name}: {fitness_told(hand_made)}; this dose is the cap")
         survivors = await self._searched(reference, hand_made)
@@ -66,22 +71,17 @@ class Evolution:
         self.say(f"chosen: {candidate}")
         found = {"reference": await self._held_out("reference", reference, candidate)}
         if settings.second is not None:
-            second = await self._measuring(settings.second, "second")
+            second = self._measuring(settings.second, "second")
             found["second"] = await self._held_out("second", second, candidate)
         told = lineage(settings, self.journal, winner, hand_made, found)
         settings.frozen.write_text(self._text(candidate, told), encoding="utf-8")
         self.say(f"frozen: {settings.frozen}")
         return told
 
-    async def _measuring(self, agent: str, role: str) -> Measuring:
+    def _measuring(self, agent: str, role: str) -> Measuring:
         settings = self.settings
-        self.say(f"serving the {role} agent: {agent}")
-        served = await serve(self.processes, agent, role, settings.out, settings.config)
-        options = ("--environment", settings.environment, *settings.bench)
-        bench = Bench(self.processes, served, settings.out, options)
-        if settings.against.endswith((".yaml", ".yml")):
-            text = await asyncio.to_thread(Path(settings.against).read_text, encoding="utf-8")
-            await bench.put(self.against.name, text)
+        served = Agent(agent, role, self.processes, settings.out, settings.config, self.profiles)
+        bench = Bench(served, settings.out, ("--environment", settings.environment, *settings.bench))
         return Measuring(bench, self.journal, self.against)
 
     async def _searched(self, reference: Measuring, hand_made: Fitness) -> list[Scored]:

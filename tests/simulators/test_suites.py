@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulators import groups
-from simulators.benchmark import suites
+from simulators.benchmark import results, suites
 from simulators.benchmark.suites import NoiseArm, Suite, parse_noise
-from simulators.environment import load
+from simulators.environment import Verdict, load
+from simulators.record import Record
 
 RETAIL = load("retail")
 NOISE = (NoiseArm("tool.timeout", 3), NoiseArm("user.typos"))
@@ -38,6 +39,19 @@ def test_rotation_gives_each_task_one_noise_type_in_turn() -> None:
     jobs = list(suites.jobs(RETAIL, Suite("test", "practice", 10, 1, seed=1, noise=NOISE, rotate=True)))
     arms = Counter(str(job.session.get("noise_type", job.session["arm"])) for job in jobs)
     assert arms == {"clean": 10, "tool.timeout": 5, "user.typos": 5}
+
+
+def test_whole_profiles_are_arms_of_their_own_and_calm_can_be_left_out() -> None:
+    under = (NoiseArm(profile="chaos/brownout"), NoiseArm(profile="toolrl-dr/full"))
+    jobs = list(suites.jobs(RETAIL, Suite("test", "practice", 10, 2, seed=1, noise=under, calm=False)))
+    records = [Record(job, str(job.session["arm"]), verdict=Verdict(1.0)) for job in jobs]
+    assert {name: arm["n"] for name, arm in results.arms(records).items()} == {
+        "chaos/brownout": 20,
+        "toolrl-dr/full": 20,
+        "noisy": 40,
+    }
+    assert not any("noise_type" in job.session or "level" in job.session for job in jobs)
+    assert len({(job.task.id, job.session["seed"]) for job in jobs}) == 20, "the arms share their seeds"
 
 
 def test_groups_are_numbered_and_can_be_continued() -> None:

@@ -1,0 +1,64 @@
+"""Whatever steps lead to a candidate, it is a sound profile, and milder forms are milder."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gateway.evolution import frozen
+from gateway.evolution.mutation import crossed, mutated, thinned, weakened
+from gateway.evolution.space import ALL_OF, CHANCES, MOST, SEVERITIES, Candidate, Space
+from injectors import profile
+from injectors.streams import Stream
+
+SPACE = Space.of(["*"], 0.7)
+AGAINST = profile.load("agentnoisebench/all")
+
+
+def walked(seed: int, steps: int) -> Candidate:
+    """What so many draws of the seed make of a single operator."""
+    rng = Stream(f"walk|{seed}")
+    found = Candidate.of(ALL_OF, [SPACE.gene(rng.choice(SPACE.operators))])
+    for _ in range(steps):
+        other = Candidate.of(ALL_OF, [SPACE.gene(rng.choice(SPACE.operators))])
+        found = crossed(found, other, rng) if rng.chance(0.3) else mutated(SPACE, found, rng)
+    return found
+
+
+walks = st.builds(walked, st.integers(0, 10_000), st.integers(0, 25))
+
+
+@settings(max_examples=80, deadline=None)
+@given(candidate=walks)
+def test_every_candidate_is_a_sound_profile_that_says_what_it_is(candidate: Candidate) -> None:
+    assert 1 <= len(candidate.genes) <= MOST
+    known = profile.parse(frozen.text("evolved", 3, candidate, AGAINST, "Found."), "evolved")
+    assert (known.version, known.bounds, known.assume_tools) == (3, AGAINST.bounds, AGAINST.assume_tools)
+    assert [rule.operator for rule in known.rules] == [gene.operator for gene in candidate.genes]
+    assert [rule.severity for rule in known.rules] == [gene.severity for gene in candidate.genes]
+    assert [rule.when.probability for rule in known.rules] == [gene.chance for gene in candidate.genes]
+
+
+@settings(max_examples=80, deadline=None)
+@given(candidate=walks, factor=st.floats(0.05, 0.95))
+def test_milder_forms_act_more_rarely_or_less_hard_as_far_as_they_can(
+    candidate: Candidate, factor: float
+) -> None:
+    for was, now in zip(candidate.genes, thinned(candidate, factor).genes, strict=True):
+        assert now.chance <= max(was.chance * factor, CHANCES[-1]) and now.severity == was.severity
+    for was, now in zip(candidate.genes, weakened(candidate, factor).genes, strict=True):
+        assert now.severity <= max(was.severity * factor, SEVERITIES[0]) and now.chance == was.chance
+
+
+def test_options_with_a_few_values_are_open_to_the_search() -> None:
+    assert SPACE.choices("user.boundary_probing") == {"target": ("policy", "knowledge")}
+    assert SPACE.choices("user.typos") == {}
+    seen = set()
+    for seed in range(200):
+        child = mutated(SPACE, Candidate.of(ALL_OF, [SPACE.gene("user.boundary_probing")]), Stream(str(seed)))
+        seen |= {dict(gene.options).get("target", "unset") for gene in child.genes}
+    assert {"policy", "knowledge"} <= seen
+
+
+def test_links_and_answers_are_not_searched() -> None:
+    assert {name.partition(".")[0] for name in SPACE.operators} == {"user", "tool", "schema", "state"}
