@@ -11,7 +11,9 @@ from pydantic import SecretStr
 from gateway.answering import Answering
 from gateway.auth import Authenticator
 from gateway.config import Settings
+from gateway.confinement.confined import Confined
 from gateway.control.curricula import KIND, Curricula
+from gateway.deciding import Deciding
 from gateway.dose import FaultsInFlight, Watch
 from gateway.errors import ConfigurationError
 from gateway.flights import Flights
@@ -43,6 +45,7 @@ from gateway.upstreams.upstreams import Upstreams, configured
 from gateway.websockets import WebSockets
 from gateway.workers.claims import Claims
 from gateway.workers.crew import Crew
+from injectors import registry
 from injectors.profile import ProfileError
 
 
@@ -62,6 +65,7 @@ class _Parts:
     flights: Flights
     in_flight: FaultsInFlight
     preparing: Preparing | None
+    confinement: Confined | None
 
     def proxy_of(self, settings: Settings, known: Upstreams | None) -> Proxy:
         """Everything that a configuration decides: made anew whenever that changes."""
@@ -76,7 +80,6 @@ class _Parts:
             upstreams=upstreams,
             sessions=sessions,
             authenticator=authenticator,
-            switch=self.switch,
             redactor=Redactor(settings.body_secrets, _secrets(settings)),
             metrics=metrics,
             recording=recording,
@@ -84,6 +87,7 @@ class _Parts:
             refusing=Refusing(recording, settings.markers),
             flights=self.flights,
             in_flight=self.in_flight,
+            deciding=Deciding(self.switch, settings.steering, self.preparing, self.confinement),
             passing=PassThrough(
                 settings, upstreams, Listing(upstreams), sessions, StoredViews(sessions), metrics
             ),
@@ -132,6 +136,7 @@ def create_app(
     writer = settings.noise_model
     preparing = None if writer is None else Preparing(Writing(writer, store, recorder, metrics))
 
+    confinement = _confinement(settings, metrics) if registry.has_third_parties() else None
     parts = _Parts(
         profiles,
         recorder,
@@ -145,6 +150,7 @@ def create_app(
         flights,
         in_flight,
         preparing,
+        confinement,
     )
     data = DataPlane(parts.proxy_of(settings, None))
     return Gateway(
@@ -162,6 +168,19 @@ def create_app(
         source or (lambda: settings),
         crew,
         sharing,
+        confinement,
+    )
+
+
+def _confinement(settings: Settings, metrics: Metrics) -> Confined:
+    try:
+        registry.operators()
+    except registry.BrokenOperatorPackageError as error:
+        raise ConfigurationError(str(error)) from error
+    return Confined(
+        settings.third_party,
+        lambda operator, kind: metrics.operator_failures.labels(operator, kind).inc(),
+        lambda operator: metrics.operators_off.labels(operator).set(1),
     )
 
 

@@ -23,6 +23,7 @@ from gateway.configuration.sections import (
     Secrets,
     SteeringCap,
     Telemetry,
+    ThirdParty,
     Timeouts,
 )
 from gateway.configuration.upstreams import Health, Retries, UpstreamSettings, http_url
@@ -106,6 +107,7 @@ class Settings(BaseSettings):
     """A language model that writes noise where an operator may have one write."""
     dose: Dose = Dose()
     abort: Abort = Abort()
+    third_party: ThirdParty = ThirdParty()
     timeouts: Timeouts = Timeouts()
     limits: Limits = Limits()
     telemetry: Telemetry = Telemetry()

@@ -11,6 +11,7 @@ from typing import Any
 import structlog
 
 from gateway.config import Settings
+from gateway.confinement.confined import Confined
 from gateway.control.curricula import Curricula
 from gateway.errors import ConfigurationError, ServiceError
 from gateway.housekeeping import Housekeeping
@@ -57,6 +58,8 @@ class Gateway:
     crew: Crew | None = None
     """The other processes, where this one isn't alone."""
     sharing: Sharing | None = None
+    confinement: Confined | None = None
+    """Where third parties' operators run."""
     _probing: Probing = field(default_factory=Probing)
     _housekeeping: Housekeeping | None = None
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -70,6 +73,8 @@ class Gateway:
     def start(self) -> None:
         """What the gateway does of its own accord, as long as it serves."""
         self._watch()
+        if self.confinement is not None and (self.crew is None or self.crew.number):
+            self.confinement.start()
         if self.crew is None or self.crew.number == 0:
             self._housekeeping = Housekeeping(
                 self.store, self.metrics, lambda: self.settings, self.sessions.forget
@@ -215,6 +220,8 @@ class Gateway:
         await self.data.proxy.flights.close()
         if (preparing := self.data.proxy.preparing) is not None:
             await preparing.close()
+        if self.confinement is not None:
+            await asyncio.to_thread(self.confinement.close)
         await self.upstreams.close()
         await self.recorder.aclose()
         await asyncio.to_thread(self.data.proxy.recording.tracing.close)

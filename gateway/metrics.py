@@ -48,6 +48,19 @@ class Metrics:
         self.withdrawals = Counter(
             "crosswind_withdrawals", "Noise that the guard withdrew", ["operator"], registry=self.registry
         )
+        self.operator_failures = Counter(
+            "crosswind_operator_failures",
+            "What third parties' operators did wrong: raised, stalled, ended, contract",
+            ["operator", "kind"],
+            registry=self.registry,
+        )
+        self.operators_off = Gauge(
+            "crosswind_operators_off",
+            "Processes in which a third party's operator is switched off",
+            ["operator"],
+            registry=self.registry,
+            multiprocess_mode="livesum",
+        )
         self.not_durable = Counter(
             "crosswind_turns_released_before_durable",
             "Turns released late or lost",

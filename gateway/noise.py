@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -21,7 +21,7 @@ from gateway.turns import Place
 from injectors.conversation import Ref, Site
 from injectors.decide import perturb
 from injectors.generation import Texts
-from injectors.link import decide_transport
+from injectors.link import Decided, decide_transport
 from injectors.model_link import decide_model
 
 _log = structlog.get_logger("crosswind.noise")
@@ -201,7 +201,7 @@ def _faults(
     events: list[Event],
 ) -> Faults:
     """Decide what befalls the link and the provider in this exchange."""
-    plan, spent = session.plan, session.turns.spent
+    plan, spent, met = session.plan, session.turns.spent, session.turns.met
     transport = decide_transport(
         plan,
         link=MODEL_LINK,
@@ -209,18 +209,30 @@ def _faults(
         attempt=place.attempt,
         streaming=now.streaming,
         spent=spent,
+        met=met,
     )
-    model = (
-        []
-        if codec.forms is None
-        else decide_model(plan, turn=place.index, attempt=place.attempt, streaming=now.streaming, spent=spent)
-    )
+    model = []
+    if codec.forms is not None:
+        model = decide_model(
+            plan,
+            turn=place.index,
+            attempt=place.attempt,
+            streaming=now.streaming,
+            spent=spent,
+            met=met + len(transport),
+        )
     if not transport and not model:
         return NO_FAULTS
     for decision, settings, note in (*transport, *model):
-        events.append(scribe.event(decision, "", encode(settings).decode(), note))
-    found = [Fault(decision.operator, settings) for decision, settings, _ in transport]
-    return Faults(found, next((Fault(decision.operator, settings) for decision, settings, _ in model), None))
+        after = None if settings is None else encode(settings).decode()
+        events.append(scribe.event(decision, "", after, note))
+    befalling, answering = _carried_out(transport), _carried_out(model)
+    session.turns.befell(place, len(befalling) + len(answering))
+    return Faults(befalling, next(iter(answering), None))
+
+
+def _carried_out(decided: Sequence[Decided]) -> list[Fault]:
+    return [Fault(decision.operator, settings) for decision, settings, _ in decided if settings is not None]
 
 
 def _show_tools(

@@ -15,6 +15,7 @@ from gateway.asgi import JSON, ClientGone, Http, Message, Receive, Send
 from gateway.auth import Authenticator, Caller
 from gateway.call import Call
 from gateway.config import Settings
+from gateway.deciding import Deciding
 from gateway.dose import CAPPED, FaultsInFlight
 from gateway.errors import ServiceError, UpstreamError
 from gateway.exchange import Exchange
@@ -22,8 +23,8 @@ from gateway.flights import Flights
 from gateway.inference import Traces, traces_of
 from gateway.language.preparing import Preparing
 from gateway.metrics import Metrics
-from gateway.noise import NOISE_FAILED, Circumstances, Noise, noise_in
-from gateway.opening import LiveSession, now_us
+from gateway.noise import NOISE_FAILED, Noise
+from gateway.opening import LiveSession
 from gateway.outlet import Outlet, delivered_by
 from gateway.passing import PassThrough
 from gateway.protocols.codec import Codec
@@ -32,7 +33,6 @@ from gateway.recording import Recording
 from gateway.redaction import Redactor
 from gateway.refusing import Refusing
 from gateway.routes import HEALTH, Route, claim_of, route_of
-from gateway.safety import KillSwitch
 from gateway.sessions import Sessions
 from gateway.trajectory.content import content_key
 from gateway.turns import Place
@@ -40,7 +40,6 @@ from gateway.upstreams.answer import Answer
 from gateway.upstreams.pool import Outgoing
 from gateway.upstreams.upstreams import Upstreams
 from gateway.websockets import WebSockets
-from injectors.generation import Texts
 
 _log = structlog.get_logger("crosswind.proxy")
 
@@ -56,7 +55,6 @@ class Proxy:
     upstreams: Upstreams
     sessions: Sessions
     authenticator: Authenticator
-    switch: KillSwitch
     redactor: Redactor
     metrics: Metrics
     recording: Recording
@@ -66,6 +64,7 @@ class Proxy:
     refusing: Refusing
     flights: Flights
     in_flight: FaultsInFlight
+    deciding: Deciding
     preparing: Preparing | None = None
     """Where a language model writes noise."""
 
@@ -148,13 +147,9 @@ class Proxy:
             http.cancel_when_gone()
             return await self.flights.join(key, flight, http)
         place = await self.sessions.place(session, request.chain, digest, retry=retry, after=request.after)
-        texts = None
-        if self.preparing is not None:
-            asking = self._circumstances(call, request)
-            texts = await self.preparing.texts(session, codec, request, place, asking, redactor)
+        noise = await self.deciding.noise(call, session, request, place, redactor)
         http.cancel_when_gone()
-        now = self._circumstances(call, request, texts)
-        exchange, body = self._perturbed(call, session, request, place, now, redactor)
+        exchange, body = self._perturbed(call, session, request, place, redactor, noise)
         if self.preparing is not None:
             self.preparing.decided(exchange)
         if request.stream or not session.training or not self.flights.grace_s:
@@ -210,12 +205,11 @@ class Proxy:
         session: LiveSession,
         request: Request,
         place: Place,
-        now: Circumstances,
         redactor: Redactor,
+        noise: Noise,
     ) -> tuple[Exchange, bytes]:
-        """Decide the turn's noise and capture, and write both into the body to send."""
+        """Decide what is captured, and write it and the turn's noise into the body to send."""
         codec, upstream, raw = call.codec, call.upstream, request.document.body
-        noise = noise_in(session, codec, request, place, now, redactor)
         captured = codec.tokens and session.captures(self.settings.capture, upstream.dialect.token_ids)
         edits, neutralised = codec.capture_edits(request, training=session.training) if captured else ({}, ())
         if neutralised:
@@ -254,11 +248,6 @@ class Proxy:
             edits,
         )
         return exchange, body
-
-    def _circumstances(self, call: Call, request: Request, texts: Texts | None = None) -> Circumstances:
-        spared = self.settings.steering and call.http.header(b"x-crosswind-noise") == "off"
-        duplicates = call.upstream.dialect.duplicate_tool_names
-        return Circumstances(self.switch.enabled, not spared, request.stream, now_us(), duplicates, texts)
 
     async def _send(self, call: Call, exchange: Exchange, body: bytes) -> Answer:
         http, upstream = call.http, call.upstream

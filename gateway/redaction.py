@@ -79,9 +79,12 @@ class Redactor:
 
     def _is_clean(self, segment: bytes) -> bool:
         """Whether it was looked through lately: tools and system prompts come again and again."""
-        if len(segment) not in _WORTH_REMEMBERING or segment not in self._clean:
+        if len(segment) not in _WORTH_REMEMBERING:
             return False
-        self._clean.move_to_end(segment)
+        try:
+            self._clean.move_to_end(segment)
+        except KeyError:  # Not there, or another thread has just let go of it.
+            return False
         return True
 
     def _without_secrets(self, segment: bytes) -> bytes:

@@ -56,6 +56,8 @@ class TurnLine:
         self._requests: OrderedDict[bytes, Place] = OrderedDict()
         self._keys: OrderedDict[str, bytes] = OrderedDict()
         self._destroyed: set[tuple[int, int]] = set()
+        self._met: dict[tuple[int, int], int] = {}
+        self._met_in_all = 0
         self.learn(turns)
 
     def repeated(self, key: str | None, digest: bytes) -> bool:
@@ -77,6 +79,18 @@ class TurnLine:
         """Noise destroyed the answer to this attempt at a turn."""
         self._destroyed.add((place.index, place.attempt))
 
+    @property
+    def met(self) -> int:
+        """How often noise befell an exchange of the session, or its provider."""
+        return self._met_in_all
+
+    def befell(self, place: Place, count: int) -> None:
+        """So much noise befell the exchange of this attempt at a turn."""
+        key = place.index, place.attempt
+        if count:
+            self._met_in_all += count - self._met.get(key, 0)
+            self._met[key] = count
+
     def learn(self, turns: Iterable[TurnHead]) -> None:
         """Take in turns that are in the store; those that are known already change nothing."""
         for turn in turns:
@@ -84,6 +98,7 @@ class TurnLine:
             self.placed(place, turn.received)
             if turn.destroyed:
                 self.destroyed(place)
+            self.befell(place, turn.met)
             if turn.response_id is not None:
                 self.answered(turn.index, turn.response_id)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from injectors.confinement import OperatorFailed
 from injectors.generation import Texts, Unusable, applied, by_rule, in_words, prompt_for
 from injectors.operator import Draw, Registered, Result
 
@@ -39,6 +40,8 @@ class Acting:
 
 def failed(error: Exception) -> str:
     """The refusal of an operator that raised."""
+    if isinstance(error, OperatorFailed):
+        return str(error)
     return f"the operator failed ({type(error).__name__})"
 
 

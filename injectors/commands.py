@@ -35,6 +35,12 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*super().list_commands(ctx), *(entry.name for entry in entry_points(group=GROUP))})
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except registry.BrokenOperatorPackageError as error:
+            raise ConfigurationError(str(error)) from error
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if (own := super().get_command(ctx, cmd_name)) is not None:
             return own

@@ -64,9 +64,9 @@ def make(entry: Registered, severity: float, seed: int) -> Example | None:
     target = sample_for(entry)
     for attempt in range(TRIES):
         stream = Stream(f"example|{entry.name}|{seed}|{attempt}")
-        draw = entry.implementation.draw(target, stream, severity)
+        draw = entry.draw({}, target, stream, severity)
         if draw is not None:
-            result = entry.implementation.apply(target, draw)
+            result = entry.apply(target, draw)
             return Example(as_text(target), as_text(result.payload), result.note)
     return None
 
@@ -97,7 +97,7 @@ def _as_json(tool: ToolSchema | AddedTool) -> str:
 def sample_for(entry: Registered) -> Target:
     """The sample on which the operator acts: of its site, in a stream if it can be."""
     target = sample(entry.site)
-    if any(entry.implementation.draw(target, Stream(f"sample|{number}"), 1.0) for number in range(TRIES)):
+    if any(entry.draw({}, target, Stream(f"sample|{number}"), 1.0) for number in range(TRIES)):
         return target
     return sample(entry.site, streaming=False)
 

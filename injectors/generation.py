@@ -130,10 +130,10 @@ def applied(entry: Registered, target: Any, draw: Draw) -> Result:
     """Carry out a stored draw, in the form that it has. Pure; raises what the operator raises."""
     wording = draw.get(WORDING)
     if wording is None:
-        return entry.implementation.apply(target, draw)
+        return entry.apply(target, draw)
     own = {name: value for name, value in draw.items() if name != WORDING}
     if wording["form"] != MODEL:
-        return entry.implementation.apply(target, own)
+        return entry.apply(target, own)
     return _forms[entry.name].apply(target, own, wording["text"])
 
 

@@ -31,10 +31,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from injectors import registry
+from injectors.attempt import failed
 from injectors.conversation import Site
 from injectors.decision import Decision
 from injectors.identity import Slot
-from injectors.operator import ModelTarget, Registered, TransportTarget
+from injectors.operator import Draw, ModelTarget, Registered, TransportTarget
 from injectors.plan import CompiledRule, Plan
 from injectors.schedule import Occasion, due
 from injectors.solvability import why_solvable
@@ -43,27 +44,27 @@ from injectors.streams import Stream
 Settings = Mapping[str, Any]
 """What the gateway does to the exchange: `{"kind": "delay", "where": "response", "delay_ms": 120.0}`."""
 
-Decided = tuple[Decision, Settings, str]
-"""A decision, what it amounts to, and the event's note."""
+Decided = tuple[Decision, Settings | None, str]
+"""A decision, what it amounts to (None: the operator failed, and nothing does), and the event's note."""
 
 Rules = Sequence[tuple[CompiledRule, Registered]]
 LinkTarget = TransportTarget | ModelTarget
 
 
 def decide_transport(
-    plan: Plan, *, link: str, turn: int, attempt: int, streaming: bool, spent: int = 0
+    plan: Plan, *, link: str, turn: int, attempt: int, streaming: bool, spent: int = 0, met: int = 0
 ) -> list[Decided]:
     """The transport noise of one exchange, per operator that acts, in the plan's order.
 
     `turn` counts the session's exchanges on this link from 0. A repeated attempt at a turn is drawn anew.
     At most one of the operators that destroy the answer acts, and as the bounds allow: `spent` are the
-    destroyed answers of the session so far. Pure; never raises.
+    destroyed answers of the session so far, and `met` what befell its exchanges in all. Pure; never raises.
     """
 
     def target(ordinal: int, number: int) -> LinkTarget:
         return TransportTarget(link, ordinal, number, streaming)
 
-    return Exchanges(plan, Site.TRANSPORT, link, target).at(turn, attempt, spent)
+    return Exchanges(plan, Site.TRANSPORT, link, target).at(turn, attempt, spent, met)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +77,8 @@ class Exchanges:
     target: Callable[[int, int], LinkTarget]
     """The target of a turn and an attempt."""
 
-    def at(self, turn: int, attempt: int, spent: int) -> list[Decided]:
-        """What acts on one exchange.
+    def at(self, turn: int, attempt: int, spent: int, met: int) -> list[Decided]:
+        """What acts on one exchange, as long as no more than `events_per_session` do in the session.
 
         Schedules with a memory (`at_most`, `min_interval`) are replayed from turn 0 over first attempts; a
         run of destroyed answers is traced back to where it begins.
@@ -88,12 +89,14 @@ class Exchanges:
         for rule, entry in rules:
             if entry.fault and may_destroy is None:
                 may_destroy = self._may_destroy(rules, turn, attempt, spent)
+            if met + len(out) >= self.plan.bounds.events_per_session:
+                break
             if (entry.fault and not may_destroy) or not self._due(rule, entry, turn):
                 continue
             decided = self._decided(rule, entry, turn, attempt)
             if decided is not None:
                 out.append(decided)
-                may_destroy = may_destroy and not entry.fault
+                may_destroy = may_destroy and not (entry.fault and decided[1] is not None)
         return out
 
     def _rules(self) -> Rules:
@@ -113,17 +116,19 @@ class Exchanges:
 
     def _would_destroy(self, rules: Rules, turn: int) -> bool:
         return any(
-            entry.fault and self._due(rule, entry, turn) and self._decided(rule, entry, turn, 0)
+            entry.fault and self._due(rule, entry, turn) and self._acts(rule, entry, turn)
             for rule, entry in rules
         )
+
+    def _acts(self, rule: CompiledRule, entry: Registered, turn: int) -> bool:
+        decided = self._decided(rule, entry, turn, 0)
+        return decided is not None and decided[1] is not None
 
     def _due(self, rule: CompiledRule, entry: Registered, turn: int) -> bool:
         plan = self.plan
         injected, last = self._remembered(rule, entry, turn)
         occasion = self._occasion(rule, turn, injected, last)
-        return injected < plan.bounds.events_per_session and due(
-            rule.when, rule.window, occasion, plan.expected_turns
-        )
+        return due(rule.when, rule.window, occasion, plan.expected_turns)
 
     def _occasion(self, rule: CompiledRule, turn: int, injected: int, last: int | None) -> Occasion:
         return Occasion(turn, turn, injected, last, rule.key(self.plan, f"{self.site.value}:{self.link}"))
@@ -134,8 +139,8 @@ class Exchanges:
         injected, last = 0, None
         for earlier in range(turn):
             occasion = self._occasion(rule, earlier, injected, last)
-            if due(rule.when, rule.window, occasion, self.plan.expected_turns) and self._decided(
-                rule, entry, earlier, 0
+            if due(rule.when, rule.window, occasion, self.plan.expected_turns) and self._acts(
+                rule, entry, earlier
             ):
                 injected, last = injected + 1, earlier
         return injected, last
@@ -146,20 +151,20 @@ class Exchanges:
         slot = Slot(*names, target.ordinal, target.attempt, rule=rule.name).key()
         if not Stream(f"{slot}|when").chance(rule.when.probability):
             return None
+        draw: Draw | None = {}
+        settings: Settings | None = None
         try:
             draw = entry.draw(rule.options, target, Stream(slot), rule.severity)
             if draw is None:
                 return None
-            result = entry.implementation.apply(target, draw)
+            result = entry.apply(target, draw)
             if not isinstance(result.payload, Mapping):
-                return None
-            settings = dict(result.payload)
-        except Exception:
+                raise TypeError("no settings")
+            settings, note = dict(result.payload), f"{result.note} {why_solvable(entry, plan.bounds)}"
+        except Exception as error:
             # Noise must never break traffic: an operator that fails leaves the exchange alone.
-            return None
+            note = f"Not injected: {failed(error)}."
         anchor = f"{self.link}:{target.ordinal}#{target.attempt}"
-        recovery = entry.recovery.value
-        decision = Decision(
-            rule.operator, rule.name, entry.site.value, slot, anchor, None, rule.severity, draw, recovery
-        )
-        return decision, settings, f"{result.note} {why_solvable(entry, plan.bounds)}"
+        site, recovery = entry.site.value, entry.recovery.value
+        where = (rule.operator, rule.name, site, slot, anchor, None, rule.severity)
+        return Decision(*where, draw or {}, recovery), settings, note

@@ -31,15 +31,17 @@ from injectors.plan import Plan
 LINK = "model"
 
 
-def decide_model(plan: Plan, *, turn: int, attempt: int, streaming: bool, spent: int = 0) -> list[Decided]:
+def decide_model(
+    plan: Plan, *, turn: int, attempt: int, streaming: bool, spent: int = 0, met: int = 0
+) -> list[Decided]:
     """The noise of one answer: at most one operator acts, the first in the plan's order that does.
 
     `turn` counts the session's requests from 0. A repeated attempt at a turn is drawn anew, and gets through
     once the bounds are reached: `faults_per_call` attempts or turns in a row, `faults_per_session` in all, of
-    which `spent` were before. Pure; never raises.
+    which `spent` were before. `met` is what befell the session's exchanges so far. Pure; never raises.
     """
 
     def target(ordinal: int, number: int) -> LinkTarget:
         return ModelTarget(ordinal, number, streaming)
 
-    return Exchanges(plan, Site.MODEL_RESPONSE, LINK, target).at(turn, attempt, spent)
+    return Exchanges(plan, Site.MODEL_RESPONSE, LINK, target).at(turn, attempt, spent, met)

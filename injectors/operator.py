@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from typing import Any, Protocol, TypeVar
 
+from injectors import confinement
 from injectors.conversation import Site, ToolSchema
 from injectors.streams import Stream
 
@@ -173,6 +174,8 @@ class Registered:
     """True where the result is destroyed, so that faults per logical call are bounded and the tool's class
     matters."""
     documentation: str = field(default="", compare=False)
+    origin: str = ""
+    """The package of a third party that it comes from; empty: it is ours."""
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -181,11 +184,31 @@ class Registered:
         return {one.name: one.default for one in fields(kind)} if is_dataclass(kind) else {}
 
     def draw(self, options: Mapping[str, Any], target: Any, rng: Stream, severity: float) -> Draw | None:
-        """The operator's draw under a rule's options. What they decide is in the draw: `apply` needs none."""
+        """The operator's draw under a rule's options. What they decide is in the draw: `apply` needs none.
+
+        Raises what the operator raises; a third party's OperatorFailed, too."""
+        if self.origin and (elsewhere := confinement.current()) is not None:
+            return elsewhere.draw(self, options, target, rng, severity)
         operator = type(self.implementation)(**options) if options else self.implementation
-        return operator.draw(target, rng, severity)
+        draw = operator.draw(target, rng, severity)
+        return draw if not self.origin else _contract().checked_draw(self, draw)
+
+    def apply(self, target: Any, draw: Draw) -> Result:
+        """Carry out a stored draw. Raises as `draw` does."""
+        if self.origin and (elsewhere := confinement.current()) is not None:
+            return elsewhere.apply(self, target, draw)
+        result = self.implementation.apply(target, draw)
+        return result if not self.origin else _contract().checked_result(self, result)
 
 
+def _contract() -> Any:
+    # It is written in the terms of this module, and only third parties' operators need it.
+    from injectors import contract
+
+    return contract
+
+
+OURS = __name__.partition(".")[0]
 T = TypeVar("T", bound=type)
 _registered: dict[str, Registered] = {}
 
@@ -206,8 +229,17 @@ def operator(
             raise ValueError(
                 f"operator {name!r} is registered twice: rename {cls.__module__}.{cls.__qualname__}"
             )
+        package = cls.__module__.partition(".")[0]
         _registered[name] = Registered(
-            name, site, recovery, cls(), aliases, source, fault, documentation=(cls.__doc__ or "").strip()
+            name,
+            site,
+            recovery,
+            cls(),
+            aliases,
+            source,
+            fault,
+            documentation=(cls.__doc__ or "").strip(),
+            origin="" if package == OURS else package,
         )
         return cls
 

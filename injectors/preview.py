@@ -40,4 +40,5 @@ def preview(plan: Plan, conversation: Conversation, turns: int) -> Iterator[Prev
         met = decide_model(plan, turn=turn, attempt=0, streaming=False)
         met += decide_transport(plan, link=LINK, turn=turn, attempt=0, streaming=False)
         for decision, settings, note in met:
-            yield Previewed(decision, f"answer {turn}", "", json.dumps(dict(settings)), note)
+            after = None if settings is None else json.dumps(dict(settings))
+            yield Previewed(decision, f"answer {turn}", "", after, note)

@@ -45,6 +45,11 @@ def _import_all() -> None:
             ) from error
 
 
+def has_third_parties() -> bool:
+    """Whether any package besides ours brings operators. Imports none of them."""
+    return bool(entry_points(group=ENTRY_POINTS))
+
+
 def operators() -> Mapping[str, Registered]:
     """Every registered operator by its public name."""
     _import_all()

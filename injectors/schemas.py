@@ -111,7 +111,7 @@ def _anchors(tools: Sequence[ToolSchema]) -> list[str]:
     found = _made_anchors(tools)
     if isinstance(tools, tuple):
         while len(_recent) >= MOST_RECENT:
-            _recent.pop(next(iter(_recent)), None)
+            _recent.pop(next(iter(list(_recent)), 0), None)
         _recent[id(tools)] = (tools, found)
     return found
 

@@ -150,6 +150,17 @@ class Abort(Section):
     """Fewer requests than that are not judged."""
 
 
+class ThirdParty(Section):
+    """Third parties' operators: they run in a process of their own."""
+
+    deadline: Seconds = 0.25
+    """Seconds that one may take to draw, or to carry out a draw; then the process is killed and made anew."""
+    failures: Positive = 5
+    """How many of its last answers may be missing or wrong; then it is switched off till the restart."""
+    window: Positive = 50
+    """How many answers the last ones are."""
+
+
 class Telemetry(Section):
     """OpenTelemetry traces."""
 

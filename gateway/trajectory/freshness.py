@@ -38,3 +38,5 @@ class TurnHead:
     response_id: str | None
     destroyed: bool = False
     """Noise destroyed its answer."""
+    met: int = 0
+    """What befell its exchange: noise on the link and of the provider, whether or not it destroyed."""

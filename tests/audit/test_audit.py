@@ -379,3 +379,16 @@ def test_what_can_not_be_audited_is_named(tmp_path: Path) -> None:
     SqliteStore.from_url(f"sqlite:///{tmp_path}/store.db").close()
     nobody = audited(tmp_path, "--session", "nobody")
     assert nobody.exit_code == 2 and "no session 'nobody'" in nobody.stderr
+
+
+async def test_links_have_a_dose_too_also_over_a_restart(tmp_path: Path) -> None:
+    file = tmp_path / "profile.yaml"
+    rules = "rules: [{operator: transport.latency, severity: 0.01}]"
+    file.write_text(f"name: slow\nbounds: {{events_per_session: 3}}\n{rules}\n")
+    async with upstream() as app:
+        for turns in (range(2), range(2, len(TURNS))):
+            async with gateway(tmp_path, app, profile=str(file)) as running:
+                await lead(running, "s0", turns)
+                await running.flush()
+    found = json.loads((await asyncio.to_thread(audited, tmp_path, "--json")).stdout)
+    assert [one["injected"] for one in found["operators"]] == [3] and found["breaches"] == []

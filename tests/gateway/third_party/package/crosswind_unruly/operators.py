@@ -1,0 +1,83 @@
+"""One operator that behaves, and some that don't."""
+
+import os
+
+from injectors.conversation import Site
+from injectors.operator import Recovery, Result, operator
+
+
+class Base:
+    """Severity: the probability that it acts."""
+
+    def draw(self, target, rng, severity):
+        return {"point": rng.uniform()} if rng.chance(severity) else None
+
+    def apply(self, target, draw):
+        return Result(f"{target.text} Greetings.", "A greeting came with the message.")
+
+
+def user(name):
+    return operator(f"user.{name}", site=Site.USER_TEXT, recovery=Recovery.IGNORE, source="a third party")
+
+
+@user("behaves")
+class Behaves(Base):
+    """Severity: the probability that it acts."""
+
+
+@user("raises")
+class Raises(Base):
+    """Severity: the probability that it acts."""
+
+    def draw(self, target, rng, severity):
+        raise KeyError("nothing here")
+
+
+@user("stalls")
+class Stalls(Base):
+    """Severity: the probability that it acts."""
+
+    def apply(self, target, draw):
+        while True:
+            pass
+
+
+@user("ends")
+class Ends(Base):
+    """Severity: the probability that it acts."""
+
+    def draw(self, target, rng, severity):
+        print("operators may print", flush=True)
+        os._exit(3)
+
+
+@user("draws_no_json")
+class DrawsNoJson(Base):
+    """Severity: the probability that it acts."""
+
+    def draw(self, target, rng, severity):
+        return {"self": self}
+
+
+@user("gives_no_text")
+class GivesNoText(Base):
+    """Severity: the probability that it acts."""
+
+    def apply(self, target, draw):
+        return Result(7, "Seven.")
+
+
+@user("lies")
+class Lies(Base):
+    """Severity: the probability that it acts."""
+
+    def apply(self, target, draw):
+        return Result(f"{target.text} It is W99.", "A false fact came with the message.")
+
+
+@operator("transport.for_ever", site=Site.TRANSPORT, recovery=Recovery.RETRY, source="a third party")
+class ForEver(Base):
+    """Severity: the probability that it acts."""
+
+    def apply(self, target, draw):
+        return Result({"where": "request", "kind": "delay", "delay_ms": "for ever"}, "It waits.")
