@@ -17,10 +17,15 @@ SHORTEST_KEY = 20
 @click.command()
 @with_options
 @click.option(
+    "--check", is_flag=True, help="Also ask the upstreams, and read what the store says of training."
+)
+@click.option(
     "--hash-key", is_flag=True, help="Read a key from standard input and print it as `keys` may hold it."
 )
-def doctor(config: Path | None, hash_key: bool, **flags: Any) -> None:
-    """Print the effective configuration, with secrets hidden."""
+def doctor(config: Path | None, hash_key: bool, check: bool, **flags: Any) -> None:
+    """Print the effective configuration, with secrets hidden; with --check, what stands in the way of
+    training.
+    """
     import yaml
 
     from gateway.configuration.loading import load
@@ -31,6 +36,12 @@ def doctor(config: Path | None, hash_key: bool, **flags: Any) -> None:
     click.echo(
         yaml.safe_dump(settings.model_dump(mode="json"), sort_keys=False, default_flow_style=False), nl=False
     )
+    if check:
+        from gateway.diagnosis import findings
+
+        for line in findings(settings):
+            # As comments: what is printed stays the YAML document that it was.
+            click.echo(f"# {line}")
 
 
 def _digest_of_input() -> str:

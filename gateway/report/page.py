@@ -9,7 +9,8 @@ from typing import Any
 from gateway.report import figures
 from gateway.report.example import Example, example
 from gateway.report.figures import CLEAN, NOISY, Series
-from gateway.report.traffic import traffic
+from gateway.report.prefixes import grid, prefixes
+from gateway.report.traffic import Grid, traffic
 from gateway.trajectory.record import Arm
 from gateway.trajectory.steps import TrainStep
 from gateway.trajectory.store import Store
@@ -72,9 +73,14 @@ def render(store: Store, evaluation: Evaluation | None) -> str:
         arms=rows,
         protocol=_protocol(evaluation) if evaluation else "",
         plots=_plots(store, steps, evaluation),
-        traffic=traffic(store.summary()),
+        traffic=[*traffic(store.summary()), *_prefixes(store)],
         example=_example(store),
     )
+
+
+def _prefixes(store: Store) -> list[Grid]:
+    found = prefixes(store)
+    return [grid(found)] if found else []
 
 
 def verdict(comparison: Mapping[str, Any]) -> Verdict | None:

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from gateway.trajectory.content import content_key
-from gateway.trajectory.record import FIT, RewardState, Turn
+from gateway.trajectory.prefixes import by_model
+from gateway.trajectory.record import FIT, Arm, RewardState, Turn
 from gateway.trajectory.steps import TrainStep
 from gateway.trajectory.store import Store, open_store
 from tests.loop.children import ROOT, Children, owner
@@ -173,6 +174,13 @@ def test_every_turn_is_fit_for_training_or_says_why_not(store: Store) -> None:
         assert all(logprob <= 0 for logprob in completion.logprobs)
         assert turn.finish_reason == completion.finish_reason is not None
     assert fit > 100
+
+
+def test_every_prompt_extends_what_came_before_in_noisy_sessions_too(store: Store) -> None:
+    noisy = [session for session in store.sessions(limit=10_000) if session.arm is Arm.NOISY]
+    (found,) = by_model(store.turns(session.id) for session in noisy).values()
+    assert found.pairs > 20
+    assert found.breaks == []
 
 
 def test_a_reader_with_sqlite3_sees_the_four_views_of_a_turn(recorded: Path) -> None:

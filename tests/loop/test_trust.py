@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from asyncio.subprocess import PIPE
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import torch
 import uvicorn
 from click.testing import CliRunner
 
+from gateway.cli import root
 from gateway.trajectory.store import open_store
 from gateway.trajectory.trust import VERSION, doubted
 from policies.commands import policy
@@ -28,8 +30,8 @@ from policies.tiny.tokenizer import train_tokenizer
 from policies.version import Registry
 from tests.gateway.crew import workers
 from tests.gateway.engine import engine as scripted
-from tests.gateway.servers import Running, gateway, listener, upstream
-from tests.loop.children import Children
+from tests.gateway.servers import Running, gateway, listener, plain, upstream
+from tests.loop.children import COMMAND, ENVIRONMENT, Children
 
 BODY = {
     "model": "policy",
@@ -187,3 +189,29 @@ async def test_every_worker_is_told(tmp_path: Path, children: Children) -> None:
             assert answer.status_code == 200
             found = (await http.get(f"{running.control}/api/sessions/{opened['id']}/trajectory")).json()
             assert [turn["fitness"] for turn in found["turns"]] == ["policy_mismatch"]
+
+
+async def test_the_doctor_tells_what_can_be_trained_on(
+    tmp_path: Path, served: tuple[str, uvicorn.Server]
+) -> None:
+    url, _ = served
+    store = f"sqlite:///{tmp_path}/store.db"
+    async with gateway(tmp_path, url, capture="on") as running:
+        assert await _fitness(running, "g") == "fit"
+        await running.api("PUT", "/api/versions/v9", {"trusted": False, "reason": "it differs"})
+    said = CliRunner().invoke(root, ["doctor", "--check", "--upstream", f"{url}/v1", "--store", store])
+    assert said.exit_code == 0, said.output
+    assert "an engine that can be trained on (crosswind)" in said.output
+    assert "# store: capture for training is stopped: version 'v9': it differs" in said.output
+    async with upstream(plain({"data": [{"id": "m", "owned_by": "system"}]})) as app:
+        arguments = ["doctor", "--check", "--upstream", f"{app.url}/v1", "--store", f"{store}.none"]
+        said = await asyncio.to_thread(CliRunner().invoke, root, arguments)
+        assert (
+            "# upstream default: " in said.output and "a hosted model: it gives no token ids" in said.output
+        )
+        trained = ["train", "run", "--policy", "retail", "--out", str(tmp_path), "--engine", app.url]
+        process = await asyncio.create_subprocess_exec(
+            *COMMAND, *trained, cwd=tmp_path, stdout=PIPE, stderr=PIPE, env=ENVIRONMENT
+        )
+        _, complaint = await process.communicate()
+        assert process.returncode == 2 and b"its weights can't be set" in complaint

@@ -36,7 +36,7 @@ def test_a_version_that_the_disk_doesnt_take_leaves_no_trace(
     registry = Registry(tmp_path / "versions")
     with (
         no_file_above(size),
-        pytest.raises(NotWritten, match="'v1' can't be written .* nothing of it was kept"),
+        pytest.raises(NotWritten, match=r"'v1' can't be written .* nothing of it was kept"),
     ):
         add_successor(registry, served.first, "v1")
     assert list(registry.root.iterdir()) == []

@@ -1,0 +1,194 @@
+"""The prefix property, read off the record: a turn's prompt extends the turn before's prompt and completion.
+
+Where they do, a training forward costs each token once, and the engine's prefix cache holds over the whole
+session. Where they don't, the bodies say who broke it: the client, noise, the chat template or the parser.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any
+
+import msgspec
+
+from gateway.trajectory.content import View
+from gateway.trajectory.record import FIT, Turn
+
+CAUSES: Mapping[str, str] = {
+    "history_changed": "the client sent another history than before (compacted, edited or stamped), or noise "
+    "was stopped in between; such a turn begins a new sequence",
+    "tools_changed": "the tools that the policy is shown changed, and templates print them first",
+    "thinking_dropped": "the client doesn't send back the reasoning of earlier answers: have it keep the "
+    "field (reasoning_content, or reasoning), or switch reasoning off",
+    "calls_rewritten": "the client sends a call's arguments back in another spelling (spaces, order of "
+    "members): have it keep the text of `arguments` as it came",
+    "answer_changed": "the client sends the policy's answer back otherwise than it was given",
+    "template_strips_thinking": "the chat template leaves the reasoning of earlier answers out: give the "
+    "model a template that keeps it (chat_template.jinja, or the engine's own option)",
+    "template_rewrites_history": "the chat template prints earlier messages otherwise once new ones follow: "
+    "give the model one that only appends",
+    "parser_normalised": "the tool parser and the template don't spell a call as it was sampled; rarer as "
+    "the policy learns the template's spelling, and the embedded engine puts sampled tokens back by itself",
+    "retokenised": "the same text was tokenised otherwise than it was sampled, as engines do that keep texts "
+    "and no tokens",
+    "unknown": "the bodies aren't stored (`record: metadata`), so who broke it can't be told",
+}
+"""Every cause, with what it means and the mend."""
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Where a turn's prompt doesn't extend what came before it."""
+
+    session_id: str
+    turn: int
+    parent: int
+    at: int
+    """The first token of the prompt that differs."""
+    inside: str
+    """`prompt` or `completion`: what of the turn before it differs from."""
+    cause: str
+    """A key of CAUSES."""
+
+
+@dataclass(slots=True)
+class Prefixes:
+    """How often the property held."""
+
+    pairs: int = 0
+    """Turns with token ids that followed one with token ids."""
+    breaks: list[Break] = field(default_factory=list)
+
+    @property
+    def held(self) -> int:
+        return self.pairs - len(self.breaks)
+
+    def causes(self) -> Counter[str]:
+        return Counter(one.cause for one in self.breaks)
+
+
+def by_model(turns: Iterable[Sequence[Turn]]) -> dict[str, Prefixes]:
+    """The property per model (a model has one chat template), over the turns of several sessions."""
+    found: dict[str, Prefixes] = {}
+    for session in turns:
+        for turn, broken in checked(session):
+            prefixes = found.setdefault(turn.model or "(no name)", Prefixes())
+            prefixes.pairs += 1
+            prefixes.breaks += [] if broken is None else [broken]
+    return found
+
+
+def checked(turns: Sequence[Turn]) -> Iterator[tuple[Turn, Break | None]]:
+    """Each turn of a session that follows another one's tokens, and where it doesn't extend them."""
+    ends: dict[tuple[str, int], Turn] = {}
+    previous: dict[str, int] = {}
+    for turn in sorted(turns, key=lambda turn: (turn.index, turn.attempt)):
+        parent = turn.parent if turn.parent is not None else previous.get(turn.branch)
+        before = None if parent is None else _before(ends, turn.branch, parent)
+        if before is not None and _has_tokens(turn):
+            yield turn, _break(before, turn)
+        ends[turn.branch, turn.index] = turn
+        previous[turn.branch] = turn.index
+
+
+def _before(ends: Mapping[tuple[str, int], Turn], branch: str, index: int) -> Turn | None:
+    """The turn of that index that has tokens: a branch begins at a turn of another one."""
+    own = ends.get((branch, index))
+    found = own or next((turn for (_, number), turn in ends.items() if number == index), None)
+    return found if found is not None and _has_tokens(found) else None
+
+
+def _has_tokens(turn: Turn) -> bool:
+    return turn.fitness == FIT and turn.prompt_ids is not None and len(turn.completions) == 1
+
+
+def _break(before: Turn, turn: Turn) -> Break | None:
+    prompt, completion = _ids(before), list(before.completions[0].token_ids)
+    whole, asked = prompt + completion, _asked(turn)
+    if len(asked) > len(whole) and asked[: len(whole)] == whole:
+        return None
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(whole, asked, strict=False))
+    at = sum(1 for _ in same)
+    inside = "prompt" if at < len(prompt) else "completion"
+    return Break(turn.session_id, turn.index, before.index, at, inside, _cause(before, turn, inside))
+
+
+def _asked(turn: Turn) -> list[int]:
+    """The first prompt of a turn: that of a round that was answered inside, if any."""
+    first = next((entry["prompt_ids"] for entry in turn.inner if entry.get("prompt_ids")), None)
+    return list(first) if first is not None else _ids(turn)
+
+
+def _ids(turn: Turn) -> list[int]:
+    raw = turn.prompt_ids.bytes() if turn.prompt_ids is not None else b""
+    return memoryview(raw).cast("i").tolist()
+
+
+def _cause(before: Turn, turn: Turn, inside: str) -> str:
+    """Who broke it, by the bodies: first what was sent, then what the engine made of it."""
+    asked, asks, said = _object(before.sent), _object(turn.sent), _message(before)
+    if asked is None or asks is None or said is None:
+        return "unknown"
+    if asked.get("tools") != asks.get("tools"):
+        return "tools_changed"
+    old, new = asked.get("messages") or [], asks.get("messages") or []
+    if not old or new[: len(old)] != old or len(new) <= len(old):
+        return "history_changed"
+    return _answer_changed(said, new[len(old)]) or _template(old, said, inside)
+
+
+def _template(old: Sequence[Any], said: Mapping[str, Any], inside: str) -> str:
+    """What the engine made of a history that came back as it was."""
+    earlier = old if inside == "prompt" else [said]
+    if any(_reasoning(message) for message in earlier if isinstance(message, dict)):
+        return "template_strips_thinking"
+    if inside == "prompt":
+        return "template_rewrites_history"
+    return "parser_normalised" if said.get("tool_calls") else "retokenised"
+
+
+def _answer_changed(said: Mapping[str, Any], sent: Any) -> str | None:
+    """How the client sends back otherwise what the policy said; None where it doesn't."""
+    if not isinstance(sent, dict) or sent.get("role") != "assistant":
+        return "history_changed"
+    if _reasoning(said) and not _reasoning(sent):
+        return "thinking_dropped"
+    mine, theirs = _calls(said), _calls(sent)
+    if mine != theirs:
+        spelt = [(name, _json(text)) for name, text in mine] == [(name, _json(text)) for name, text in theirs]
+        return "calls_rewritten" if spelt else "answer_changed"
+    return None if (said.get("content") or "") == (sent.get("content") or "") else "answer_changed"
+
+
+def _reasoning(message: Mapping[str, Any]) -> Any:
+    thought = "<think>" in message["content"] if isinstance(message.get("content"), str) else False
+    return message.get("reasoning_content") or message.get("reasoning") or thought
+
+
+def _calls(message: Mapping[str, Any]) -> list[tuple[str, str]]:
+    calls = message.get("tool_calls") or []
+    functions = [call.get("function") or {} for call in calls if isinstance(call, dict)]
+    return [(str(one.get("name")), str(one.get("arguments"))) for one in functions]
+
+
+def _json(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return text
+
+
+def _object(view: View | None) -> dict[str, Any] | None:
+    value = _json(view.bytes().decode("utf-8", "replace")) if view is not None else None
+    return value if isinstance(value, dict) else None
+
+
+def _message(turn: Turn) -> dict[str, Any] | None:
+    """What the policy said, of a chat answer."""
+    choices = (_object(turn.produced) or {}).get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    message = first.get("message") if isinstance(first, dict) else None
+    return message if isinstance(message, dict) else None
