@@ -91,6 +91,8 @@ class Settings(BaseSettings):
     """How long a control request waits for its rows to be durable, in seconds, before it answers 503."""
     capture: Literal["auto", "on", "off"] = "auto"
     """Token capture. auto: for sessions of a group, and wherever `token_ids` is set."""
+    capture_top: Annotated[int, Field(ge=0, le=20)] = 0
+    """How many of the likeliest tokens are captured at each place, with their log-probabilities."""
     body_secrets: Secrets = "redact"
     steering: bool = False
     """Whether clients may steer noise with X-Crosswind-* headers."""

@@ -68,7 +68,8 @@ def _metadata(rows: Sequence[Row]) -> Iterator[Row]:
 
 def _without_content(turn: Turn) -> Turn:
     completions = tuple(
-        dataclasses.replace(completion, token_ids=(), logprobs=()) for completion in turn.completions
+        dataclasses.replace(completion, token_ids=(), logprobs=(), top_logprobs=())
+        for completion in turn.completions
     )
     error = turn.error and {name: value for name, value in turn.error.items() if name != "message"}
     return dataclasses.replace(

@@ -17,7 +17,7 @@ LIVE = frozenset(
         "health.failures", "health.eject", "health.eject_longest", "health.probe", "health.probe_every",
         "profile", "seed", "sessions", "auth", "keys",
         "markers", "steering", "steering_cap.profiles", "steering_cap.seed",
-        "capture", "body_secrets", "durability", "acknowledge_wait",
+        "capture", "capture_top", "body_secrets", "durability", "acknowledge_wait",
         "timeouts.connect", "timeouts.pool_wait", "timeouts.first_byte", "timeouts.between_chunks",
         "timeouts.after_completion", "timeouts.total",
         "limits.body", "limits.header", "limits.event", "limits.decoded", "limits.connections",

@@ -112,7 +112,7 @@ def weight(row: Row) -> int:
     if row.delivered_view is not None:
         held += _view_weight(row.delivered_view)
     for completion in row.completions:
-        held += 16 * len(completion.token_ids)
+        held += 16 * len(completion.token_ids) + 100 * sum(map(len, completion.top_logprobs))
     return held
 
 

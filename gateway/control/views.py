@@ -9,6 +9,7 @@ from typing import Any
 
 from gateway.trajectory.columns import unpack
 from gateway.trajectory.content import Chain, View
+from gateway.trajectory.likelihood import turn_entropy
 from gateway.trajectory.record import Event, Session, Trajectory, Turn
 
 _TIMES = {"created_us": "created", "closed_us": "closed"}
@@ -45,9 +46,14 @@ def trajectory_json(found: Trajectory) -> dict[str, Any]:
     """A session with its turns and events."""
     return {
         "session": as_json(found.session),
-        "turns": [as_json(turn) for turn in found.turns],
+        "turns": [as_json(turn) | {"entropy": _entropy(turn)} for turn in found.turns],
         "events": [as_json(event) for event in found.events],
     }
+
+
+def _entropy(turn: Turn) -> dict[str, Any] | None:
+    found = turn_entropy(turn.completions)
+    return None if found is None else dataclasses.asdict(found)
 
 
 def _text(body: bytes) -> str | dict[str, str]:

@@ -35,6 +35,17 @@ _NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "logit_bias": ({}, None),
 }
 
+BY_ID: Mapping[str, bytes] = {"return_tokens_as_token_ids": b"true"}
+"""Tokens of log-probabilities by their ids (`token_id:17`): texts don't tell all tokens apart. Only where the
+client gets none of them.
+"""
+
+
+def token_of(name: str) -> int | None:
+    """The id in a token's name as `BY_ID` asks for it; None where the name is the token's text."""
+    number = name.removeprefix("token_id:")
+    return int(number) if number is not name and number.isascii() and number.isdecimal() else None
+
 
 def capture_edits(
     request: Request, asking: Mapping[str, bytes], *, training: bool

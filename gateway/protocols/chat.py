@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from gateway.errors import ServiceError, openai_error
-from gateway.protocols.capture import capture_edits
+from gateway.protocols.capture import BY_ID, capture_edits
 from gateway.protocols.chat_answer import ChatAnswer
 from gateway.protocols.chat_closing import ChatClosing, is_function
 from gateway.protocols.chat_forms import ChatForms
 from gateway.protocols.codec import Codec, Reader
-from gateway.protocols.document import Document
+from gateway.protocols.document import Document, encode
 from gateway.protocols.format import Answered, Read, Text
 from gateway.protocols.history import Mask
 from gateway.protocols.request import Request, SplitBody
@@ -71,9 +71,12 @@ class ChatCodec:
         )
 
     def capture_edits(
-        self, request: Request, *, training: bool
+        self, request: Request, *, training: bool, top: int
     ) -> tuple[dict[str, bytes | None], tuple[str, ...]]:
-        return capture_edits(request, {"return_token_ids": b"true", "logprobs": b"true"}, training=training)
+        asking = {"return_token_ids": b"true", "logprobs": b"true"}
+        if top and "logprobs" not in request.asked:
+            asking |= {"top_logprobs": encode(top), **BY_ID}
+        return capture_edits(request, asking, training=training)
 
     def answer(self, request: Request, *, captured: bool) -> ChatAnswer:
         return ChatAnswer(choices=request.choices, captured=captured, asked=request.asked)

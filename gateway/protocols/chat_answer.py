@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.protocols.choices import ChoicesAnswer, Sampled, as_mapping
+from gateway.protocols.choices import ChoicesAnswer, Sampled, as_mapping, likeliest
 
 
 @dataclass(slots=True)
@@ -41,6 +41,7 @@ class ChatAnswer(ChoicesAnswer[Choice]):
         for entry in content if isinstance(content, list) else []:
             if isinstance(entry, dict) and isinstance(entry.get("logprob"), int | float):
                 choice.logprobs.append(float(entry["logprob"]))
+                choice.top.append(_top(entry.get("top_logprobs")))
 
     def _said(self, choice: Choice) -> dict[str, Any]:
         return {"message": _message(choice)}
@@ -71,3 +72,9 @@ def _message(choice: Choice) -> dict[str, Any]:
     message = {"role": "assistant", "content": None} | choice.message
     calls = [call for _, call in sorted(choice.calls.items())]
     return message | {"tool_calls": calls} if calls else message
+
+
+def _top(entries: Any) -> tuple[tuple[int, float], ...]:
+    if not isinstance(entries, list) or not entries:
+        return ()
+    return likeliest((as_mapping(one).get("token"), as_mapping(one).get("logprob")) for one in entries)

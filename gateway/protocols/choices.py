@@ -6,13 +6,14 @@ Token capture adds fields to the request; what the client did not ask for is tak
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from gateway.protocols.answer import Chunk, SingleRound
+from gateway.protocols.capture import token_of
 from gateway.protocols.document import UNREADABLE, encode
 from gateway.sse import DONE, Event, with_data
 from gateway.trajectory.record import FIT, Completion, VersionSpan
@@ -30,6 +31,7 @@ class Sampled:
     token_ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     versions: list[VersionSpan] = field(default_factory=list)
+    top: list[tuple[tuple[int, float], ...]] = field(default_factory=list)
     finish_reason: str | None = None
 
     def take(self, choice: Mapping[str, Any]) -> bool:
@@ -102,8 +104,21 @@ class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
         if not self._captured:
             return Chunk(event.raw, calls, finished)
         only_usage = not _choices(chunk) and "usage" in chunk and "usage" not in self._asked
-        raw = b"" if only_usage else with_data(event, encode(self._stripped(chunk, streamed=True)))
+        idle = only_usage or self._only_tokens(chunk)
+        raw = b"" if idle else with_data(event, encode(self._stripped(chunk, streamed=True)))
         return Chunk(raw, calls, finished)
+
+    def _only_tokens(self, chunk: Mapping[str, Any]) -> bool:
+        """Whether a chunk came only for the tokens in it, which the client didn't ask for: engines send none
+        where a token has no text yet.
+        """
+        choices = _choices(chunk)
+        return (
+            bool(choices)
+            and self._asked.isdisjoint(("logprobs", "token_ids"))
+            and "usage" not in chunk
+            and all(choice.get("delta") == {} and not choice.get("finish_reason") for choice in choices)
+        )
 
     def _take(self, answer: Mapping[str, Any]) -> bool:
         """Take in a body or a chunk; True where it brings the last finish_reason."""
@@ -167,7 +182,14 @@ class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
     def completions(self) -> tuple[Completion, ...]:
         """The choices as sampled."""
         return tuple(
-            Completion(index, tuple(c.token_ids), tuple(c.logprobs), c.finish_reason, tuple(c.versions))
+            Completion(
+                index,
+                tuple(c.token_ids),
+                tuple(c.logprobs),
+                c.finish_reason,
+                tuple(c.versions),
+                tuple(c.top) if any(c.top) else (),
+            )
             for index, c in sorted(self._choices.items())
         )
 
@@ -204,6 +226,18 @@ def as_mapping(value: Any) -> Mapping[str, Any]:
 def _choices(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
     choices = answer.get("choices")
     return [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
+
+
+def likeliest(named: Iterable[tuple[Any, Any]]) -> tuple[tuple[int, float], ...]:
+    """Tokens with their log-probabilities, the likeliest first; those that are named by text are left out."""
+    found = [
+        (token, float(logprob))
+        for name, logprob in named
+        if isinstance(name, str)
+        and isinstance(logprob, int | float)
+        and (token := token_of(name)) is not None
+    ]
+    return tuple(sorted(found, key=lambda pair: -pair[1]))
 
 
 def _versions(spans: Any) -> list[VersionSpan]:

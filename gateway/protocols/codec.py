@@ -67,10 +67,11 @@ class Codec(Protocol):
         ...
 
     def capture_edits(
-        self, request: Request, *, training: bool
+        self, request: Request, *, training: bool, top: int
     ) -> tuple[dict[str, bytes | None], tuple[str, ...]]:
         """The members that token capture adds or changes, and the sampling knobs that it neutralised
-        (training only). Asked where `tokens` only.
+        (training only). `top`: of how many likeliest tokens it asks the log-probabilities. Asked where
+        `tokens` only.
         """
         ...
 

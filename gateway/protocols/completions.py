@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gateway.errors import ServiceError, openai_error
-from gateway.protocols.capture import capture_edits
+from gateway.protocols.capture import BY_ID, capture_edits
 from gateway.protocols.codec import Codec, Reader
 from gateway.protocols.completions_answer import CompletionsAnswer
 from gateway.protocols.document import Document, encode
@@ -62,11 +62,13 @@ class CompletionsCodec:
         )
 
     def capture_edits(
-        self, request: Request, *, training: bool
+        self, request: Request, *, training: bool, top: int
     ) -> tuple[dict[str, bytes | None], tuple[str, ...]]:
         if _echoes(request):
             return {}, ()
-        asking = {"return_token_ids": b"true"} | ({} if "logprobs" in request.asked else {"logprobs": b"1"})
+        asking = {"return_token_ids": b"true"}
+        if "logprobs" not in request.asked:
+            asking |= {"logprobs": encode(max(top, 1)), **(BY_ID if top else {})}
         return capture_edits(request, asking, training=training)
 
     def answer(self, request: Request, *, captured: bool) -> CompletionsAnswer:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.protocols.choices import ChoicesAnswer, Sampled, as_mapping
+from gateway.protocols.choices import ChoicesAnswer, Sampled, as_mapping, likeliest
 
 
 @dataclass(slots=True)
@@ -31,10 +31,13 @@ class CompletionsAnswer(ChoicesAnswer[Continuation]):
         if isinstance(raw.get("prompt_token_ids"), list):
             choice.prompt_ids = raw["prompt_token_ids"]
             self.prompt_ids = self.prompt_ids or choice.prompt_ids
-        logprobs = as_mapping(raw.get("logprobs")).get("token_logprobs")
+        given = as_mapping(raw.get("logprobs"))
+        logprobs, top = given.get("token_logprobs"), given.get("top_logprobs")
         for logprob in logprobs if isinstance(logprobs, list) else []:
             if isinstance(logprob, int | float):
                 choice.logprobs.append(float(logprob))
+        for place in top if isinstance(top, list) else []:
+            choice.top.append(likeliest(as_mapping(place).items()))
 
     def _said(self, choice: Continuation) -> dict[str, Any]:
         return {"text": choice.text, "logprobs": None}

@@ -63,7 +63,7 @@ class EmbeddingsCodec:
         )
 
     def capture_edits(
-        self, request: Request, *, training: bool
+        self, request: Request, *, training: bool, top: int
     ) -> tuple[dict[str, bytes | None], tuple[str, ...]]:
         return {}, ()
 

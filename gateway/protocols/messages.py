@@ -82,7 +82,7 @@ class MessagesCodec:
         return reader.request(split, mask)
 
     def capture_edits(
-        self, request: Request, *, training: bool
+        self, request: Request, *, training: bool, top: int
     ) -> tuple[dict[str, bytes | None], tuple[str, ...]]:
         return {}, ()
 

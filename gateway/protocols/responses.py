@@ -84,7 +84,7 @@ class ResponsesCodec:
         )
 
     def capture_edits(
-        self, request: Request, *, training: bool
+        self, request: Request, *, training: bool, top: int
     ) -> tuple[dict[str, bytes | None], tuple[str, ...]]:
         return {}, ()
 

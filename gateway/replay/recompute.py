@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from gateway.noise import (
     LEDGER_UNAVAILABLE,
@@ -89,8 +90,9 @@ def _replayed(live: LiveSession, turn: Turn, words: Recorded | None) -> Replayed
     if MASK in received:
         return Replayed(turn, None, why_not=MASKED)
     stored = None if turn.sent is None else turn.sent.bytes()
+    top = _top(stored)
     for captured in _captures(turn) if codec.tokens else (False,):
-        edits = codec.capture_edits(request, training=live.training)[0] if captured else {}
+        edits = codec.capture_edits(request, training=live.training, top=top)[0] if captured else {}
         edits |= _renamed(received, stored)
         edits |= request.edits
         edits |= noise.members
@@ -107,6 +109,15 @@ def _captures(turn: Turn) -> tuple[bool, ...]:
     return (turn.prompt_ids is not None,) if turn.sent is None else (False, True)
 
 
+def _top(stored: bytes | None) -> int:
+    """How many likeliest tokens were captured at each place: the configuration's to say, too."""
+    body = None if stored is None else _object(stored)
+    if body is None or body.get("return_tokens_as_token_ids") is not True:
+        return 0
+    asked = body.get("top_logprobs", body.get("logprobs"))
+    return asked if isinstance(asked, int) else 0
+
+
 def _renamed(received: bytes, stored: bytes | None) -> dict[str, bytes | None]:
     """The model's name as the upstream has it, which is the configuration's and not the plan's to say."""
     if stored is None:
@@ -116,8 +127,13 @@ def _renamed(received: bytes, stored: bytes | None) -> dict[str, bytes | None]:
 
 
 def _model(body: bytes) -> object:
+    document = _object(body)
+    return None if document is None else document.get("model")
+
+
+def _object(body: bytes) -> dict[str, Any] | None:
     try:
         document = decode(body)
     except (ValueError, RecursionError):
         return None
-    return document.get("model") if isinstance(document, dict) else None
+    return document if isinstance(document, dict) else None

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 import orjson
 
 from gateway.trajectory.generated_text import GeneratedText
+from gateway.trajectory.likelihood import pack_top, unpack_top
 from gateway.trajectory.record import (
     Arm,
     Completion,
@@ -239,6 +240,7 @@ COMPLETION = Table(
         Column("token_ids", "token_ids", _pack_ids, lambda body: unpack("i", body)),
         Column("logprobs", "logprobs", _pack_logprobs, lambda body: unpack("d", body)),
         Column("versions", "versions_json", _pack_versions, _unpack_versions),
+        Column("top_logprobs", "top_logprobs", pack_top, unpack_top),
     ),
 )
 EVENT = Table("event", Event, (_json_object("draw"),))

@@ -1,8 +1,8 @@
 """`crosswind export`: a store's trajectories as JSON lines, one session a line.
 
 A line is {session, turns, events, ledger, names, rewards}. The fields are the record's. Bodies are the exact
-text of each view, or {"base64": ...} where they are no UTF-8; prompt token ids are a list. Times are
-microseconds, UTC.
+text of each view, or {"base64": ...} where they are no UTF-8; prompt token ids are a list; `entropy` is a
+turn's mean per sampled token, in nats, with how it was estimated. Times are microseconds, UTC.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import click
 
 from gateway.trajectory.columns import unpack
 from gateway.trajectory.content import Chain, View
+from gateway.trajectory.likelihood import turn_entropy
 from gateway.trajectory.record import Session, Turn
 from gateway.trajectory.store import Store, StoreError, open_store
 
@@ -108,7 +109,8 @@ def _turn(turn: Turn) -> dict[str, Any]:
         elif item.name == "completions":
             value = [dataclasses.asdict(completion) for completion in value]
         exported[item.name] = value
-    return exported
+    entropy = turn_entropy(turn.completions)
+    return exported | {"entropy": None if entropy is None else dataclasses.asdict(entropy)}
 
 
 def _text(body: bytes) -> str | dict[str, str]:

@@ -109,6 +109,8 @@ class Completion:
     logprobs: tuple[float, ...] = ()
     finish_reason: str | None = None
     versions: tuple[VersionSpan, ...] = ()
+    top_logprobs: tuple[tuple[tuple[int, float], ...], ...] = ()
+    """Per token the likeliest ones at its place, where asked for: see `gateway.trajectory.likelihood`."""
 
 
 @dataclass(frozen=True, slots=True)

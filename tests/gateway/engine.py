@@ -32,9 +32,15 @@ def engine(*, tokens: list[int] | None = None, prompt: list[int] | None = None, 
     return reply
 
 
-def logprobs(values: list[float]) -> dict[str, Any]:
+def logprobs(values: list[float], asked: dict[str, Any]) -> dict[str, Any]:
+    """Each token's, with the next ids' in the place of other likely ones."""
+    top = int(asked.get("top_logprobs", 0))
+    named = "token_id:{}".format if asked.get("return_tokens_as_token_ids") else "text {}".format
+    likely = [{"token": named(rank), "logprob": -1.0 - rank, "bytes": None} for rank in range(top)]
     return {
-        "content": [{"token": "t", "logprob": value, "bytes": None, "top_logprobs": []} for value in values]
+        "content": [
+            {"token": "t", "logprob": value, "bytes": None, "top_logprobs": likely} for value in values
+        ]
     }
 
 
@@ -45,7 +51,7 @@ def whole(asked: dict[str, Any], ids: list[int], prompt: list[int], wrong: dict[
         body["prompt_token_ids"] = prompt
         choice |= {"token_ids": ids, "weight_versions": SPANS}
     if asked.get("logprobs"):
-        choice["logprobs"] = logprobs(LOGPROBS[: len(ids)])
+        choice["logprobs"] = logprobs(LOGPROBS[: len(ids)], asked)
     choice.update(wrong.get("choice", {}))
     return body | {name: value for name, value in wrong.items() if name != "choice"}
 
@@ -67,7 +73,7 @@ def streamed(asked: dict[str, Any], ids: list[int], prompt: list[int], wrong: di
         if capture:
             choice["token_ids"] = [token]
         if asked.get("logprobs"):
-            choice["logprobs"] = logprobs([value])
+            choice["logprobs"] = logprobs([value], asked)
         parts.append(event([choice]))
     last: dict[str, Any] = {"index": 0, "delta": {}, "finish_reason": "stop", "logprobs": None}
     parts.append(event([last | ({"weight_versions": SPANS} if capture else {}) | wrong.get("choice", {})]))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.gateway.engine import LOGPROBS, PROMPT, TOKENS, engine
-from tests.gateway.servers import Running, gateway, upstream
+from tests.gateway.servers import DONE, Running, chunks, delta, event, gateway, upstream
 
 BODY = {"model": "tiny", "messages": [{"role": "user", "content": "hi"}]}
 CAPTURE_FIELDS = ("token_ids", "weight_versions", "logprob", "usage")
@@ -72,6 +72,37 @@ async def test_what_the_client_asked_for_itself_stays_in_the_answer(tmp_path: Pa
         given = await running.chat(BODY | {"stream": stream} | own, await rollout(running))
         for name in (b"prompt_token_ids", b'"token_ids"', b'"logprob"', b'"completion_tokens"'):
             assert name in given.content
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_the_likeliest_tokens_are_recorded_where_asked_for(tmp_path: Path, stream: bool) -> None:
+    async with upstream(engine()) as app, gateway(tmp_path, app, capture_top=2) as running:
+        session = await rollout(running)
+        given = await running.chat(BODY | {"stream": stream}, session)
+        assert b"token_id" not in given.content.replace(b'"logprobs":null', b"")
+        (turn,) = (await running.trajectory(session))["turns"]
+        (completion,) = turn["completions"]
+        assert completion["top_logprobs"] == [[[0, -1.0], [1, -2.0]]] * 3
+        assert (turn["entropy"]["estimate"], turn["entropy"]["tokens"]) == ("top_k", 3)
+        own = await rollout(running)
+        given = await running.chat(BODY | {"stream": stream, "logprobs": True, "top_logprobs": 1}, own)
+        assert given.content.count(b"text 0") == 3 and b"token_id" not in given.content
+        (turn,) = (await running.trajectory(own))["turns"]
+        assert turn["fitness"] == "fit" and turn["completions"][0]["top_logprobs"] == []
+        assert turn["entropy"]["estimate"] == "sampled"
+
+
+async def test_chunks_that_came_for_their_tokens_alone_are_not_passed_on(tmp_path: Path) -> None:
+    """As an engine sends them while a parser holds back text."""
+    silent = event([{"index": 0, "delta": {}, "finish_reason": None, "token_ids": [10]}])
+    last = event([delta("x", finish="stop", token_ids=[11])])
+    async with upstream(chunks(silent, last, DONE)) as app, gateway(tmp_path, app) as running:
+        given = await running.chat(BODY | {"stream": True}, await rollout(running))
+        assert given.content.count(b"data: ") == 2
+        session = await rollout(running)
+        given = await running.chat(BODY | {"stream": True, "return_token_ids": True}, session)
+        assert given.content.count(b"data: ") == 3 and b"[10]" in given.content
+        assert (await running.trajectory(session))["turns"][0]["completions"][0]["token_ids"] == [10, 11]
 
 
 async def test_prompts_that_extend_each_other_are_stored_once(tmp_path: Path) -> None:
