@@ -204,8 +204,14 @@ class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
             return "aborted"
         if not ids or not self.prompt_ids:
             return "engine_no_tokens" if self._captured else "no_token_ids"
+        return self._agreement(ids)
+
+    def _agreement(self, ids: int) -> str:
+        """FIT where all that the engine says of its `ids` tokens agrees."""
         if any(len(choice.token_ids) != len(choice.logprobs) for choice in self._choices.values()):
             return "ids_logprobs_mismatch"
+        if not all(_spanned(choice) for choice in self._choices.values()):
+            return "versions_mismatch"
         return FIT if self.usage.get("completion_tokens") == ids else "usage_mismatch"
 
 
@@ -226,6 +232,16 @@ def as_mapping(value: Any) -> Mapping[str, Any]:
 def _choices(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
     choices = answer.get("choices")
     return [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
+
+
+def _spanned(choice: Sampled) -> bool:
+    """Whether the versions that the engine names, if it does, are those of all tokens, in order."""
+    if not choice.versions:
+        return True
+    ends = [0, *(span.end for span in choice.versions)]
+    return ends[-1] == len(choice.token_ids) and all(
+        before == span.start < span.end for before, span in zip(ends, choice.versions, strict=False)
+    )
 
 
 def likeliest(named: Iterable[tuple[Any, Any]]) -> tuple[tuple[int, float], ...]:

@@ -124,6 +124,7 @@ UNFIT = {
     "ids_logprobs_mismatch": {"choice": {"token_ids": [10, 11]}},
     "usage_mismatch": {"usage": {"completion_tokens": 4}},
     "engine_no_tokens": {"prompt_token_ids": None},
+    "versions_mismatch": {"choice": {"weight_versions": [{"version": "v1", "start": 0, "end": 2}]}},
     "aborted": {"choice": {"finish_reason": "abort"}},
     "finish_not_seen": {"choice": {"finish_reason": None}},
     "prompt_ids_malformed": {"prompt_token_ids": [1, 2**40]},

@@ -70,8 +70,10 @@ def test_a_session_with_all_that_hangs_on_it(filled: Path, tmp_path: Path) -> No
             "logprobs": [-0.5, -0.25],
             "finish_reason": "stop",
             "versions": [{"version": "v1", "start": 0, "end": 2}],
+            "top_logprobs": [],
         }
     ]
+    assert turn["entropy"] == {"nats": 0.375, "estimate": "sampled", "tokens": 2}
     assert line["events"][0]["note"] == "the next identical call is answered"
     assert line["ledger"][0]["text"] == "noisy" and line["names"][0]["shown"] == "shown"
     assert line["rewards"][0]["components"] == {"task": 0.5} and line["session"]["reward"] == 0.5
