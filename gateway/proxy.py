@@ -211,10 +211,9 @@ class Proxy:
         """Decide what is captured, and write it and the turn's noise into the body to send."""
         codec, upstream, raw = call.codec, call.upstream, request.document.body
         captured = codec.tokens and session.captures(self.settings.capture, upstream.dialect.token_ids)
+        training, top = session.training, self.settings.capture_top
         edits, neutralised = (
-            codec.capture_edits(request, training=session.training, top=self.settings.capture_top)
-            if captured
-            else ({}, ())
+            codec.capture_edits(request, training=training, top=top) if captured else ({}, ())
         )
         if neutralised:
             _log.info("sampling knobs neutralised", turn=place.index, knobs=neutralised)
