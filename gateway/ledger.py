@@ -11,10 +11,16 @@ import msgspec
 
 from gateway.protocols.world import PutBack
 from gateway.trajectory.record import Shown
-from injectors.conversation import Site, UserText
+from injectors.conversation import InstructionText, Site, ToolResult, UserText
 from injectors.decide import Decision, Known, NewlyShown
 from injectors.identity import digest, normalise
 from injectors.shown_tools import ShownTools
+
+_SITES = {
+    UserText: Site.USER_TEXT,
+    ToolResult: Site.TOOL_RESULT,
+    InstructionText: Site.INSTRUCTIONS,
+}
 
 
 class Ledger:
@@ -61,7 +67,7 @@ class Ledger:
     def add(self, new: NewlyShown, *, session_id: str, turn: int, branch: str) -> Shown:
         """Remember what is shown for the first time; gives the row to store with the turn."""
         item = new.item
-        site = Site.USER_TEXT if isinstance(item, UserText) else Site.TOOL_RESULT
+        site = _SITES[type(item)]
         self._known[item.anchor] = Known(new.text, new.decisions)
         return Shown(
             session_id=session_id,

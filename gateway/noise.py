@@ -9,6 +9,7 @@ import structlog
 
 from gateway.closed_world import ClosedWorld, owing, world_in
 from gateway.faults import MODEL_LINK, NO_FAULTS, Fault, Faults
+from gateway.instructing import instruct
 from gateway.opening import LiveSession
 from gateway.protocols.codec import Codec
 from gateway.protocols.document import encode
@@ -139,6 +140,7 @@ def _as_known(
     """History as far as it is known, and nothing new: another worker may have decided it otherwise."""
     ledger = session.ledger
     known = perturb(session.plan, request.conversation, ledger.known, allow_new=False)
+    instruct(known, session, codec, request, place, allow_new=False)
     world = world_in(
         codec, session.plan, ledger, request, turn=place.index, allow_new=False, duplicates=now.duplicates
     )
@@ -151,6 +153,7 @@ def _unattended(session: LiveSession, codec: Codec, request: Request, place: Pla
     """
     ledger = session.ledger
     known = perturb(session.plan, request.conversation, ledger.known, allow_new=False)
+    instruct(known, session, codec, request, place, allow_new=False)
     noise = Noise(known.replacements, world=owing(codec, ledger, request), spared=True)
     for new in known.new:
         noise.rows.append(
@@ -175,6 +178,7 @@ def _decided(
     perturbed = perturb(
         session.plan, conversation, session.ledger.known, allow_new=now.allow_new, texts=now.texts
     )
+    instruct(perturbed, session, codec, request, place, allow_new=now.allow_new, texts=now.texts)
     noise = Noise(perturbed.replacements, spared=not now.allow_new, texts=now.texts)
     _show_tools(noise, session, codec, request, place, now, scribe)
     for new in perturbed.new:

@@ -11,6 +11,8 @@ from typing import Any
 class Site(StrEnum):
     """Where in the traffic an operator acts."""
 
+    INSTRUCTIONS = "instructions"
+    """A system prompt: that of a model that plays the user."""
     USER_TEXT = "user_text"
     TOOL_SCHEMA = "tool_schema"
     TOOL_RESULT = "tool_result"
@@ -48,6 +50,16 @@ class ToolSchema:
 @dataclass(frozen=True, slots=True)
 class UserText:
     """One text part of a user message. `ordinal` counts user messages along the branch, from 0."""
+
+    ref: Ref
+    text: str
+    anchor: str
+    ordinal: int
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionText:
+    """A text of a request's system prompt. `ordinal` counts them, from 0."""
 
     ref: Ref
     text: str

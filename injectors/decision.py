@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from injectors import registry
-from injectors.conversation import Ref, ToolResult, UserText
+from injectors.conversation import InstructionText, Ref, ToolResult, UserText
 from injectors.operator import Draw, Recovery
 
 Item = UserText | ToolResult
@@ -78,7 +78,7 @@ class Injection:
 class NewlyShown:
     """An item whose anchor was unknown. `text` is None where it is shown clean."""
 
-    item: Item
+    item: Item | InstructionText
     decisions: tuple[Decision, ...]
     text: str | None
     injections: tuple[Injection, ...]

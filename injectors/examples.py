@@ -11,6 +11,7 @@ from injectors.conversation import Site, ToolSchema
 from injectors.entities import protected_spans
 from injectors.operator import (
     AddedTool,
+    InstructionsTarget,
     ModelTarget,
     Registered,
     Target,
@@ -26,6 +27,11 @@ from injectors.streams import Stream
 USER_TEXT = (
     "Hello, I would like to exchange the blue kettle from order #W2378156 for the larger one. "
     "Please send the confirmation to mia.garcia@example.com before Friday. Thank you for helping me!"
+)
+INSTRUCTIONS = (
+    "You are Mia Garcia, a customer of a shop, and you write to its assistant. You want the status of your "
+    "order "
+    "#W2378156. Your e-mail address is mia.garcia@example.com. End the talk when you have your answer."
 )
 TOOL = ToolSchema(
     "get_order",
@@ -76,7 +82,7 @@ def as_text(shown: Target | str | Mapping[str, Any] | ToolChange) -> str:
     match shown:
         case str():
             return shown
-        case UserTarget() | ToolResultTarget():
+        case UserTarget() | InstructionsTarget() | ToolResultTarget():
             return shown.text
         case ToolTarget():
             return _as_json(shown.tool)
@@ -107,6 +113,8 @@ def sample(site: Site, *, streaming: bool = True) -> Target:
     match site:
         case Site.USER_TEXT:
             return UserTarget(USER_TEXT, 0, protected_spans(USER_TEXT, (TOOL,)), (TOOL,))
+        case Site.INSTRUCTIONS:
+            return InstructionsTarget(INSTRUCTIONS, 0)
         case Site.TOOL_RESULT:
             arguments = json.dumps({"order_id": "#W2378156"})
             return ToolResultTarget(TOOL_RESULT, 0, TOOL.name, arguments, ToolClass.READ_ONLY, 0, (TOOL,))

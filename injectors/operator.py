@@ -60,6 +60,14 @@ class UserTarget:
 
 
 @dataclass(frozen=True, slots=True)
+class InstructionsTarget:
+    """The instructions of a model that plays the user."""
+
+    text: str
+    ordinal: int
+
+
+@dataclass(frozen=True, slots=True)
 class ToolResultTarget:
     """A tool's result. `prior_faults` counts the faults that this logical call has met on this branch."""
 
@@ -104,7 +112,7 @@ class ToolTarget:
     taken: frozenset[str] = frozenset()
 
 
-Target = UserTarget | ToolResultTarget | TransportTarget | ModelTarget | ToolTarget
+Target = UserTarget | InstructionsTarget | ToolResultTarget | TransportTarget | ModelTarget | ToolTarget
 
 
 @dataclass(frozen=True, slots=True)

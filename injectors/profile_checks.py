@@ -69,7 +69,10 @@ def _check_rule(profile: Profile, rule: Companion, where: Where) -> None:
 def _matched(rule: Companion, where: Where) -> list[str]:
     """The public names of the operators that the rule stands for."""
     if "*" in rule.operator:
-        matched = [name for name in sorted(registry.operators()) if fnmatchcase(name, rule.operator)]
+        # What rewrites instructions is for simulated users' sessions: it has to be named.
+        operators = sorted(registry.operators().items())
+        offered = [name for name, entry in operators if entry.site is not Site.INSTRUCTIONS]
+        matched = [name for name in offered if fnmatchcase(name, rule.operator)]
         if not matched:
             raise Trouble((*where, "operator"), rule.operator, "the pattern matches no operator: widen it")
     else:

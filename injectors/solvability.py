@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from injectors import entities
+from injectors.attempt import NOTHING
 from injectors.bounds import Bounds
 from injectors.conversation import Site
 from injectors.operator import Recovery, Registered, ToolResultTarget, UserTarget
@@ -62,6 +63,18 @@ def after_user(entry: Registered, target: UserTarget, after: str) -> str | None:
     if entry.recovery is Recovery.IGNORE and not _words_kept(target.text, after):
         return "it would have lost some of the user's own words"
     return _json_broken(target.text, after)
+
+
+def after_instructions(before: str, after: str) -> str | None:
+    """Why the instructions of a simulated user may not be shown so, or None: its objective is all in its own
+    words, and these stay."""
+    if after == before:
+        return NOTHING
+    if not _words_kept(before, after) or entities.survive(before, after) is not None:
+        return "it would have lost some of the instructions' own words"
+    if added := entities.numbers(after) - entities.numbers(before):
+        return f"it would have added {min(added)!r:.60}, which could be taken for a fact of the task"
+    return None
 
 
 def after_tool(entry: Registered, target: ToolResultTarget, after: str, clean: str) -> str | None:

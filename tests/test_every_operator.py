@@ -41,6 +41,7 @@ on_text = pytest.mark.parametrize(
 )
 severities = st.floats(0.01, 1.0)
 PREFIXES = {
+    Site.INSTRUCTIONS: ("user.",),
     Site.USER_TEXT: ("user.",),
     Site.TOOL_SCHEMA: ("schema.",),
     Site.TOOL_RESULT: ("tool.", "state."),
@@ -50,6 +51,7 @@ PREFIXES = {
 
 
 PAYLOADS = {
+    Site.INSTRUCTIONS: str,
     Site.USER_TEXT: str,
     Site.TOOL_SCHEMA: ToolChange,
     Site.TOOL_RESULT: str,

@@ -14,6 +14,7 @@ import structlog
 
 from gateway.closed_world import world_in
 from gateway.exchange import Exchange
+from gateway.instructing import decided
 from gateway.language.foreseeing import after_answer, next_message
 from gateway.language.writing import Writing
 from gateway.noise import Circumstances, decides_anew
@@ -152,6 +153,7 @@ class Preparing:
 def _dry_run(session: LiveSession, codec: Codec, request: Request, place: Place, now: Circumstances) -> None:
     """Decide the request's noise for the texts that it asks for; nothing of it is kept."""
     perturb(session.plan, request.conversation, session.ledger.known, texts=now.texts)
+    decided(session, codec, request, place, allow_new=True, texts=now.texts)
     world_in(
         codec,
         session.plan,

@@ -48,6 +48,7 @@ class ChatCodec:
     name = "chat"
     path = "/chat/completions"
     messages = ChatMessages()
+    instructions: str | None = None
     tokens = True
     closing = ChatClosing()
     forms = ChatForms()

@@ -44,6 +44,11 @@ class Codec(Protocol):
         ...
 
     @property
+    def instructions(self) -> str | None:
+        """The member that holds a system prompt, where it isn't one of the messages."""
+        ...
+
+    @property
     def tokens(self) -> bool:
         """Whether engines that give token ids give them on this route."""
         ...

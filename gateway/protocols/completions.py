@@ -32,6 +32,7 @@ class CompletionsCodec:
     name = "completions"
     path = "/completions"
     messages = Prompts()
+    instructions: str | None = None
     tokens = True
     closing = None
     forms = None

@@ -38,6 +38,7 @@ class EmbeddingsCodec:
     name = "embeddings"
     path = "/embeddings"
     messages = Inputs()
+    instructions: str | None = None
     tokens = False
     closing = None
     forms = None

@@ -66,6 +66,7 @@ class MessagesCodec:
     name = "messages"
     path = "/messages"
     messages = MessagesFormat()
+    instructions = "system"
     tokens = False
     closing = MessagesClosing()
     forms = MessagesForms()

@@ -28,6 +28,7 @@ class ResponsesCodec:
     name = "responses"
     path = "/responses"
     messages = ResponsesItems()
+    instructions = "instructions"
     tokens = False
     closing = ResponsesClosing()
     forms = ResponsesForms()

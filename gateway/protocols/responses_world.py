@@ -163,6 +163,8 @@ class ClosedResponsesAnswer(ClosedAnswer[ResponsesAnswer]):
         document, whole = self._request.document, dict(response)
         if response.get("previous_response_id") is not None and "previous_response_id" in document.members:
             whole["previous_response_id"] = document.value("previous_response_id")
+        if "instructions" in self._request.edits and "instructions" in response:
+            whole["instructions"] = document.value("instructions")
         if "tool_choice" in response:
             whole["tool_choice"] = self._named(response["tool_choice"])
         if "tools" in response:

@@ -9,10 +9,21 @@ from typing import Any
 import pytest
 
 from injectors import registry
-from injectors.conversation import Conversation, Ref, Site, ToolCall, ToolResult, ToolSchema, UserText
+from injectors.conversation import (
+    Conversation,
+    InstructionText,
+    Ref,
+    Site,
+    ToolCall,
+    ToolResult,
+    ToolSchema,
+    UserText,
+)
 from injectors.decide import perturb, replay
 from injectors.decision import Decision, Injection
-from injectors.generation import WORDING, Given, Prompt, written_forms
+from injectors.generation import WORDING, Given, Prompt, applied, written_forms
+from injectors.instructions import perturb_instructions
+from injectors.operator import InstructionsTarget
 from injectors.payload import contains
 from injectors.plan import CompiledRule, Plan, make_plan
 from injectors.profile import ProfileError, parse
@@ -23,6 +34,7 @@ SAYS = (
     "Please send the answer to mia.garcia@example.com before Friday. Thank you for helping me!"
 )
 RESULT = {"order_id": "#W2378156", "status": "delivered", "total": 38.5}
+INSTRUCTIONS = InstructionText(Ref(0), f"You are Mia, a customer. You want this: {SAYS}", "text:2#0", 0)
 TOOL = ToolSchema(
     "get_order",
     "Look an order up. Returns its status and items.",
@@ -46,6 +58,7 @@ GOOD: dict[str, str] = {
     "user.ambiguous": (
         "Hi, where is my order by now, roughly? Please write to mia.garcia@example.com before Friday."
     ),
+    "user.interaction_pattern": "You sigh a lot, and speak of 'that parcel' until you are asked which one.",
     "user.redundant": LINES,
     "user.topic_drift": ASKS,
     "user.boundary_probing": ASKS,
@@ -64,6 +77,8 @@ BAD = {
     "the prompt's own words": "{" * 10_000,
     "one short word": "Fine.",
 }
+SHORT_WILL_DO = frozenset({("user.interaction_pattern", "one short word")})
+"""Where even that is a use of words that does no harm: what it stands behind is whole."""
 
 
 class Fixed:
@@ -90,6 +105,9 @@ def conversation() -> Conversation:
 
 
 def injections(operator: str, texts: Fixed | None, **more: Any) -> list[Injection]:
+    if registry.resolve(operator).site is Site.INSTRUCTIONS:
+        _, new = perturb_instructions(plan(operator, **more), INSTRUCTIONS, {}, texts=texts)
+        return list(new.injections) if new is not None else []
     if registry.resolve(operator).site is Site.TOOL_SCHEMA:
         return list(perturb_tools(plan(operator, **more), (TOOL,), texts=texts).injections)
     found = perturb(plan(operator, **more), conversation(), {}, texts=texts)
@@ -111,7 +129,7 @@ def test_a_good_text_is_used_and_nothing_true_is_lost(operator: str) -> None:
     assert injections(operator, Fixed(GOOD[operator])) == [one]
     assert len(texts.prompts) == 1 and texts.prompts[0].operator == operator
     if operator.startswith("user.") and operator not in ("user.paraphrase", "user.ambiguous"):
-        assert SAYS in one.after
+        assert one.before in one.after
     if operator.startswith("tool."):
         assert contains(json.loads(one.after), RESULT)
         assert texts.prompts[0].user.count("delivered") == 0, "the result isn't known when it is asked for"
@@ -129,12 +147,17 @@ def test_the_stored_draw_gives_the_same_again_without_any_model(operator: str) -
             tool.name: tool for tool in shown.tools
         }
         return
+    if registry.resolve(operator).site is Site.INSTRUCTIONS:
+        target = InstructionsTarget(INSTRUCTIONS.text, 0)
+        assert applied(registry.resolve(operator), target, stored.draw).payload == one.after
+        return
     item = next(item for item in conversation().items if item.text == one.before)
     assert replay([stored], item, conversation()) == one.after
 
 
-@pytest.mark.parametrize("operator", GOOD)
-@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize(
+    ("operator", "bad"), [(name, bad) for name in GOOD for bad in BAD if (name, bad) not in SHORT_WILL_DO]
+)
 def test_a_bad_text_is_refused_and_the_rule_stands_in(operator: str, bad: str) -> None:
     (one,) = injections(operator, Fixed(BAD[bad]))
     assert one.after is not None

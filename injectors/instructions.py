@@ -1,0 +1,108 @@
+"""Noise on a system prompt: what a session was told is told again, a new one is decided.
+
+Made for the sessions of simulated users. One text is rewritten, before the task begins: the first of the
+request's instructions. It is found again by what it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from re import search
+
+from injectors import registry, solvability
+from injectors.attempt import NOTHING, Acting, carried_out, failed
+from injectors.conversation import InstructionText, Site
+from injectors.decision import Decision, Injection, Known, NewlyShown
+from injectors.generation import Texts, remark
+from injectors.identity import Slot
+from injectors.operator import Draw, InstructionsTarget, Registered
+from injectors.plan import CompiledRule, Plan
+from injectors.schedule import Occasion, due
+from injectors.streams import Stream
+
+Rules = list[tuple[CompiledRule, Registered]]
+
+
+def instruction_rules(plan: Plan) -> Rules:
+    """The plan's rules for instructions: without one no request's need a look."""
+    operators = registry.operators()
+    found = ((rule, operators.get(rule.operator)) for rule in plan.rules)
+    return [(rule, entry) for rule, entry in found if entry and entry.site is Site.INSTRUCTIONS]
+
+
+def perturb_instructions(
+    plan: Plan,
+    item: InstructionText,
+    known: Mapping[str, Known],
+    *,
+    turn: int = 0,
+    allow_new: bool = True,
+    texts: Texts | None = None,
+) -> tuple[str | None, NewlyShown | None]:
+    """The text to show in place of the instructions (None: as they are), and what the ledger didn't know.
+
+    `known`, `allow_new` and `texts` are as in `decide.perturb`; `turn` counts requests from 0. Pure; an
+    operator that fails leaves the clean text and a withdrawn injection.
+    """
+    shown = known.get(item.anchor)
+    if shown is not None:
+        return shown.text, None
+    text = item.text
+    injections: list[Injection] = []
+    done: list[Decision] = []
+    for rule, entry in instruction_rules(plan) if allow_new else ():
+        occasion = Occasion(item.ordinal, turn, 0, key=rule.key(plan, entry.site.value))
+        if len(done) >= plan.bounds.events_per_session or (rule.text and not search(rule.text, item.text)):
+            continue
+        if not due(rule.when, rule.window, occasion, plan.expected_turns):
+            continue
+        if (injection := _act(plan, rule, entry, item, text, texts)) is not None:
+            injections.append(injection)
+            if injection.after is not None:
+                text = injection.after
+                done.append(injection.decision)
+    after = text if text != item.text else None
+    return after, NewlyShown(item, tuple(done), after, tuple(injections))
+
+
+def _act(
+    plan: Plan,
+    rule: CompiledRule,
+    entry: Registered,
+    item: InstructionText,
+    text: str,
+    texts: Texts | None,
+) -> Injection | None:
+    """One rule's work. None where its chance or its draw leave the text alone."""
+    names = (plan.seed, plan.scope, plan.scope_key, rule.operator, entry.site.value)
+    slot = Slot(*names, ordinal=item.ordinal, rule=rule.name).key()
+    if not Stream(f"{slot}|when").chance(rule.when.probability):
+        return None
+    target = InstructionsTarget(text, item.ordinal)
+
+    def decision(draw: Draw) -> Decision:
+        site, recovery = entry.site.value, entry.recovery.value
+        return Decision(
+            rule.operator, rule.name, site, slot, item.anchor, None, rule.severity, draw, recovery
+        )
+
+    try:
+        drawn = entry.draw(rule.options, target, Stream(slot), rule.severity)
+    except Exception as error:
+        return Injection(decision({}), text, None, f"Not injected: {failed(error)}.")
+    if drawn is None:
+        return None
+    acting = Acting(entry, target, slot, rule.severity, rule.prompt)
+    attempt = carried_out(
+        acting,
+        drawn,
+        lambda result: solvability.after_instructions(text, str(result.payload)),
+        texts,
+    )
+    if attempt.refused == NOTHING:
+        return None
+    made = decision(attempt.draw)
+    if attempt.refused is not None or attempt.result is None:
+        return Injection(made, text, None, f"Not injected: {attempt.refused}.")
+    note = f"{attempt.result.note} {solvability.why_solvable(entry, plan.bounds)}{remark(attempt.draw)}"
+    return Injection(made, text, str(attempt.result.payload), note)
