@@ -236,19 +236,9 @@ class Proxy:
             if noise.world is None
             else noise.world.closing.answer(request, noise.world, captured=captured)
         )
+        trace = call.trace if self.settings.telemetry.endpoint else ()
         exchange = Exchange(
-            codec,
-            session,
-            request,
-            place,
-            noise,
-            received,
-            sent,
-            answer,
-            captured,
-            redactor,
-            call.trace if self.settings.telemetry.endpoint else (),
-            edits,
+            codec, session, request, place, noise, received, sent, answer, captured, redactor, trace, edits
         )
         return exchange, body
 
