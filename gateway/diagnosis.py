@@ -24,7 +24,16 @@ HOSTED = (
     "a hosted model: it gives no token ids and its weights can't be set. Noise, recording, rollouts, bench "
     "and report work; training doesn't"
 )
-_WITHIN_S = 5.0
+TOKENLESS = (
+    "its turns are unfit for training (engine_no_tokens). Serve with `crosswind policy serve`, and with "
+    "nothing between that drops `return_token_ids` or what comes of it"
+)
+NAMELESS = (
+    "but it doesn't say which version sampled what, so that a trainer leaves its turns out "
+    "(unknown_version): serve with `crosswind policy serve`"
+)
+_WITHIN_S, _ASKED_S = 5.0, 30.0
+"""For a list of models, and for a token of an engine that may be under load."""
 
 
 def findings(settings: Settings) -> Iterator[str]:
@@ -44,12 +53,12 @@ def _upstream(upstream: UpstreamSettings) -> Iterator[str]:
     for base in upstream.bases:
         try:
             response = httpx.get(f"{base}/models", timeout=_WITHIN_S, trust_env=False, headers=_key(upstream))
-            owners = _owners(response.json())
+            models = _models(response.json())
         except (httpx.HTTPError, ValueError) as error:
             yield f"{base}: no list of models ({type(error).__name__}: {error})"
             continue
-        if owners & ENGINES:
-            yield f"{base}: an engine that can be trained on ({', '.join(sorted(owners))})"
+        if not ENGINES.isdisjoint(models.values()):
+            yield f"{base}: {_engine(base, models, _key(upstream))}"
         else:
             yield f"{base}: {HOSTED}"
 
@@ -61,9 +70,46 @@ def _key(upstream: UpstreamSettings) -> dict[str, str]:
     return {style: key} if style.startswith(("api-", "x-")) else {"authorization": f"Bearer {key}"}
 
 
-def _owners(body: Any) -> set[str]:
+def _models(body: Any) -> dict[str, str]:
+    """The models' owners, by their names."""
     models = body.get("data") if isinstance(body, Mapping) else None
-    return {str(one.get("owned_by")) for one in models or () if isinstance(one, Mapping)}
+    return {str(one.get("id")): str(one.get("owned_by")) for one in models or () if isinstance(one, Mapping)}
+
+
+def _engine(base: str, models: Mapping[str, str], headers: dict[str, str]) -> str:
+    """What comes of asking an engine for one token, as capture asks for it."""
+    model, owner = next((name, owner) for name, owner in models.items() if owner in ENGINES)
+    body = {"model": model, "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 1}
+    asked = body | {"logprobs": True, "return_token_ids": True}
+    try:
+        response = httpx.post(
+            f"{base}/chat/completions", json=asked, headers=headers, timeout=_ASKED_S, trust_env=False
+        )
+        answer = response.json()
+    except (httpx.HTTPError, ValueError) as error:
+        return f"an engine ({owner}) that doesn't answer ({type(error).__name__}: {error})"
+    if response.status_code != 200 or not isinstance(answer, dict):
+        told = f"HTTP {response.status_code}: {response.text[:200]}"
+        return f"an engine ({owner}) that refuses to sample a token ({told})"
+    choice = _first(answer)
+    if missing := _missing(answer, choice):
+        return f"an engine ({owner}) that answers without {missing}: {TOKENLESS}"
+    unnamed = "" if choice.get("weight_versions") else f"; {NAMELESS}"
+    return f"an engine that can be trained on ({owner}){unnamed}"
+
+
+def _missing(answer: Mapping[str, Any], choice: Mapping[str, Any]) -> str:
+    parts = {
+        "the prompt's token ids": answer.get("prompt_token_ids"),
+        "the sampled token ids": choice.get("token_ids"),
+        "log-probabilities": choice.get("logprobs"),
+    }
+    return ", ".join(name for name, part in parts.items() if not part)
+
+
+def _first(answer: Any) -> Mapping[str, Any]:
+    choices = answer.get("choices") if isinstance(answer, Mapping) else None
+    return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else {}
 
 
 def _store(store: Store) -> Iterator[str]:
