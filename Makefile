@@ -17,7 +17,7 @@ VLLM_BUILD ?= cpu
 TESTS  ?= not slow
 NODE   := tests/clients/node/node_modules/.package-lock.json
 
-.PHONY: demo test test-all lint format warmup bench-store bench-gateway bench-soak clients clients-elsewhere vllm clean
+.PHONY: demo test test-all lint format warmup bench-store bench-gateway bench-soak clients clients-elsewhere vllm catalogue bench-noise clean
 
 demo: $(READY)
 	$(BIN)/crosswind demo --seed $(SEED)
@@ -61,6 +61,10 @@ clients-elsewhere: $(READY) $(NODE) $(LITELLM)/.ready
 # Memory of one worker: with 2,000 open streams, and over a long run.
 bench-soak: $(READY)
 	$(BIN)/python -m benchmarks.soak
+
+# The table of every kind of noise, into docs/noise-catalogue.md: on which protocols each acts is found out by running.
+catalogue: $(READY)
+	$(BIN)/python -m tests.catalogue.table
 
 # Makes the policy that the package ships anew: about two minutes on one core.
 warmup: $(READY)
