@@ -63,6 +63,11 @@ class PolicyVersion:
         """The files that decide what it says: those its checksum is taken of."""
         return ADAPTER_FILES if self.kind == LORA else CHECKED_FILES
 
+    @property
+    def home(self) -> Path:
+        """The directory of its configuration, tokenizer and template: an adapter's base has them."""
+        return self.base_path if self.kind == LORA and self.base_path is not None else self.path
+
     def metadata(self) -> dict[str, Any]:
         """The content of `crosswind.json`."""
         base = {"base": self.base, "base_checksum": self.base_checksum, "base_path": str(self.base_path)}

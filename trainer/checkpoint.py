@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 import torch
 
-from trainer.model import WEIGHTS, Policy
+from trainer.model import Policy
 
 OPTIMISER = "optimiser.pt"
 STATE = "state.json"
@@ -92,7 +92,7 @@ def read_state(path: Path) -> State:
 
 def restore(path: Path, policy: Policy, optimiser: torch.optim.Optimizer) -> None:
     """Put a checkpoint's weights, optimiser and random state in place."""
-    policy.restore(path / WEIGHTS)
+    policy.restore(path / policy.weights_file)
     try:
         stored = torch.load(path / OPTIMISER, weights_only=True)
         optimiser.load_state_dict(stored["optimiser"])

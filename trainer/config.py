@@ -44,6 +44,18 @@ class OptimiserSettings(_Model):
     """
 
 
+class LoraSettings(_Model):
+    """Adapters that are trained instead of all weights; `rank` 0: all weights are."""
+
+    rank: int = Field(default=0, ge=0, le=512)
+    alpha: float = Field(default=16.0, gt=0)
+    """The adapter counts alpha / rank times."""
+    targets: tuple[str, ...] = Field(
+        default=("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"), min_length=1
+    )
+    """The linear layers that get one, by the last part of their names."""
+
+
 class CurriculumSettings(_Model):
     """Which curriculum runs, what it declares to the gateway, and its own settings."""
 
@@ -62,6 +74,7 @@ class TrainConfig(_Model):
     objective: str = "gspo"
     loss: ObjectiveSettings = ObjectiveSettings(clip_low=0.2, clip_high=0.2)
     optimiser: OptimiserSettings = OptimiserSettings()
+    lora: LoraSettings = LoraSettings()
     curriculum: CurriculumSettings = CurriculumSettings()
     advantages: Literal["per_arm", "group"] = "per_arm"
     """`per_arm`: NoisyAgent eq. 9. `group`: over both arms together."""

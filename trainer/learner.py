@@ -63,9 +63,9 @@ class Learned:
 
 
 def make_optimiser(policy: Policy, settings: OptimiserSettings) -> torch.optim.AdamW:
-    """AdamW over all weights."""
+    """AdamW over all weights that are trained."""
     return torch.optim.AdamW(
-        policy.module.parameters(),
+        policy.trained(),
         lr=settings.learning_rate,
         betas=(settings.beta1, settings.beta2),
         eps=settings.epsilon,
@@ -140,9 +140,7 @@ class Learner:
             outcome = self.objective(tokens, self.config.loss, scale)
             outcome.loss.backward()
             outcomes.append(outcome)
-        norm = float(
-            torch.nn.utils.clip_grad_norm_(self.policy.module.parameters(), self.config.optimiser.clip_norm)
-        )
+        norm = float(torch.nn.utils.clip_grad_norm_(self.policy.trained(), self.config.optimiser.clip_norm))
         if isfinite(norm):
             self.optimiser.step()
             learned.optimiser_steps += 1

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from safetensors.torch import load_file
@@ -13,6 +13,7 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM
 from transformers.utils import logging as transformers_logging
 
+from policies.version import PolicyVersion
 from policies.weights import save
 from trainer.batches import Batch
 
@@ -31,7 +32,7 @@ class ModelError(Exception):
     """The policy directory can't be trained from; the message names the directory and the mend."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Policy:
     """A model with the small files of the directory that it came from, as they were when it was loaded."""
 
@@ -42,6 +43,14 @@ class Policy:
     first.
     """
     device: str = "cpu"
+    weights_file: ClassVar[str] = WEIGHTS
+    """What `write` calls the weights."""
+    base: PolicyVersion | None = field(default=None, init=False)
+    """The version that an adapter is trained on; None where all weights are trained."""
+
+    def trained(self) -> list[Any]:
+        """The parameters that the optimiser moves."""
+        return [parameter for parameter in self.module.parameters() if parameter.requires_grad]
 
     def score(self, batch: Batch, temperature: float) -> tuple[Tensor, Tensor]:
         """Log-probabilities of the sampled tokens at a temperature, with gradient, and entropies: [N] and

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from policies.version import PolicyVersion, Registry, VersionError, checksum, read_version
 from trainer.checkpoint import State
-from trainer.model import WEIGHTS, Policy
+from trainer.model import Policy
 
 
 class PublicationError(Exception):
@@ -37,11 +37,12 @@ def export(policy: Policy, state: State, registry: Registry) -> PolicyVersion:
             policy.write,
             parent=parent,
             step=state.step,
+            base=policy.base,
             run=state.run,
             metrics=dict(state.metrics),
         )
     version = registry.get(state.version)
-    if not policy.equals(version.path / WEIGHTS):
+    if not policy.equals(version.path / policy.weights_file):
         raise PublicationError(
             f"version {state.version!r} is in {registry.root} already, with other weights: name another --run"
         )

@@ -23,6 +23,7 @@ from trainer.checkpoint import State
 from trainer.config import SettingsError, TrainConfig
 from trainer.groups import Admission
 from trainer.learner import Learner
+from trainer.lora import AdapterPolicy
 from trainer.material import assemble
 from trainer.metrics import publication_figures
 from trainer.progress import Progress
@@ -119,6 +120,8 @@ def begin_or_resume(run: Run) -> tuple[Learner, State]:
         )
     config = run.config
     policy = model.load(run.policy, device=config.device, dtype=config.dtype)
+    if config.lora.rank:
+        policy = AdapterPolicy(policy, first, config.lora, config.seed)
     reference = None
     if config.loss.kl > 0:
         reference = model.load(run.policy, device=config.device, dtype=config.dtype)

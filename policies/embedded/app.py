@@ -31,8 +31,8 @@ class EngineApp:
         self._seed = seed
         self._default_tokens = default_tokens
         self._limits = limits
-        self._chat = ChatFormat(directory)
         self._checkpoint = read_checkpoint(directory)
+        self._chat = ChatFormat(self._checkpoint.version.home)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":

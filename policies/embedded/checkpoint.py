@@ -10,8 +10,9 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load
 
+from policies.adapter import read_adapter
 from policies.tiny.model import Shape
-from policies.version import PolicyVersion, VersionError, read_version, verify
+from policies.version import PolicyVersion, VersionError, base_of, read_version, verify
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +59,20 @@ def read_checkpoint(directory: Path, *, like: Shape | None = None) -> Checkpoint
     """
     version = read_version(directory)
     verify(version)
-    shape = read_shape(directory)
+    base = base_of(version)
+    shape = read_shape(version.home)
     if like is not None and shape != like:
         raise VersionError(
             f"{directory}: config.json says {shape}, this engine serves {like}; start an engine of that shape"
         )
-    path = directory / "model.safetensors"
+    path = version.home / "model.safetensors"
     try:
         tensors = load(path.read_bytes())
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise VersionError(f"{path}: can't be read as safetensors ({error})") from None
+    if base is not None:
+        tensors = {name: tensor.float() for name, tensor in tensors.items()}
+        read_adapter(directory).merge_into(tensors)
     _check(path, tensors, shape)
     return _assemble(version, shape, tensors)
 

@@ -9,7 +9,7 @@ from typing import Any
 from policies.embedded.checkpoint import read_checkpoint
 from policies.embedded.request import RequestError
 from policies.embedded.worker import Worker
-from policies.version import VersionError, checksum_of
+from policies.version import VersionError, checksum_of, read_version
 
 COMMON = {"tokenizer.json": "tokenizer", "chat_template.jinja": "chat template"}
 """What a version must have in common with the one that the engine was started with."""
@@ -20,7 +20,8 @@ class Control:
 
     def __init__(self, worker: Worker, directory: Path) -> None:
         self._worker = worker
-        self._common = {name: checksum_of(directory / name) for name in COMMON}
+        home = read_version(directory).home
+        self._common = {name: checksum_of(home / name) for name in COMMON}
         self._publishing = asyncio.Lock()
 
     def status(self) -> dict[str, Any]:
@@ -49,8 +50,9 @@ class Control:
         return {"version": wanted, "swap_ms": round(swapped.swap_ms, 3), "in_flight": swapped.in_flight}
 
     def _read(self, path: Path, wanted: str) -> Any:
+        home = read_version(path).home
         for name, said in COMMON.items():
-            if checksum_of(path / name) != self._common[name]:
+            if checksum_of(home / name) != self._common[name]:
                 raise VersionError(f"{path}: its {said} isn't the one that is served; start an engine for it")
         checkpoint = read_checkpoint(path, like=self._worker.shape)
         if checkpoint.version.version != wanted:

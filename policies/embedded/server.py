@@ -11,6 +11,7 @@ import uvicorn
 
 from policies.embedded.app import EngineApp
 from policies.embedded.batch import Limits
+from policies.version import read_version
 
 _DEFAULT_TOKENS = 64
 
@@ -41,7 +42,8 @@ def make_server(
 
     `ready` is called once requests are answered.
     """
-    app = EngineApp(directory, seed=seed, default_tokens=default_tokens(directory), limits=limits)
+    home = read_version(directory).home
+    app = EngineApp(directory, seed=seed, default_tokens=default_tokens(home), limits=limits)
     return EngineServer(uvicorn.Config(app, lifespan="on", log_level="warning", access_log=False), ready)
 
 
