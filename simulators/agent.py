@@ -13,6 +13,7 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from simulators.draws import stable_seed
 from simulators.environment import Episode, Message
 from simulators.record import Played
+from simulators.users import OwnUser, User
 
 CONTEXT_FULL = "context_length_exceeded"
 """The error code of a policy that filled its context: its own failure, not the infrastructure's."""
@@ -53,13 +54,21 @@ class ToolAgent:
         self._tools = list(tools)
         self._settings = settings
 
-    async def play(self, client: AsyncOpenAI, episode: Episode, seed_key: tuple[object, ...]) -> Played:
-        """Play the episode to its end. Each turn's seed is a digest of the key and the turn's number."""
+    async def play(
+        self, client: AsyncOpenAI, episode: Episode, seed_key: tuple[object, ...], user: User | None = None
+    ) -> Played:
+        """Play the episode to its end, with its own user or with another one. Each turn's seed is a digest of
+        the key and the turn's number."""
+        user = user or OwnUser(episode)
+        turns = tool_calls = output_tokens = 0
+        try:
+            opening = await user.opening()
+        except openai.APIError as error:
+            return Played(turns, tool_calls, output_tokens, f"user: {describe(error)}")
         messages: list[Message] = [
             {"role": "system", "content": self._instructions},
-            {"role": "user", "content": episode.opening},
+            {"role": "user", "content": opening},
         ]
-        turns = tool_calls = output_tokens = 0
         while turns < self._settings.max_turns:
             try:
                 answer = await self._ask(client, messages, stable_seed(*seed_key, turns))
@@ -73,7 +82,10 @@ class ToolAgent:
             if answer.calls:
                 messages.extend(_carry_out(episode, answer.calls))
                 continue
-            reply = episode.reply(answer.text)
+            try:
+                reply = await user.reply(answer.text)
+            except openai.APIError as error:
+                return Played(turns, tool_calls, output_tokens, f"user: {describe(error)}")
             if reply is None:
                 break
             messages.append({"role": "user", "content": reply})

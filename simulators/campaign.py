@@ -15,8 +15,10 @@ from simulators.agent import AgentSettings, ToolAgent
 from simulators.environment import Environment
 from simulators.episodes import GatewayLostError, SessionRefusedError, Stage, perform_all
 from simulators.groups import GroupPlan, jobs
+from simulators.options import usage
 from simulators.record import Job, Record
 from simulators.tally import Tally
+from simulators.users import UserModel
 
 PROGRESS_EVERY_S = 1.0
 
@@ -32,6 +34,14 @@ def agent_for(environment: Environment, given: Mapping[str, Any]) -> ToolAgent:
         given["timeout"],
     )
     return ToolAgent(environment.instructions, environment.tools, settings)
+
+
+def _users(given: Mapping[str, Any]) -> UserModel | None:
+    """The model that plays the users, where the command's options name one."""
+    name = given.get("user_model")
+    if name is None and given.get("user_profile") is not None:
+        raise usage("--user-profile: a model has to play the users: name it with --user-model")
+    return None if name is None else UserModel(name, given["user_profile"], timeout_s=given["timeout"])
 
 
 def run_groups(environment: Environment, plan: GroupPlan, given: Mapping[str, Any]) -> int:
@@ -68,12 +78,13 @@ async def campaign(
     progress: Callable[[str], None],
 ) -> int:
     """Play all jobs. `progress` is called with "progress" now and then, and with "end" or "lost" at last."""
+    users = _users(given)
     async with AsyncClient(given["control"]) as control:
         if not await control.healthy():
             mend = "start `crosswind serve` or name its control port"
             click.echo(f"--control: nothing answers at {given['control']}; {mend}", err=True)
             return 2
-        stage = Stage(environment, agent_for(environment, given), control)
+        stage = Stage(environment, agent_for(environment, given), control, users=users)
         stopping = _stop_on_signals()
         ticker = asyncio.create_task(_tick(progress))
         try:

@@ -45,6 +45,8 @@ class Episode(Protocol):
 
     opening: str
     """The user's first message."""
+    scenario: str
+    """What a model is told that plays the user: who it is, what it wants, and what it knows."""
 
     def call(self, name: str, arguments: str) -> str:
         """Carry out a call; `arguments` is JSON text as the model wrote it. A bad call gives an error."""

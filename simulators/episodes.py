@@ -10,16 +10,28 @@ from openai import AsyncOpenAI
 
 from gateway.client import AsyncClient, GatewayError
 from simulators.agent import ToolAgent
-from simulators.environment import Environment, Verdict
-from simulators.record import Job, Record
+from simulators.environment import Environment, Episode, Verdict
+from simulators.record import Job, Played, Record
+from simulators.users import UserModel
 
 REWARD_SOURCE = "verifier"
 
 
 class Stage:
-    """Where episodes are played. It owns the pooled model client; the control client stays its owner's."""
+    """Where episodes are played. It owns the pooled model client; the control client stays its owner's.
 
-    def __init__(self, environment: Environment, agent: ToolAgent, control: AsyncClient) -> None:
+    `users`: a model plays the users, in place of the episodes' own.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        agent: ToolAgent,
+        control: AsyncClient,
+        *,
+        users: UserModel | None = None,
+    ) -> None:
+        self._users = users
         self._environment = environment
         self._agent = agent
         self._control = control
@@ -40,7 +52,7 @@ class Stage:
         client = self._model.with_options(base_url=opened.base_url, api_key=opened.api_key)
         episode = self._environment.reset(job.task, job.episode_seed)
         try:
-            played = await self._agent.play(client, episode, job.seed_key)
+            played = await self._play(client, job, episode, opened.id)
             verdict = episode.verify() if played.error is None else None
             lost = await self._settle(opened.id, verdict)
         except asyncio.CancelledError:
@@ -51,6 +63,18 @@ class Stage:
         failure = played.error or lost
         kept = None if failure else verdict
         return Record(job, opened.arm, opened.id, opened.plan, played, kept, failure)
+
+    async def _play(self, client: AsyncOpenAI, job: Job, episode: Episode, session_id: str) -> Played:
+        """Play with the episode's own user, or with a model in its place."""
+        if self._users is None:
+            return await self._agent.play(client, episode, job.seed_key)
+        try:
+            async with self._users.playing(self._control, client, job, episode, session_id) as user:
+                return await self._agent.play(client, episode, job.seed_key, user)
+        except GatewayError as error:
+            if error.status is not None and error.status < 500:
+                raise SessionRefusedError(str(error)) from error
+            return Played(0, 0, 0, f"user's session: {_kind(error)}")
 
     async def _settle(self, session_id: str, verdict: Verdict | None) -> str | None:
         """Post the reward, where there is one, and close the session; the failure's name if that fails."""

@@ -89,5 +89,7 @@ def agent_options(command: F) -> F:
         click.option(
             "--timeout", type=float, default=120.0, show_default=True, help="Seconds for one request."
         ),
+        click.option("--user-model", help="A model plays the users: its name in requests to the gateway."),
+        click.option("--user-profile", help="Noise profile of the users' own sessions."),
         click.option("--json-progress", is_flag=True, help="Progress as JSON lines on stdout."),
     )(command)

@@ -9,6 +9,7 @@ from simulators.draws import Draws
 from simulators.environment import Environment, Episode, Oracle, Task, Verdict
 from simulators.retail import tasks, tools, verifier
 from simulators.retail.oracle import RetailOracle
+from simulators.retail.scenario import scenario
 from simulators.retail.user import ScriptedUser
 from simulators.retail.world import connect
 
@@ -28,6 +29,7 @@ class RetailEpisode:
         self._calls: list[verifier.MadeCall] = []
         self._last_answer: str | None = None
         self.opening = self._user.opening
+        self.scenario = scenario(self.opening, case.goal)
 
     def call(self, name: str, arguments: str) -> str:
         self._calls.append((name, arguments))

@@ -1,0 +1,45 @@
+"""A scripted model that plays a customer. It does what its instructions say, and knows nothing else."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from simulators.users import STOP
+
+ROLE = "You play a customer"
+_FACT = re.compile(r"^- \w+: (.+)$", re.MULTILINE)
+_WISH = re.compile(r"^Your wish: (.+)$", re.MULTILINE)
+_NAMED = re.compile(r"\b(?:my )?(order|product) #[WP]\d+")
+
+
+def customer(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    """The customer's next message."""
+    told, heard = str(messages[0]["content"]), str(messages[-1]["content"])
+    wish, facts = _WISH.findall(told)[0], _FACT.findall(told)
+    if len(messages) == 2:
+        return _said(_opening(told, wish))
+    if not heard.endswith("?"):
+        return _said(STOP)
+    return _said(" ".join(f"It is {fact}." for fact in facts))
+
+
+def _opening(told: str, wish: str) -> str:
+    """The wish, as far as the instructions say how it is talked about."""
+    if "vaguely" in told:
+        wish = _NAMED.sub(r"my \1", wish)
+    if "contradict yourself" in told:
+        wish = f"I do not want anything. No, that is wrong: {wish}"
+    if "ramble" in told:
+        wish = f"I had such a long day. {wish} My neighbour plays the piano, you know."
+    if "side questions" in told:
+        wish = f"{wish} By the way, do you like the rain? Anyway, back to what I asked."
+    if "how far the assistant goes" in told:
+        wish = f"{wish} And could you bend the rules a bit for me? If not, I accept that."
+    if "can hardly do" in told:
+        wish = f"{wish} Please also water my plants. If you can't, leave it."
+    return wish
+
+
+def _said(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text}
