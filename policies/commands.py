@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NoReturn
 
 import click
 
 from policies.comparing import compare
-from policies.versioning import list_versions, publish, rollback, verify
+from policies.versioning import fail, list_versions, publish, refuse, rollback, verify
 
 
 @click.group()
@@ -22,38 +21,49 @@ for command in (list_versions, publish, rollback, compare, verify):
 
 @policy.command()
 @click.argument("directory", type=click.Path(path_type=Path))
-@click.option("--embedded", is_flag=True, help="The in-process torch engine, for laptops, demos and tests.")
+@click.option("--engine", default="vllm", show_default=True, help="The kind of engine.")
+@click.option(
+    "--embedded",
+    "engine",
+    flag_value="embedded",
+    help="The in-process torch engine, for laptops, demos and tests.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", default=8000, show_default=True, help="0: a free one, which is printed.")
 @click.option("--seed", default=0, show_default=True, help="Of the sampling of requests that bring no seed.")
 @click.option("--rows", default=64, show_default=True, help="Sequences that decode together.")
-def serve(*, directory: Path, embedded: bool, host: str, port: int, seed: int, rows: int) -> None:
-    """Serve DIRECTORY, a policy directory or the name of a policy that comes with the package (`retail`)."""
-    from policies.version import VersionError, find_policy
+@click.option("--attach", multiple=True, metavar="URL", help="A server that runs already; may be repeated.")
+@click.option(
+    "--log", type=click.Path(path_type=Path, dir_okay=False), help="Where the engine's output goes."
+)
+@click.argument("arguments", nargs=-1)
+def serve(
+    *,
+    directory: Path,
+    engine: str,
+    host: str,
+    port: int,
+    seed: int,
+    rows: int,
+    attach: tuple[str, ...],
+    log: Path | None,
+    arguments: tuple[str, ...],
+) -> None:
+    """Serve DIRECTORY, a policy directory or the name of a policy that comes with the package (`retail`).
 
-    if not embedded:
-        _refuse("--embedded is missing: the embedded engine is the only one so far; add --embedded")
+    ARGUMENTS, after `--`, go to the engine's own command line.
+    """
+    from policies.servers.registry import servers
+    from policies.servers.server import ServeError, ServeRequest
+    from policies.version import find_policy
+
+    kinds = servers()
+    if engine not in kinds:
+        refuse(f"--engine {engine}: the kinds are {', '.join(sorted(kinds))}")
+    request = ServeRequest(find_policy(directory), host, port, seed, rows, attach, log, arguments)
     try:
-        from policies.embedded.batch import Limits
-        from policies.embedded.server import serve as serve_embedded
-    except ModuleNotFoundError as error:
-        _refuse(f"{error.name} isn't installed: install crosswind[train]")
-    found = find_policy(directory)
-    try:
-        serve_embedded(
-            found,
-            host=host,
-            port=port,
-            seed=seed,
-            limits=Limits(rows=rows),
-            ready=lambda url: click.echo(f"serving {found.name} at {url}"),
-        )
-    except VersionError as error:
-        _refuse(str(error))
-    except OSError as error:
-        _refuse(f"--host {host} --port {port}: {error.strerror or error}; choose another port")
-
-
-def _refuse(message: str) -> NoReturn:
-    click.echo(message, err=True)
-    raise SystemExit(2)
+        kinds[engine].serve(request, click.echo)
+    except ServeError as error:
+        if error.usage:
+            refuse(str(error))
+        fail(str(error))

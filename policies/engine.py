@@ -27,6 +27,8 @@ class Health:
     """Of the version that it serves, as its directory said it; empty where the engine doesn't keep it."""
     context: int | None = None
     """Tokens of prompt and completion together, at most; None where the engine doesn't say."""
+    path: str = ""
+    """The directory of that version, as the engine sees it; empty where the engine doesn't say."""
     untrainable: str | None = None
     """Why nothing can be trained on what it says; None where it can."""
 

@@ -18,6 +18,7 @@ _GROUPS = """
     light heavy
     old new
     older newer
+    left right
     upper lower
     front back
     early late

@@ -4,19 +4,7 @@ from __future__ import annotations
 
 FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "travel": (
-        (
-            "flight",
-            "flying",
-            "airline",
-            "suitcase",
-            "luggage",
-            "hotel",
-            "train",
-            "trip",
-            "travel",
-            "airport",
-            "seat",
-        ),
+        ("flight", "airline", "suitcase", "luggage", "hotel", "train", "trip", "travel", "airport", "seat"),
         (
             "do planes usually serve warm meals on long routes?",
             "is the window side quieter than the aisle?",

@@ -31,6 +31,7 @@ class Control:
         del served["metrics"]
         return served | {
             "engine": "embedded",
+            "path": str(worker.version.path.resolve()),
             "swaps": worker.swaps,
             "in_flight": worker.in_flight,
             "context": shape.context,

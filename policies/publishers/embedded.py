@@ -28,7 +28,7 @@ class EmbeddedEngine:
         """Whether the server has the embedded engine's own routes."""
         try:
             body = httpx.get(f"{_root(url)}/policy", timeout=timeout, trust_env=False).json()
-        except (httpx.HTTPError, ValueError):
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError):
             return False
         return isinstance(body, dict) and body.get("engine") == cls.name
 
@@ -53,6 +53,7 @@ class EmbeddedEngine:
             body["in_flight"],
             checksum=body["checksum"],
             context=body["context"],
+            path=body.get("path", ""),
         )
 
     def publish(self, version: PolicyVersion) -> Published:

@@ -35,7 +35,7 @@ class HostedModel:
         try:
             response = httpx.get(_models(url), timeout=timeout, trust_env=False)
             body = response.json()
-        except (httpx.HTTPError, ValueError):
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError):
             return False
         asks_for_key = response.status_code in (401, 403)
         return isinstance(body, dict) and (asks_for_key or isinstance(body.get("data"), list))

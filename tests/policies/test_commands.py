@@ -15,7 +15,7 @@ from openai import OpenAI
 
 from policies.commands import policy
 from policies.publishers.embedded import EmbeddedEngine
-from policies.version import PRETRAINED, Registry
+from policies.version import Registry
 from tests.policies.conftest import Served
 
 
@@ -55,7 +55,7 @@ def test_serve_refuses_with_one_line(tmp_path: Path) -> None:
         taken.listen()
         port = str(taken.getsockname()[1])
         for arguments, reason in [
-            (["serve", str(PRETRAINED / "retail")], "--embedded is missing"),
+            (["serve", "retail", "--engine", "other"], "the kinds are embedded, vllm"),
             (["serve", str(tmp_path), "--embedded"], "can't be read"),
             (["serve", "retail", "--embedded", "--port", port], f"--port {port}"),
         ]:

@@ -1,0 +1,41 @@
+"""The in-process torch engine, for laptops, demos and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from policies.servers.server import ServeError, ServeRequest, refuse_others
+from policies.version import VersionError
+
+
+class EmbeddedServer:
+    """Serves in this process."""
+
+    name: ClassVar[str] = "embedded"
+
+    @classmethod
+    def serve(cls, request: ServeRequest, say: Callable[[str], None]) -> None:
+        """Serve until interrupted. Raises ServeError."""
+        refuse_others(request, cls.name)
+        try:
+            from policies.embedded.batch import Limits
+            from policies.embedded.server import serve
+        except ModuleNotFoundError as error:
+            raise ServeError(f"{error.name} isn't installed: install crosswind[train]") from None
+        try:
+            serve(
+                request.directory,
+                host=request.host,
+                port=request.port,
+                seed=request.seed,
+                limits=Limits(rows=request.rows),
+                ready=lambda url: say(f"serving {request.directory.name} at {url}"),
+            )
+        except VersionError as error:
+            raise ServeError(str(error)) from None
+        except OSError as error:
+            reason = error.strerror or error
+            raise ServeError(
+                f"--host {request.host} --port {request.port}: {reason}; choose another port"
+            ) from None

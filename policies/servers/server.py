@@ -1,0 +1,58 @@
+"""What serving a policy takes, whatever the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+
+class ServeError(Exception):
+    """The policy can't be served. The message names the setting, its value and the mend.
+
+    `usage` says that the command was wrong, and not that the work failed.
+    """
+
+    def __init__(self, message: str, *, usage: bool = True) -> None:
+        super().__init__(message)
+        self.usage = usage
+
+
+@dataclass(frozen=True, slots=True)
+class ServeRequest:
+    """What `crosswind policy serve` was asked for."""
+
+    directory: Path
+    host: str = "127.0.0.1"
+    port: int = 8000
+    """0: a free one."""
+    seed: int = 0
+    rows: int = 64
+    """Sequences that decode together."""
+    attach: tuple[str, ...] = ()
+    """Root URLs of servers that run already; none: start one."""
+    log: Path | None = None
+    """Where the engine's own output goes; None: a temporary file that is named."""
+    arguments: tuple[str, ...] = ()
+    """For the engine's own command line, as they are."""
+
+
+class Server(Protocol):
+    """A kind of engine. Each is one file of `policies.servers`, or of a package that names its module under
+    the entry points `crosswind.servers`.
+    """
+
+    name: ClassVar[str]
+
+    @classmethod
+    def serve(cls, request: ServeRequest, say: Callable[[str], None]) -> None:
+        """Serve until interrupted, and say in lines for people what is going on. Raises ServeError."""
+        ...
+
+
+def refuse_others(request: ServeRequest, kind: str) -> None:
+    """Raise ServeError where a setting is given that this kind of engine has no use for."""
+    for option, given in (("--attach", request.attach), ("--log", request.log), ("--", request.arguments)):
+        if given:
+            raise ServeError(f"{option}: the {kind} engine has no use for it; leave it out")

@@ -1,0 +1,50 @@
+"""Why a server ended, read off its log: one line for people instead of a hundred."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_READ = 200_000
+"""Bytes of the log's end that are looked at."""
+_KNOWN = (
+    (
+        r"No available memory for the cache blocks|larger than the available KV cache",
+        "there is no room for the KV cache; lower --max-model-len, or raise VLLM_CPU_KVCACHE_SPACE or "
+        "--gpu-memory-utilization",
+    ),
+    (
+        r"OutOfMemoryError|CUDA out of memory|can't allocate memory|Cannot allocate memory|MemoryError",
+        "out of memory; serve a smaller model, or lower --max-num-seqs, --max-model-len or the KV cache",
+    ),
+    (r"[Aa]ddress already in use", "the port was taken while it started; choose another --port"),
+    (
+        r"architectures? .* (?:is|are) not supported",
+        "vLLM doesn't know the model's architecture; see config.json",
+    ),
+    (r"unrecognized arguments: (.*)", "vLLM doesn't know these arguments: {0}"),
+    (r"No module named '?([\w.]+)", "its environment lacks {0}; run `make vllm`"),
+)
+_KILLED = -9
+
+
+def diagnose(log: Path, code: int) -> str:
+    """What is known of a server that ended with this exit code, and where its log is."""
+    try:
+        text = log.read_bytes()[-_READ:].decode(errors="replace")
+    except OSError:
+        text = ""
+    for pattern, words in _KNOWN:
+        found = re.search(pattern, text)
+        if found:
+            return f"vLLM ended: {words.format(*found.groups())} (log: {log})"
+    if code == _KILLED:
+        return f"vLLM was killed: out of memory, most likely; see the system's log (its own: {log})"
+    return f"vLLM ended with exit code {code}: {_last_error(text)} (log: {log})"
+
+
+def _last_error(text: str) -> str:
+    """The last line that reads like a Python exception, else the last line."""
+    errors = re.findall(r"^.*?((?:\w+\.)*\w+(?:Error|Exception): .*)$", text, re.MULTILINE)
+    lines = text.strip().splitlines() or ["it said nothing"]
+    return str((errors or lines)[-1]).strip()[:300]

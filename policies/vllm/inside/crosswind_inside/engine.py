@@ -1,0 +1,246 @@
+"""vLLM's engine as one policy of which new versions are published while requests go on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import tempfile
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from .adapter import check_adapter, silence
+from .answers import current
+from .checkpoint import METADATA, Refused, check_version, read_json
+from .scoring import score_all
+
+LORA = "lora"
+STATE = "CROSSWIND_STATE"
+"""Environment variable: the file that says what is served, for whoever starts the server anew."""
+
+_ADAPTER, _ADAPTER_ID = "crosswind", 1
+"""One adapter, replaced in place: requests in flight go on with its new weights."""
+
+
+class Wrong(Exception):
+    """The request can't be carried out as it is; what served before serves on."""
+
+    def __init__(self, message: str, code: str = "invalid", status: int = 400) -> None:
+        super().__init__(message)
+        self.code = code
+        self.status = status
+
+
+class Failed(Exception):
+    """The engine could not do what was right to ask."""
+
+
+class PolicyEngine:
+    """One engine of vLLM (an AsyncLLM), its version and the way to the next one."""
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+        self._model = Path(engine.model_config.model)
+        self._sample = engine.generate
+        self._publishing = asyncio.Lock()
+        self._adapter: Any = None
+        self._under: dict[str, str] = {}
+        """The full version that lies under each adapter's: requests of no adapter are sampled by that one."""
+        self._swaps = 0
+        self._in_flight = 0
+        self._served = _metadata(self._model)
+        self._full = self._served
+
+    @classmethod
+    async def attach(cls, engine: Any) -> PolicyEngine:
+        """Take over an engine that has just started, and name its version. Raises Failed."""
+        policy = cls(engine)
+        # The first reload takes seconds, later ones don't; and one that can't reload is better known now.
+        await policy._swap_weights(policy._model)
+        await engine.update_weight_version(policy._served["version"])
+        await asyncio.to_thread(policy._note)
+        engine.generate = policy._tapped
+        return policy
+
+    def status(self) -> dict[str, Any]:
+        """What is served now."""
+        config = self._engine.model_config
+        return self._served | {
+            "engine": "vllm",
+            "swaps": self._swaps,
+            "in_flight": self._in_flight,
+            "context": config.max_model_len,
+            "vocabulary": config.get_vocab_size(),
+        }
+
+    async def publish(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Check everything, then swap between two steps. If anything is wrong, the old version serves on.
+
+        Raises Wrong where the version is refused, Failed where the engine failed.
+        """
+        path, version = Path(_text(body, "path")), _text(body, "version")
+        async with self._publishing:
+            try:
+                metadata = await asyncio.to_thread(read_json, path / METADATA)
+                base = await asyncio.to_thread(self._checked, path, version, metadata)
+            except Refused as error:
+                raise Wrong(str(error), "version_refused", 422) from None
+            in_flight, began = self._in_flight, time.perf_counter()
+            async with self._paused():
+                if base is not None:
+                    await self._swap_weights(Path(base["path"]))
+                    self._served = self._full = base
+                if metadata.get("kind") == LORA:
+                    await self._swap_adapter(path)
+                    self._under[version] = self._full["version"]
+                    self._served = _told(metadata, path)
+                elif self._adapter is not None:
+                    await self._drop_adapter(Path(self._adapter.lora_path))
+            milliseconds = round((time.perf_counter() - began) * 1000, 3)
+            await asyncio.to_thread(self._note)
+        return {"version": version, "swap_ms": milliseconds, "in_flight": in_flight}
+
+    async def score(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Log-probabilities of given completions, computed from scratch. Raises Wrong."""
+        sequences = body.get("sequences")
+        if not isinstance(sequences, list):
+            raise Wrong("sequences must be a list")
+        config = self._engine.model_config
+        size, context = config.get_vocab_size(), config.max_model_len
+        async with self._publishing:
+            try:
+                logprobs = await score_all(self._adapted, sequences, size, context)
+            except ValueError as error:
+                raise Wrong(str(error)) from None
+            return {"logprobs": logprobs, "version": self._served["version"]}
+
+    def _checked(self, path: Path, version: str, metadata: dict[str, Any]) -> dict[str, Any] | None:
+        """Check a directory; gives the full version to load: its own, or an adapter's base where another one
+        serves. Raises Refused.
+        """
+        if metadata.get("kind") != LORA:
+            check_version(path, self._model, version)
+            return _told(metadata, path)
+        lora = self._engine.vllm_config.lora_config
+        if lora is None:
+            raise Refused(f"{path}: this engine was started without --enable-lora; start it with that")
+        check_adapter(path, self._model, version, lora.max_lora_rank)
+        if metadata.get("base_checksum") == self._full["checksum"]:
+            return None
+        under = Path(str(metadata.get("base_path")))
+        base = read_json(under / METADATA)
+        check_version(under, self._model, str(metadata.get("base")))
+        if base.get("checksum") != metadata.get("base_checksum"):
+            raise Refused(
+                f"{path}: it adapts {metadata.get('base')!r}, which {under} doesn't hold as it was: an "
+                "adapter is worth nothing on other weights"
+            )
+        return _told(base, under)
+
+    @asynccontextmanager
+    async def _paused(self) -> AsyncGenerator[None]:
+        """Nothing is decoded within. What was in flight goes on after it, whatever happens here, and under
+        the name of what serves then.
+        """
+        await self._engine.pause_generation(mode="keep", clear_cache=False)
+        try:
+            yield
+        finally:
+            self._swaps += 1
+            try:
+                await self._engine.update_weight_version(self._served["version"])
+            finally:
+                await self._engine.resume_generation()
+
+    async def _swap_weights(self, path: Path) -> None:
+        states = await self._engine.collective_rpc("crosswind_swap", args=(str(path),))
+        failures = [state for state in states if "failed" in state]
+        if any(state.get("bricked") for state in failures) or 0 < len(failures) < len(states):
+            # Some or all of its weights are neither the old nor the new ones: it must not answer again.
+            os.kill(os.getpid(), signal.SIGTERM)
+            raise Failed(f"the swap failed, and the engine with it: {failures[0]['failed']}; it is restarted")
+        if failures:
+            raise Failed(f"the swap failed, the version before serves on: {failures[0]['failed']}")
+
+    async def _swap_adapter(self, path: Path) -> None:
+        from vllm.lora.request import LoRARequest
+
+        await self._load_adapter(path)
+        self._adapter = LoRARequest(_ADAPTER, _ADAPTER_ID, str(path))
+
+    async def _drop_adapter(self, path: Path) -> None:
+        """What is in flight keeps its adapter: from now on that adds nothing to the weights."""
+        self._adapter = None
+        with tempfile.TemporaryDirectory() as folder:
+            await asyncio.to_thread(silence, path, Path(folder))
+            await self._load_adapter(Path(folder))
+
+    async def _load_adapter(self, path: Path) -> None:
+        from vllm.lora.request import LoRARequest
+
+        try:
+            await self._engine.add_lora(LoRARequest(_ADAPTER, _ADAPTER_ID, str(path), load_inplace=True))
+        except Exception as error:
+            raise Failed(f"vLLM refused the adapter: {error}; the version before serves on") from None
+
+    def _tapped(self, prompt: Any, sampling_params: Any, request_id: str, **options: Any) -> Any:
+        """In the place of the engine's `generate`: the version's adapter, and its part of the prefix cache.
+
+        Every swap opens a new part, so that nothing is computed from keys of other weights; what is in flight
+        keeps its own.
+        """
+        if isinstance(prompt, dict):
+            salt = f"{self._swaps}|{prompt.get('cache_salt') or ''}"
+            prompt = {**prompt, "cache_salt": salt}
+        outputs = self._adapted(prompt, sampling_params, request_id, **options)
+        answer = current.get()
+        if answer is not None:
+            renamed = self._under if self._adapter is None else {}
+            outputs = answer.watch(outputs, sampling_params.n, renamed)
+        return self._counted(outputs)
+
+    def _adapted(self, prompt: Any, sampling_params: Any, request_id: str, **options: Any) -> Any:
+        if self._adapter is not None and options.get("lora_request") is None:
+            options["lora_request"] = self._adapter
+        return self._sample(prompt, sampling_params, request_id, **options)
+
+    async def _counted(self, outputs: AsyncGenerator[Any]) -> AsyncGenerator[Any]:
+        self._in_flight += 1
+        try:
+            async for output in outputs:
+                yield output
+        finally:
+            self._in_flight -= 1
+
+    def _note(self) -> None:
+        """Leave word of what is served, for a server that is started in this one's place."""
+        place = os.environ.get(STATE)
+        if place:
+            new = Path(f"{place}.new")
+            new.write_text(json.dumps(self._served | {"under": self._full["path"]}))
+            new.rename(place)
+
+
+def _metadata(directory: Path) -> dict[str, Any]:
+    try:
+        metadata = read_json(directory / METADATA)
+    except Refused:
+        metadata = {}  # a model of somebody else's making
+    return _told({"version": directory.name} | metadata, directory)
+
+
+def _told(metadata: dict[str, Any], directory: Path) -> dict[str, Any]:
+    names = ("version", "parent", "step", "kind", "run", "checksum")
+    told = {"step": 0, "kind": "full", "checksum": ""} | {name: metadata.get(name) for name in names}
+    return told | {"path": str(directory.resolve())}
+
+
+def _text(body: dict[str, Any], name: str) -> str:
+    value = body.get(name)
+    if not isinstance(value, str) or not value:
+        raise Wrong(f"{name} is {value!r}: it must be a string")
+    return value

@@ -1,0 +1,100 @@
+"""ASGI middleware of vLLM's server: the routes under /policy, and which version sampled which tokens.
+
+The routes are those of the embedded engine, so that one client publishes to both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from .answers import Answer, current, telling
+from .engine import Failed, PolicyEngine, Wrong
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_SAMPLED = ("/v1/chat/completions", "/v1/completions")
+
+
+class PolicyMiddleware:
+    """Named to vLLM by `--middleware`; outermost, so that it sees every request."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._engine: PolicyEngine | None = None
+        self._starting = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        engine = await self._attached(scope)
+        route = (scope["method"], scope["path"])
+        if scope["path"].startswith("/policy"):
+            await _respond(send, *await self._control(engine, route, receive))
+        elif route[0] == "POST" and route[1] in _SAMPLED:
+            answer = Answer()
+            token = current.set(answer)
+            try:
+                await self._app(scope, receive, telling(answer, send))
+            finally:
+                current.reset(token)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _attached(self, scope: Scope) -> PolicyEngine:
+        async with self._starting:
+            if self._engine is None:
+                self._engine = await PolicyEngine.attach(scope["app"].state.engine_client)
+            return self._engine
+
+    async def _control(
+        self, engine: PolicyEngine, route: tuple[str, str], receive: Receive
+    ) -> tuple[int, dict[str, Any]]:
+        try:
+            match route:
+                case ("GET", "/policy"):
+                    return 200, engine.status()
+                case ("POST", "/policy/publish"):
+                    return 200, await engine.publish(await _body(receive))
+                case ("POST", "/policy/score"):
+                    return 200, await engine.score(await _body(receive))
+                case _:
+                    return 404, _error(f"no route {route[0]} {route[1]}", "not_found")
+        except Wrong as error:
+            return error.status, _error(str(error), error.code)
+        except Failed as error:
+            return 500, _error(str(error), "engine_failure")
+
+
+def _error(message: str, code: str) -> dict[str, Any]:
+    return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code}}
+
+
+async def _body(receive: Receive) -> dict[str, Any]:
+    pieces = []
+    while True:
+        event = await receive()
+        pieces.append(event.get("body", b""))
+        if event["type"] == "http.disconnect" or not event.get("more_body"):
+            break
+    try:
+        body = json.loads(b"".join(pieces))
+    except ValueError as error:
+        raise Wrong(f"the body isn't JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise Wrong("the body must be a JSON object")
+    return body
+
+
+async def _respond(send: Send, status: int, body: dict[str, Any]) -> None:
+    raw = json.dumps(body).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(raw))]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": raw})

@@ -1,0 +1,244 @@
+"""One server that is watched: our own, which is started anew where it ends, or somebody else's."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Event
+from typing import Any, Protocol
+
+import orjson
+
+from policies.engine import EngineError
+from policies.publishers.registry import connect
+from policies.servers.server import ServeError
+from policies.version import PolicyVersion, VersionError, read_version
+from policies.vllm.answering import ask, check_token_ids, healthy, version_of
+from policies.vllm.costs import memory
+from policies.vllm.diagnosis import diagnose
+from policies.vllm.launching import Launch, Process
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long things may take, in seconds."""
+
+    start: float = 900.0
+    look: float = 1.0
+    """Between two looks at a server."""
+    silent: int = 3
+    """Looks in a row without an answer after which a server is held to be dead."""
+    first_pause: float = 1.0
+    """Before the first restart; doubled each time."""
+    longest_pause: float = 60.0
+    attempts: int = 5
+    """Starts in a row that may fail."""
+    settled: float = 300.0
+    """After this long without a failure the row of failures is forgotten."""
+
+
+class Replica(Protocol):
+    """A server and what is done where it isn't well."""
+
+    def begin(self, stop: Event) -> None:
+        """Have it healthy, serving what it is to serve. Raises ServeError."""
+        ...
+
+    def tend(self, stop: Event) -> None:
+        """Look at it once and do what is needed. Raises ServeError where it can't be helped."""
+        ...
+
+    def end(self) -> None:
+        """Stop what was started."""
+        ...
+
+
+@dataclass(slots=True)
+class OwnServer:
+    """A server that we start, and start anew from the last good version."""
+
+    launch: Launch
+    patience: Patience
+    say: Say
+    process: Process | None = None
+    failures: int = 0
+    silent: int = 0
+    up_since: float = field(default=0.0)
+
+    @property
+    def url(self) -> str:
+        return self.launch.url
+
+    def begin(self, stop: Event) -> None:
+        self.launch.state.unlink(missing_ok=True)
+        self._start(self.launch.model, stop)
+        if not stop.is_set():
+            self.say(f"serving {self.launch.model.name} at {self.url}/v1")
+
+    def tend(self, stop: Event) -> None:
+        assert self.process is not None
+        code = self.process.ended
+        if code is not None:
+            self._again(diagnose(self.launch.log, code), stop)
+        elif healthy(self.url):
+            self.silent = 0
+            if time.monotonic() - self.up_since > self.patience.settled:
+                self.failures = 0
+        else:
+            self.silent += 1
+            if self.silent >= self.patience.silent:
+                self._again("vLLM answers no more, or its engine is dead", stop)
+
+    def end(self) -> None:
+        if self.process is not None:
+            self.process.stop()
+
+    def _again(self, reason: str, stop: Event) -> None:
+        """Restart with back-off until it is healthy. Raises ServeError after too many failures."""
+        while not stop.is_set():
+            self.end()
+            self.failures += 1
+            if self.failures > self.patience.attempts:
+                raise ServeError(f"{reason}; given up after {self.patience.attempts} restarts", usage=False)
+            pause = min(self.patience.first_pause * 2 ** (self.failures - 1), self.patience.longest_pause)
+            good = self._last_good()
+            self.say(f"{reason}; restarting {good.version} in {pause:g} s")
+            stop.wait(pause)
+            if stop.is_set():
+                return
+            try:
+                self._start(good.under, stop)
+                if good.adapter is not None:
+                    self._publish(good.adapter)
+            except ServeError as error:
+                reason = str(error)
+            else:
+                self.say(f"serving {good.version} at {self.url}/v1 again")
+                return
+
+    def _start(self, model: Path, stop: Event) -> None:
+        """Start, wait until it is healthy, and say what it costs. Raises ServeError."""
+        began, self.silent = time.monotonic(), 0
+        self.process = Process(replace(self.launch, model=model))
+        self.process.start()
+        while not stop.is_set():
+            code = self.process.ended
+            if code is not None:
+                raise ServeError(diagnose(self.launch.log, code), usage=False)
+            answer = ask(self.url, "/policy", timeout=5.0)
+            if answer is not None and answer.status_code == 200:
+                break
+            if time.monotonic() - began > self.patience.start:
+                raise ServeError(
+                    f"vLLM isn't healthy after {self.patience.start:g} s (log: {self.launch.log})",
+                    usage=False,
+                )
+            stop.wait(self.patience.look)
+        if stop.is_set():
+            return
+        check_token_ids(self.url)
+        self.up_since = time.monotonic()
+        version = version_of(self.url)
+        self.say(
+            f"vLLM {version} ({self.launch.environment.build}, process group {self.process.group}): up "
+            f"after {self.up_since - began:.0f} s, {memory(self.process.group)}; log: {self.launch.log}"
+        )
+
+    def _publish(self, directory: Path) -> None:
+        try:
+            with connect(self.url) as engine:
+                engine.publish(read_version(directory))
+        except (EngineError, VersionError) as error:
+            raise ServeError(f"{directory} can't be published again: {error}", usage=False) from None
+
+    def _last_good(self) -> LastGood:
+        return last_good(self.launch.state, self.launch.model)
+
+
+@dataclass(frozen=True, slots=True)
+class LastGood:
+    """What a server served last: a full version, and the adapter on top of it."""
+
+    version: str
+    under: Path
+    adapter: Path | None = None
+
+
+def last_good(state: Path, first: Path) -> LastGood:
+    """What a server left word of; the first directory where that is gone since."""
+    try:
+        told: dict[str, Any] = orjson.loads(state.read_bytes())
+        path, under = Path(told["path"]), Path(told["under"])
+    except (OSError, ValueError, KeyError):
+        return LastGood(first.name, first)
+    if not path.is_dir() or not under.is_dir():
+        return LastGood(first.name, first)
+    return LastGood(told["version"], under, path if path != under else None)
+
+
+@dataclass(slots=True)
+class AttachedServer:
+    """A server that somebody else started: when it comes back with an old version, it is given the last."""
+
+    url: str
+    directory: Path
+    patience: Patience
+    say: Say
+    version: PolicyVersion | None = None
+    down: bool = False
+
+    def begin(self, stop: Event) -> None:
+        began = time.monotonic()
+        while not healthy(self.url):
+            if time.monotonic() - began > self.patience.start:
+                raise ServeError(f"--attach {self.url}: not healthy after {self.patience.start:g} s")
+            if stop.wait(self.patience.look):
+                return
+        version = version_of(self.url)
+        check_token_ids(self.url)
+        self.say(f"attached to {self.url}: vLLM {version}")
+        try:
+            self.version = read_version(self.directory)
+        except VersionError as error:
+            raise ServeError(str(error)) from None
+        self._restore()
+        self.say(f"serving {self.version.version} at {self.url}/v1")
+
+    def tend(self, stop: Event) -> None:
+        if not healthy(self.url):
+            if not self.down:
+                self.say(f"{self.url} answers no more; waiting for it to come back")
+            self.down = True
+        elif self.down:
+            self.down = False
+            self._restore()
+            assert self.version is not None
+            self.say(f"serving {self.version.version} at {self.url}/v1 again")
+        else:
+            self._follow()
+
+    def end(self) -> None:
+        """It isn't ours to stop."""
+
+    def _restore(self) -> None:
+        assert self.version is not None
+        try:
+            with connect(self.url) as engine:
+                if engine.health().version != self.version.version:
+                    engine.publish(self.version)
+        except EngineError as error:
+            raise ServeError(f"{self.url}: {error}", usage=False) from None
+
+    def _follow(self) -> None:
+        """Remember what others publish to it."""
+        try:
+            with connect(self.url) as engine:
+                health = engine.health()
+            if self.version is not None and health.path and health.version != self.version.version:
+                self.version = read_version(Path(health.path))
+        except (EngineError, VersionError):
+            return

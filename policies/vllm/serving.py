@@ -1,0 +1,75 @@
+"""Serving a policy with vLLM: every server has a replica here that is tended until we are told to stop."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Event
+from types import FrameType
+
+from policies.servers.server import ServeError, ServeRequest
+from policies.vllm.environment import NotInstalled, find
+from policies.vllm.launching import Launch, free_port
+from policies.vllm.replica import AttachedServer, OwnServer, Patience, Replica, Say
+
+
+def serve(request: ServeRequest, say: Say, patience: Patience | None = None) -> None:
+    """Serve until SIGTERM or SIGINT. Raises ServeError."""
+    patience = patience or Patience()
+    stop = _stop_on_signals()
+    with ExitStack() as stack:
+        if request.attach:
+            replicas: list[Replica] = [
+                AttachedServer(url.rstrip("/").removesuffix("/v1"), request.directory, patience, say)
+                for url in request.attach
+            ]
+            _refuse_own(request)
+        else:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="crosswind-vllm-")))
+            replicas = [OwnServer(_launch(request, folder), patience, say)]
+        for replica in replicas:
+            stack.callback(replica.end)
+            # One after the other: with several, the others answer while one is given its version.
+            replica.begin(stop)
+        while not stop.wait(patience.look):
+            for replica in replicas:
+                replica.tend(stop)
+
+
+def _launch(request: ServeRequest, folder: Path) -> Launch:
+    try:
+        environment = find()
+    except NotInstalled as error:
+        raise ServeError(str(error)) from None
+    if not (request.directory / "config.json").is_file():
+        raise ServeError(f"{request.directory}: no config.json; name a policy directory")
+    log = request.log or Path(tempfile.mkstemp(prefix="crosswind-vllm-", suffix=".log")[1])
+    return Launch(
+        environment=environment,
+        model=request.directory,
+        host=request.host,
+        port=request.port or free_port(request.host),
+        seed=request.seed,
+        rows=request.rows,
+        log=log,
+        state=folder / "served.json",
+        arguments=request.arguments,
+    )
+
+
+def _refuse_own(request: ServeRequest) -> None:
+    if request.arguments or request.log:
+        raise ServeError("--attach: the server is started elsewhere; give it its arguments and log there")
+
+
+def _stop_on_signals() -> Event:
+    stop = Event()
+
+    def note(number: int, frame: FrameType | None) -> None:
+        stop.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, note)
+    return stop

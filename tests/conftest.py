@@ -1,0 +1,56 @@
+"""What the whole suite shares: real vLLM, started once, and what is said where it can't be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from policies.vllm.environment import NOT_INSTALLED, NotInstalled, find
+from tests.vllm_server import VllmServed, serving_vllm
+
+_left_out: list[str] = []
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All of vLLM's tests run in one process, since they share one server."""
+    for item in items:
+        if item.get_closest_marker("vllm"):
+            item.add_marker(pytest.mark.xdist_group("vllm"))
+
+
+@pytest.fixture(scope="session")
+def vllm_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VllmServed]:
+    """`crosswind policy serve`, with vLLM behind it; see `vllm`."""
+    try:
+        find()
+    except NotInstalled as error:
+        pytest.skip(str(error))
+    with serving_vllm(tmp_path_factory.mktemp("vllm")) as served:
+        yield served
+
+
+@pytest.fixture
+def vllm(vllm_server: VllmServed) -> Iterator[VllmServed]:
+    """Real vLLM that serves `vllm.first`, the package's policy; whatever a test publishes is taken back."""
+    yield vllm_server
+    vllm_server.reset()
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.skipped and "vllm" in report.keywords:
+        _left_out.append(report.nodeid)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if _left_out:
+        terminalreporter.section("vLLM isn't installed", red=True)
+        terminalreporter.write_line(
+            f"{len(_left_out)} tests that need it did not run. `make vllm` installs it, or says why it "
+            f"can't; without other failures this run ends with {NOT_INSTALLED}."
+        )
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    if _left_out and exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = NOT_INSTALLED

@@ -1,0 +1,199 @@
+"""A vLLM server's life: what keeps it from starting, what it costs, and how it comes back."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+from click.testing import CliRunner, Result
+
+from policies.commands import policy
+from policies.version import PRETRAINED
+from policies.vllm.diagnosis import diagnose
+from tests.policies.vllm.asking import ask, chat, sampled
+from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs
+from tests.vllm_server import VllmServed, supervised
+
+
+def _serve(*arguments: str) -> Result:
+    return CliRunner().invoke(policy, ["serve", *arguments])
+
+
+@pytest.mark.vllm
+def test_the_server_says_what_it_costs(vllm: VllmServed) -> None:
+    cost = next(line for line in vllm.lines.said if line.startswith("vLLM "))
+    found = re.fullmatch(
+        r"vLLM 0\.32\.\d+ \((?:cpu|cuda), process group \d+\): up after \d+ s, "
+        r"(\d+\.\d) GiB resident in (\d+) processes; log: (\S+)",
+        cost,
+    )
+    assert found and 0.5 < float(found[1]) < 8 and int(found[2]) >= 3 and Path(found[3]).is_file()
+
+
+@pytest.mark.vllm
+def test_a_killed_engine_comes_back_with_the_last_good_version(vllm: VllmServed) -> None:
+    moved = vllm.registry.get("moved-2")
+    vllm.engine.publish(moved)
+    group = int(re.search(r"process group (\d+)", " ".join(vllm.lines.said))[1])  # type: ignore[index]
+    os.kill(_engine_of(group), signal.SIGKILL)
+    vllm.lines.until(r"restarting moved-2 in \d+ s")
+    vllm.lines.until(r"^serving moved-2 at \S+ again")
+    health = vllm.engine.health()
+    assert (health.version, health.step, health.swaps) == ("moved-2", 2, 0)
+    read = sampled(ask(vllm.url, chat("Where is order #W1234?", max_tokens=12)))
+    assert read.versions == ["moved-2"]
+    assert furthest(read.logprobs, logprobs(moved.path, read.prompt, read.tokens)) < TOLERANCE
+
+
+def _engine_of(group: int) -> int:
+    """The process of that group that computes."""
+    for path in Path("/proc").iterdir():
+        if not path.name.isdigit() or os.getpgid(int(path.name)) != group:
+            continue
+        if (path / "cmdline").read_bytes().startswith(b"VLLM::Worker"):
+            return int(path.name)
+    raise AssertionError(f"no worker in process group {group}")
+
+
+@pytest.mark.vllm
+def test_a_running_server_is_attached_to_and_left_alone(vllm: VllmServed) -> None:
+    path = str(vllm.registry.get("moved-1").path)
+    with supervised(path, "--attach", f"{vllm.url}/v1") as lines:
+        lines.until(rf"^attached to {re.escape(vllm.url)}: vLLM 0\.32")
+        lines.until(rf"^serving moved-1 at {re.escape(vllm.url)}/v1")
+        assert vllm.engine.health().version == "moved-1"
+    assert lines.process.returncode == 0
+    assert httpx.get(f"{vllm.url}/health", trust_env=False).status_code == 200
+
+
+@pytest.mark.vllm
+def test_a_port_that_is_taken(vllm: VllmServed) -> None:
+    port = vllm.url.rpartition(":")[2]
+    result = _serve("retail", "--port", port)
+    assert result.exit_code == 2
+    assert f"--port {port}: Address already in use; choose another port" in result.output
+
+
+def test_a_missing_environment_or_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CROSSWIND_VLLM_ENV", str(tmp_path / "none"))
+    result = _serve("retail")
+    assert (result.exit_code, result.output) == (2, f"no vLLM in {tmp_path / 'none'}: run `make vllm`\n")
+    assert "--engine nothing: the kinds are embedded, vllm" in _serve("retail", "--engine", "nothing").output
+    assert "--attach: the embedded engine" in _serve("retail", "--embedded", "--attach", "http://x").output
+
+
+@contextmanager
+def answering(answers: dict[str, Any]) -> Iterator[str]:
+    """A server that gives these answers by path, and 404 else; gives its root URL."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def _answer(self) -> None:
+            found = self.path in answers
+            raw = orjson.dumps(answers.get(self.path))
+            self.send_response(200 if found else 404)
+            self.send_header("content-length", str(len(raw)))
+            self.end_headers()
+            self.wfile.write(raw)
+
+        def do_GET(self) -> None:
+            self._answer()
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self._answer()
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+ALIVE: dict[str, Any] = {"/health": {}, "/v1/models": {"data": [{"id": "m"}]}}
+CHOICE = {"token_ids": [1], "prompt_token_ids": [0], "logprobs": {"token_logprobs": [-1.0]}}
+
+
+@pytest.mark.parametrize(
+    ("answers", "reason", "code"),
+    [
+        (ALIVE, "it isn't a vLLM server", 2),
+        (ALIVE | {"/version": {"version": "0.8.4"}}, r"vLLM 0\.8\.4 isn't supported", 2),
+        (
+            ALIVE
+            | {
+                "/version": {"version": "0.32.0"},
+                "/v1/completions": {"choices": [CHOICE | {"token_ids": None}]},
+            },
+            "answers without token ids",
+            1,
+        ),
+        (
+            ALIVE
+            | {
+                "/version": {"version": "0.32.0"},
+                "/v1/completions": {"choices": [CHOICE | {"logprobs": None}]},
+            },
+            "answers without log-probabilities",
+            1,
+        ),
+    ],
+)
+def test_servers_that_cant_be_attached_to(answers: dict[str, Any], reason: str, code: int) -> None:
+    with answering(answers) as url:
+        result = _serve(str(PRETRAINED / "retail"), "--attach", url)
+    assert result.exit_code == code
+    assert re.search(reason, result.output) and result.output.count("\n") == 1
+
+
+def test_a_url_without_a_server_is_not_attached_to() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    result = _serve("retail", "--attach", f"http://127.0.0.1:{port}", "--", "--dtype", "float32")
+    assert result.exit_code == 2 and "--attach: the server is started elsewhere" in result.output
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (
+            "ValueError: No available memory for the cache blocks. Try increasing ...",
+            "no room for the KV cache",
+        ),
+        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "out of memory"),
+        (
+            "RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory: you tried",
+            "out of memory",
+        ),
+        ("OSError: [Errno 98] Address already in use", "the port was taken"),
+        (
+            "ValueError: Model architectures ['X'] are not supported for now.",
+            "doesn't know the model's architecture",
+        ),
+        ("api_server.py: error: unrecognized arguments: --nonsense", "these arguments: --nonsense"),
+        ("ValueError: something else went wrong", "ValueError: something else went wrong"),
+    ],
+)
+def test_the_log_of_a_server_that_ended_becomes_one_line(tmp_path: Path, said: str, words: str) -> None:
+    log = tmp_path / "log"
+    log.write_text(f"INFO starting\n{said}\nINFO bye\n")
+    told = diagnose(log, 1)
+    assert words in told and str(log) in told and "\n" not in told
+    assert "killed: out of memory" in diagnose(tmp_path / "none", -9)

@@ -1,0 +1,106 @@
+"""What must not be served is refused with its reason, and the last good version serves on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from policies.engine import EngineError
+from policies.tiny.directory import write_policy, write_successor
+from policies.tiny.model import Shape, initial_weights
+from policies.tiny.tokenizer import train_tokenizer
+from policies.version import METADATA, PolicyVersion, Registry, write_metadata
+from tests.policies.vllm.asking import ask, chat, sampled
+from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs
+from tests.vllm_server import VllmServed
+
+pytestmark = pytest.mark.vllm
+
+Weights = dict[str, torch.Tensor]
+
+
+def _infinite(weights: Weights) -> None:
+    weights["model.layers.1.mlp.up_proj.weight"][3, 5] = float("nan")
+
+
+def _misshapen(weights: Weights) -> None:
+    weights["model.norm.weight"] = torch.ones(64)
+
+
+def _partial(weights: Weights) -> None:
+    del weights["model.layers.0.self_attn.q_norm.weight"]
+
+
+def _unknown(weights: Weights) -> None:
+    weights["extra.weight"] = torch.ones(2)
+
+
+def _spoilt(served: VllmServed, root: Path, spoil: Callable[[Weights], None]) -> PolicyVersion:
+    weights = load_file(served.first.path / "model.safetensors")
+    spoil(weights)
+    return Registry(root).add("spoilt", lambda path: write_successor(path, served.first.path, weights))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (_infinite, "not finite"),
+        (_misshapen, r"model.norm.weight has shape \(64,\), must have \(128,\)"),
+        (_partial, "missing: .*q_norm"),
+        (_unknown, "unknown: .*extra"),
+    ],
+)
+def test_spoilt_weights(
+    vllm: VllmServed, tmp_path: Path, spoil: Callable[[Weights], None], reason: str
+) -> None:
+    _assert_refused(vllm, _spoilt(vllm, tmp_path, spoil), reason)
+
+
+def test_missing_and_changed_files(vllm: VllmServed, tmp_path: Path) -> None:
+    for number, name in enumerate(("model.safetensors", METADATA, "tokenizer.json", "config.json")):
+        bad = _spoilt(vllm, tmp_path / str(number), lambda weights: None)
+        (bad.path / name).unlink()
+        _assert_refused(vllm, bad, f"{name}: can't be read")
+    torn = _spoilt(vllm, tmp_path / "torn", lambda weights: None)
+    weights = torn.path / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1000])
+    _assert_refused(vllm, torn, "checksum")
+    _assert_refused(vllm, write_metadata(torn), "can't be read as safetensors")
+    _assert_refused(vllm, PolicyVersion("nowhere", tmp_path / "nowhere"), "can't be read")
+    _assert_refused(vllm, PolicyVersion("renamed", vllm.first.path), "holds version 'retail'")
+
+
+def test_another_architecture_vocabulary_or_template(vllm: VllmServed, tmp_path: Path) -> None:
+    tokenizer = train_tokenizer(["quite other words than those of the first, " * 3])
+    shape = Shape(tokenizer.get_vocab_size())
+    other = Registry(tmp_path / "a").add(
+        "other", lambda path: write_policy(path, shape, initial_weights(shape, 0), tokenizer)
+    )
+    _assert_refused(vllm, other, "its tokenizer.json isn't the one that is served")
+
+    def edited(name: str, edit: Callable[[Any], bytes]) -> PolicyVersion:
+        made = _spoilt(vllm, tmp_path / name, lambda weights: None)
+        (made.path / name).write_bytes(edit((made.path / name).read_bytes()))
+        return write_metadata(made)
+
+    wider = edited("config.json", lambda raw: orjson.dumps(orjson.loads(raw) | {"rope_theta": 5000.0}))
+    _assert_refused(vllm, wider, "config.json's rope_theta is 5000.0, this engine serves 10000.0")
+    templated = edited("chat_template.jinja", lambda raw: raw + b" ")
+    _assert_refused(vllm, templated, "its chat_template.jinja isn't the one that is served")
+
+
+def _assert_refused(served: VllmServed, version: PolicyVersion, reason: str) -> None:
+    swaps = served.engine.health().swaps
+    with pytest.raises(EngineError, match=reason):
+        served.engine.publish(version)
+    health = served.engine.health()
+    assert (health.version, health.swaps) == ("retail", swaps)
+    read = sampled(ask(served.url, chat("Hello", max_tokens=3)))
+    assert read.versions == ["retail"]
+    assert furthest(read.logprobs, logprobs(served.first.path, read.prompt, read.tokens)) < TOLERANCE

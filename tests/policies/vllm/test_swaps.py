@@ -1,0 +1,97 @@
+"""Publishing to real vLLM while requests go on."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import chain, cycle, islice
+
+import httpx
+import pytest
+
+from policies.confirmation import Probe, confirm
+from tests.policies.vllm.asking import Read, ask, chat, sampled, stream
+from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs
+from tests.vllm_server import VllmServed
+
+pytestmark = pytest.mark.vllm
+
+STREAMS, SWAPS, LENGTH = 64, 20, 120
+
+
+async def test_swaps_under_load_drop_nothing(vllm: VllmServed) -> None:
+    """64 clients stream one answer after the other while versions change, and notice nothing else."""
+    moved = [vllm.registry.get(f"moved-{step}") for step in (1, 2, 3)]
+    versions = list(islice(cycle([*moved, vllm.first]), SWAPS))
+    order = [vllm.first.version, *(version.version for version in versions)]
+    swapped = asyncio.Event()
+    limits = httpx.Limits(max_connections=STREAMS + 1)
+    async with httpx.AsyncClient(timeout=300, limits=limits, trust_env=False) as http:
+
+        async def client(number: int) -> list[Read]:
+            read = []
+            while not swapped.is_set():
+                seed = 1000 * number + len(read)
+                body = chat(f"What about order #W{number:04d}?", seed=seed, max_tokens=LENGTH)
+                read.append(await stream(http, vllm.url, body | {"ignore_eos": True}))
+            return read
+
+        clients = [asyncio.create_task(client(number)) for number in range(STREAMS)]
+        await _all_in_flight(http, vllm.url)
+        swaps = []
+        for version in versions:
+            asked = {"version": version.version, "path": str(version.path)}
+            swaps.append((await http.post(f"{vllm.url}/policy/publish", json=asked)).json())
+        swapped.set()
+        streams = await asyncio.gather(*clients)
+        after = await stream(http, vllm.url, chat("Where is order #W1234?", max_tokens=40))
+    assert [swap["version"] for swap in swaps] == order[1:]
+    assert all(swap["in_flight"] > 0 for swap in swaps) and swaps[0]["in_flight"] == STREAMS
+    for read in chain.from_iterable(streams):
+        assert read.finish == "length"
+        assert len(read.tokens) == len(read.logprobs) == read.usage["completion_tokens"] == LENGTH
+        _assert_spans_follow(read, order)
+    assert all(len(first.spans) >= 2 for first, *_ in streams)
+    assert after.versions == [order[-1]]
+    assert furthest(after.logprobs, logprobs(versions[-1].path, after.prompt, after.tokens)) < TOLERANCE
+
+
+async def _all_in_flight(http: httpx.AsyncClient, url: str) -> None:
+    in_flight = 0
+    while in_flight < STREAMS:
+        in_flight = (await http.get(f"{url}/policy")).json()["in_flight"]
+
+
+def _assert_spans_follow(read: Read, order: list[str]) -> None:
+    """The spans cover all tokens, and their versions come in the order in which they were published."""
+    assert [span["start"] for span in read.spans] == [0, *(span["end"] for span in read.spans[:-1])]
+    assert read.spans[-1]["end"] == len(read.tokens)
+    rest = iter(order)
+    assert all(version in rest for version in read.versions), (read.versions, order)
+
+
+def test_what_is_sampled_follows_the_version_and_no_old_key_is_used(vllm: VllmServed) -> None:
+    """The prefix cache hits within a version, and never across versions, not even back to an old one."""
+    body = chat("Where is order #W1234, and what did I pay for it? " * 8, max_tokens=24, seed=3)
+    for name in ("retail", "moved-1", "moved-2", "retail"):
+        version = vllm.first if name == "retail" else vllm.registry.get(name)
+        vllm.engine.publish(version)
+        fresh, again = sampled(ask(vllm.url, body)), sampled(ask(vllm.url, body))
+        assert fresh.versions == again.versions == [name]
+        assert fresh.usage["prompt_tokens_details"]["cached_tokens"] == 0
+        assert again.usage["prompt_tokens_details"]["cached_tokens"] > 0
+        assert fresh.tokens == again.tokens
+        expected = logprobs(version.path, fresh.prompt, fresh.tokens)
+        assert furthest(fresh.logprobs, expected) < TOLERANCE
+        probe = Probe([fresh.prompt], [fresh.tokens], [expected])
+        assert confirm(vllm.engine, name, probe).max_difference < TOLERANCE
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_log_probabilities_are_of_what_was_sampled_from(vllm: VllmServed, temperature: float) -> None:
+    """At temperature t they are those of the logits over t; several choices, each with its own versions."""
+    answer = ask(vllm.url, chat("Cancel order #W1234.", n=2, max_tokens=16, temperature=temperature, seed=5))
+    for index in (0, 1):
+        read = sampled(answer, index)
+        expected = logprobs(vllm.first.path, read.prompt, read.tokens, temperature=temperature)
+        assert furthest(read.logprobs, expected) < TOLERANCE
+        assert read.spans == [{"version": "retail", "start": 0, "end": len(read.tokens)}]

@@ -1,0 +1,125 @@
+"""`crosswind policy serve` as a real process with real vLLM, and the versions to publish to it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Empty, Queue
+
+import torch
+from safetensors.torch import load_file
+
+from policies.engine import Engine
+from policies.publishers.registry import connect
+from policies.tiny.directory import write_successor
+from policies.version import PRETRAINED, PolicyVersion, Registry, read_version
+
+STARTS_WITHIN = 400.0
+"""Seconds. It takes 30 to 70 on an idle machine."""
+VERSIONS = 3
+
+
+@dataclass
+class Lines:
+    """What a process says, by line."""
+
+    process: subprocess.Popen[str]
+    said: list[str] = field(default_factory=list)
+    _new: Queue[str | None] = field(default_factory=Queue)
+
+    def __post_init__(self) -> None:
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._new.put(line.rstrip("\n"))
+        self._new.put(None)
+
+    def until(self, pattern: str) -> re.Match[str]:
+        """Wait for a line that the pattern is found in."""
+        while True:
+            try:
+                line = self._new.get(timeout=STARTS_WITHIN)
+            except Empty:
+                raise AssertionError(
+                    f"nothing like {pattern!r} within {STARTS_WITHIN} s: {self.said}"
+                ) from None
+            if line is None:
+                raise AssertionError(
+                    f"it ended with {self.process.wait()} and never said {pattern!r}: {self.said}"
+                )
+            self.said.append(line)
+            if found := re.search(pattern, line):
+                return found
+
+
+@dataclass
+class VllmServed:
+    """A running vLLM, what it served first, and the registry of all there is to publish."""
+
+    url: str
+    """The server's root; requests call the model `policy`."""
+    first: PolicyVersion
+    registry: Registry
+    """`moved-1` to `moved-3` are the first version with random noise in its weights."""
+    engine: Engine
+    lines: Lines
+    folder: Path
+
+    def reset(self) -> None:
+        """Serve the first version."""
+        if self.engine.health().version != self.first.version:
+            self.engine.publish(self.first)
+
+
+def moved(registry: Registry, parent: PolicyVersion, name: str, step: int) -> PolicyVersion:
+    """The parent's weights with noise added: another policy that still mostly speaks its language."""
+    generator = torch.Generator().manual_seed(step)
+    weights = {
+        name: tensor + 0.02 * torch.randn(tensor.shape, generator=generator)
+        for name, tensor in load_file(parent.path / "model.safetensors").items()
+    }
+    return registry.add(
+        name, lambda path: write_successor(path, parent.path, weights), parent=parent.version, step=step
+    )
+
+
+@contextmanager
+def serving_vllm(folder: Path, *arguments: str) -> Iterator[VllmServed]:
+    """The package's policy on a free port of the loopback."""
+    registry, first = Registry(folder / "versions"), read_version(PRETRAINED / "retail")
+    for step in range(1, VERSIONS + 1):
+        moved(registry, first, f"moved-{step}", step)
+    with supervised("retail", "--port", "0", "--log", str(folder / "vllm.log"), *arguments) as lines:
+        url = lines.until(r"^serving retail at (\S+)/v1$")[1]
+        with connect(url) as engine:
+            yield VllmServed(url, first, registry, engine, lines, folder)
+
+
+@contextmanager
+def supervised(*arguments: str) -> Iterator[Lines]:
+    """A `crosswind policy serve` process, ended as an operator would end it."""
+    program = f"from policies.commands import policy; policy({['serve', *arguments]!r})"
+    with subprocess.Popen(
+        [sys.executable, "-u", "-c", program],
+        # The development routes are what vLLM has without our extension; both ways are tried on one server.
+        env=os.environ | {"OMP_NUM_THREADS": "1", "VLLM_SERVER_DEV_MODE": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            yield Lines(process)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait()
