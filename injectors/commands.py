@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from injectors import examples, profile, registry
+from injectors.conversation import Conversation, Site
 from injectors.documents import DocumentError, conversation, messages_and_tools
-from injectors.plan import make_plan
+from injectors.plan import Plan, make_plan
+from injectors.preview import Previewed
 from injectors.preview import preview as previewed
-from injectors.rendering import event, heading, reflowed
+from injectors.rendering import event, heading, listed, reflowed, spoken
 
 GROUP = "crosswind.noise"
 """The entry-point group of further commands of `crosswind noise`."""
@@ -56,15 +59,13 @@ def noise() -> None:
 
 @noise.command("list")
 def list_() -> None:
-    """List the operators and the built-in profiles."""
+    """List the operators, site by site, and the built-in profiles."""
     console = Console()
-    table = Table(
-        "operator", "other names", "recovery", "what it does", title="Operators", title_justify="left"
-    )
-    for name, entry in sorted(registry.operators().items()):
-        summary = entry.documentation.partition("\n\n")[0]
-        table.add_row(name, escape(", ".join(entry.aliases)), entry.recovery.value, escape(summary))
-    console.print(table)
+    for site in Site:
+        console.print(heading(f"Site {site.value}"))
+        for name, entry in sorted(registry.operators().items()):
+            if entry.site is site:
+                console.print(listed(name, entry))
     table = Table("profile", "levels", "summary", title="Profiles", title_justify="left")
     for name in profile.names():
         known = profile.load(name)
@@ -119,7 +120,7 @@ def preview(
     """Show what a profile does to CONVERSATION, a JSON file of OpenAI chat messages: before, after and
     why."""
     console = Console()
-    messages, tools = _read_conversation(conversation_file)
+    messages, seen = read_conversation(conversation_file)
     try:
         plan = make_plan(
             read_profile(profile_name),
@@ -136,39 +137,49 @@ def preview(
         f"profile {plan.profile}, level {plan.level}, seed {seed}, type {plan.noise_type or 'any'}",
         markup=False,
     )
+    print_preview(console, plan, messages, seen)
+
+
+def print_preview(console: Console, plan: Plan, messages: list[Any], seen: Conversation) -> None:
+    """The whole conversation, with each event under what it befalls."""
     turns = sum(message["role"] == "assistant" for message in messages)
-    shown = 0
-    for one in previewed(plan, conversation(messages, tools), turns):
-        shown += one.after is not None
+    events = list(previewed(plan, seen, turns))
+    _print_events(console, [one for one in events if one.message is None and one.answer is None])
+    answer = -1
+    for number, message in enumerate(messages):
+        console.print(spoken(number, message))
+        answer += message["role"] == "assistant"
+        _print_events(console, [one for one in events if one.message == number])
+        if message["role"] == "assistant":
+            _print_events(console, [one for one in events if one.answer == answer])
+    shown = sum(one.after is not None for one in events)
+    console.print(
+        f"\n{shown} injected, {len(events) - shown} withdrawn."
+        + ("" if shown else " Another --seed or --level gives other draws.")
+    )
+
+
+def _print_events(console: Console, events: Iterable[Previewed]) -> None:
+    for one in events:
         console.print(heading(f"{one.decision.rule} at severity {one.decision.severity:g}: {one.place}"))
         console.print(event(one.before, one.after, one.note))
-    console.print(f"{shown} injected." + ("" if shown else " Another --seed or --level gives other draws."))
-
-
-@noise.command()
-@click.argument("profile_file", metavar="PROFILE", type=click.Path(path_type=Path, dir_okay=False))
-def check(profile_file: Path) -> None:
-    """Check a profile's YAML file; exit code 2 and one line that says what to mend if it is wrong."""
-    known = _parsed(profile_file)
-    rules = "1 rule" if len(known.rules) == 1 else f"{len(known.rules)} rules"
-    named = f"profile {known.name!r} version {known.version}"
-    click.echo(f"{profile_file}: {named} is sound: {rules}, {known.compose.value}")
 
 
 def read_profile(name_or_file: str) -> profile.Profile:
     """A built-in profile by name, or the profile in a YAML file."""
     path = Path(name_or_file)
     if path.suffix in (".yaml", ".yml"):
-        return _parsed(path)
+        return parsed(path)
     try:
         return profile.load(name_or_file)
     except profile.ProfileError as error:
         raise ConfigurationError(str(error)) from error
 
 
-def _parsed(path: Path) -> profile.Profile:
+def parsed(path: Path, tools: Sequence[str] = ()) -> profile.Profile:
+    """The profile in a YAML file; `tools` are those that it may name, where they are known."""
     try:
-        return profile.parse(_read(path), str(path))
+        return profile.parse(_read(path), str(path), tools=tools)
     except profile.ProfileError as error:
         raise ConfigurationError(str(error)) from error
 
@@ -182,9 +193,11 @@ def _read(path: Path) -> str:
         raise ConfigurationError(f"{path}: not UTF-8 at byte {error.start}: save it as UTF-8") from error
 
 
-def _read_conversation(path: Path) -> tuple[list[Any], list[Any]]:
+def read_conversation(path: Path) -> tuple[list[Any], Conversation]:
+    """The chat messages in a JSON file, and the view that operators see of them."""
     try:
-        return messages_and_tools(json.loads(_read(path)))
+        messages, tools = messages_and_tools(json.loads(_read(path)))
+        return messages, conversation(messages, tools)
     except DocumentError as error:
         raise ConfigurationError(f"{path}: {error}") from error
     except (ValueError, RecursionError) as error:

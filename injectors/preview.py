@@ -24,6 +24,10 @@ class Previewed:
     before: str
     after: str | None
     note: str
+    message: int | None = None
+    """The message that it is about; None: the tools, or an answer."""
+    answer: int | None = None
+    """The answer that it is about, from 0."""
 
 
 def preview(plan: Plan, conversation: Conversation, turns: int) -> Iterator[Previewed]:
@@ -34,11 +38,22 @@ def preview(plan: Plan, conversation: Conversation, turns: int) -> Iterator[Prev
     for new in perturb(plan, conversation, {}).new:
         for one in new.injections:
             tool = f", {one.tool} ({one.tool_class})" if one.tool else ""
-            place = f"message {new.item.ref.message}{tool}"
-            yield Previewed(one.decision, place, one.before, one.after, one.note)
+            message = new.item.ref.message
+            place = f"message {message}{tool}"
+            yield Previewed(one.decision, place, one.before, one.after, one.note, message=message)
+    yield from _links(plan, turns)
+
+
+def _links(plan: Plan, turns: int) -> Iterator[Previewed]:
+    spent = met = 0
     for turn in range(turns):
-        met = decide_model(plan, turn=turn, attempt=0, streaming=False)
-        met += decide_transport(plan, link=LINK, turn=turn, attempt=0, streaming=False)
-        for decision, settings, note in met:
+        decided = decide_model(plan, turn=turn, attempt=0, streaming=False, spent=spent, met=met)
+        so_far = met + len(decided)
+        decided += decide_transport(
+            plan, link=LINK, turn=turn, attempt=0, streaming=False, spent=spent, met=so_far
+        )
+        for decision, settings, note in decided:
             after = None if settings is None else json.dumps(dict(settings))
-            yield Previewed(decision, f"answer {turn}", "", after, note)
+            met += after is not None
+            yield Previewed(decision, f"answer {turn}", "", after, note, answer=turn)
+        spent += any(settings is not None and decision.fault for decision, settings, _ in decided)

@@ -5,7 +5,7 @@ Validated once, here at the edge. A session gets a `Plan` that is compiled from 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -18,6 +18,7 @@ from injectors.marked_yaml import MarkedYaml, YamlSyntaxError
 from injectors.profile_checks import checked
 from injectors.profile_errors import ProfileError, Trouble, of_validation
 from injectors.profile_model import LEVEL, Companion, Compose, Profile, Rule, Where
+from injectors.profile_sense import check_tools
 
 __all__ = [
     "Bounds",
@@ -33,9 +34,9 @@ __all__ = [
 ]
 
 
-def parse(yaml_text: str, origin: str) -> Profile:
-    """The profile that the YAML text describes. `origin` (a file's name, say) stands before errors.
-    ProfileError."""
+def parse(yaml_text: str, origin: str, *, tools: Sequence[str] = ()) -> Profile:
+    """The profile that the YAML text describes. `origin` (a file's name, say) stands before errors; `tools`
+    are those that are known of the traffic it is for. ProfileError."""
     try:
         document = MarkedYaml(yaml_text)
     except YamlSyntaxError as error:
@@ -47,12 +48,18 @@ def parse(yaml_text: str, origin: str) -> Profile:
             f"{origin}:1: a profile is a mapping with `name` and `rules`, not {document.data!r:.60}"
         )
     try:
+        if (cycle := document.cycle()) is not None:
+            raise Trouble(cycle, None, "a cycle: it holds itself; write out what is meant").located(
+                document, origin
+            )
         profile = Profile.model_validate(document.data)
     except ValidationError as error:
         raise of_validation(error, Profile, document, origin) from error
     except RecursionError as error:
         raise ProfileError(f"{origin}:1: nested too deeply: a profile needs four levels at most") from error
     try:
+        if tools:
+            check_tools(profile, tools)
         return checked(profile)
     except Trouble as trouble:
         raise trouble.located(document, origin) from trouble

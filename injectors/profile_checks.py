@@ -13,6 +13,7 @@ from injectors.conversation import Site
 from injectors.generation import written_forms
 from injectors.profile_errors import Trouble
 from injectors.profile_model import Companion, Compose, Profile, Rule
+from injectors.profile_sense import check_caps, check_rule, check_tools
 
 Where = tuple[str | int, ...]
 
@@ -20,6 +21,9 @@ Where = tuple[str | int, ...]
 def checked(profile: Profile) -> Profile:
     """The profile with operators under their public names and globs expanded. Trouble where it can't be."""
     _check_levels(profile)
+    check_caps(profile)
+    if profile.tools:
+        check_tools(profile, profile.tools)
     rules: list[Rule] = []
     for at, rule in enumerate(profile.rules):
         _check_rule(profile, rule, ("rules", at))
@@ -29,14 +33,14 @@ def checked(profile: Profile) -> Profile:
             for one in _companions(profile, companion, ("rules", at, "with", number))
         ]
         update = {"companions": tuple(companions)}
-        names = _matched(rule, ("rules", at))
+        names = _matched(profile, rule, ("rules", at))
         rules.extend(rule.model_copy(update={"operator": name, **update}) for name in names)
     return profile.model_copy(update={"rules": tuple(rules)})
 
 
 def _companions(profile: Profile, companion: Companion, where: Where) -> Iterator[Companion]:
     _check_rule(profile, companion, where)
-    for name in _matched(companion, where):
+    for name in _matched(profile, companion, where):
         yield companion.model_copy(update={"operator": name})
 
 
@@ -66,7 +70,7 @@ def _check_rule(profile: Profile, rule: Companion, where: Where) -> None:
         raise Trouble((*where, "when", "stage"), stage.value, "`sequence` sets the stages: remove it")
 
 
-def _matched(rule: Companion, where: Where) -> list[str]:
+def _matched(profile: Profile, rule: Companion, where: Where) -> list[str]:
     """The public names of the operators that the rule stands for."""
     if "*" in rule.operator:
         # What rewrites instructions is for simulated users' sessions: it has to be named.
@@ -89,6 +93,7 @@ def _matched(rule: Companion, where: Where) -> list[str]:
         raise Trouble((*where, "prompt"), rule.prompt, mend)
     for name in matched if rule.options else ():
         _check_options(name, rule, (*where, "options"))
+    check_rule(profile, rule, matched, where)
     return matched
 
 

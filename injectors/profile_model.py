@@ -94,6 +94,8 @@ class Profile(_Model):
     """Only sessions with all of these labels get noise; a value may be a glob."""
     assume_tools: Literal["declared", "replayable"] = "declared"
     """`replayable`: every tool call may be repeated safely, so that writes' results may be destroyed too."""
+    tools: tuple[str, ...] = ()
+    """The agent's tools, where they are known: then what names another one is refused."""
     tool_classes: dict[str, ToolClass] = Field(default_factory=dict)
     expected_turns: int = Field(12, ge=1)
     bounds: Bounds = DEFAULT

@@ -238,7 +238,7 @@ TIMED_OUT = "Tool execution timed out."
                 "site": Site.TOOL_RESULT,
                 "recovery": Recovery.RETRY,
                 "fault": True,
-                "bounds": "{faults_per_call: 9, faults_per_session: 1}",
+                "bounds": "{faults_per_call: 1, faults_per_session: 1}",
             },
         ),
         (

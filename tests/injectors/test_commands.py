@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
 
 from injectors import profile, registry
-from injectors.commands import noise
+from injectors.commands import noise, print_preview, read_conversation
+from injectors.plan import make_plan
+from injectors.rendering import severity_of
 from tests.injectors.dialogues import TOOLS, order_desk
 
 
@@ -28,6 +31,18 @@ def test_list_names_every_operator_and_profile() -> None:
     result = run("list")
     assert result.exit_code == 0
     assert [name for name in [*registry.operators(), *profile.names()] if name not in result.output] == []
+
+
+@pytest.mark.parametrize("width", ["80", "200"])
+def test_list_says_what_severity_means_how_to_recover_and_whose_it_is(width: str) -> None:
+    result = CliRunner().invoke(noise, ["list"], env={"COLUMNS": width})
+    said = " ".join(result.output.split())
+    assert all(f"Site {site.value}" in said for site in {one.site for one in registry.operators().values()})
+    assert all(entry.name in said for entry in registry.operators().values())
+    for entry in registry.operators().values():
+        assert severity_of(entry.documentation), entry.name
+    assert "severity: the number of typos per message is binomial" in said
+    assert "user.typos (realistic_typos, Typo)" in said and "recovery: ask_user" in said
 
 
 @pytest.mark.parametrize("name", sorted(registry.operators()))
@@ -55,6 +70,27 @@ def test_preview_shows_before_after_and_why(chat: Path) -> None:
         assert words in result.output
 
 
+def test_preview_shows_the_whole_conversation_with_each_event_in_its_place(chat: Path) -> None:
+    output = run("preview", "--profile", "noisyagent", "--type", "tool.timeout", "--seed", 1, chat).output
+    lines = [line for line in output.splitlines() if line.startswith("[")]
+    messages = order_desk()
+    assert lines == [f"[{at}] {message['role']}" for at, message in enumerate(messages)]
+    assert 'calls get_order({"order_id": "#W2378156"})' in output
+    event = output.index("tool.timeout at severity")
+    number = int(output[event:].partition("message ")[2].partition(",")[0])
+    assert output.index(f"[{number}] tool") < event < output.index(f"[{number + 1}] assistant")
+
+
+def test_preview_is_in_colour_on_a_terminal(chat: Path) -> None:
+    plan = make_plan(
+        profile.load("robustbench-tc/Timeout"), seed=0, scope="session", scope_key="preview", arm="noisy"
+    )
+    console = Console(force_terminal=True, color_system="standard", width=100, record=True)
+    with console.capture() as captured:
+        print_preview(console, plan, *read_conversation(chat))
+    assert "\x1b[31m" in captured.get() and "\x1b[1;32m" in captured.get()
+
+
 def test_preview_shows_delays_too(chat: Path) -> None:
     output = run("preview", "--profile", "chaos/brownout", chat).output
     assert output.count("delay_ms") == 5
@@ -68,7 +104,7 @@ def test_preview_shows_what_becomes_of_tools_and_answers(chat: Path) -> None:
 
 
 def test_preview_says_so_where_nothing_happens(chat: Path) -> None:
-    assert "0 injected." in run("preview", "--profile", "off", chat).output
+    assert "0 injected, 0 withdrawn." in run("preview", "--profile", "off", chat).output
 
 
 def test_check_accepts_a_sound_profile_under_any_file_name(tmp_path: Path) -> None:

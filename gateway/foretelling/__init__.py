@@ -1,0 +1,1 @@
+"""What a profile will do to given traffic, before any traffic sees it."""

@@ -1,0 +1,45 @@
+"""The conversations of a store, as operators see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gateway.opening import LiveSession
+from gateway.protocols.codec import codec_named
+from gateway.recalling import tell
+from gateway.trajectory.record import Trajectory
+from gateway.trajectory.store import Store
+from injectors.conversation import Conversation
+from injectors.expectation import Dialogue
+from injectors.plan import Plan
+
+
+def dialogues(store: Store, limit: int) -> Iterator[Dialogue]:
+    """The newest sessions' longest conversations, as their agents sent them; none where there are no
+    bodies."""
+    for session in store.sessions(limit=limit):
+        trajectory = store.trajectory(session.id)
+        found = None if trajectory is None else _longest(trajectory)
+        if found is not None:
+            conversation, turns = found
+            yield Dialogue(session.id, conversation, turns)
+
+
+def _longest(trajectory: Trajectory) -> tuple[Conversation, int] | None:
+    """The conversation of the turn with the most in it, and how many turns there were."""
+    live = LiveSession(trajectory.session, Plan.from_json(trajectory.session.plan))
+    longest: Conversation | None = None
+    for turn in trajectory.turns:
+        codec = codec_named(turn.protocol)
+        split = codec.split(turn.received.bytes()) if codec and turn.received else None
+        if codec is None or split is None:
+            continue
+        request = codec.read(split, live.reader(codec), _as_it_is)
+        tell(request, turn)
+        if longest is None or len(request.conversation.items) >= len(longest.items):
+            longest = request.conversation
+    return None if longest is None else (longest, len({turn.index for turn in trajectory.turns}))
+
+
+def _as_it_is(segment: bytes) -> bytes:
+    return segment

@@ -1,0 +1,88 @@
+"""`crosswind noise check`: what a profile will do, in expected numbers, is what it does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gateway.cli import root
+from tests.gateway.dialogue import TOOLS, TURNS, body, history, lead
+from tests.gateway.servers import gateway, upstream
+
+PROFILE = """\
+name: mine
+rules:
+  - {operator: user.cost_cue, severity: 0.5}
+  - {operator: tool.timeout, severity: 0.5, where: {tools: [get_order]}}
+  - {operator: CD, severity: 1.0}
+  - {operator: transport.latency, severity: 0.001}
+"""
+
+
+def check(*arguments: Any) -> Result:
+    return CliRunner().invoke(root, ["noise", "check", *map(str, arguments)], env={"COLUMNS": "200"})
+
+
+@pytest.fixture
+def profile(tmp_path: Path) -> Path:
+    file = tmp_path / "mine.yaml"
+    file.write_text(PROFILE)
+    return file
+
+
+def conversation(tmp_path: Path) -> Path:
+    file = tmp_path / "chat.json"
+    file.write_text(json.dumps({"messages": history(len(TURNS)), "tools": TOOLS}))
+    return file
+
+
+async def test_the_expected_numbers_are_those_of_traffic(tmp_path: Path, profile: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app, profile=str(profile)) as running:
+        counted: Counter[str] = Counter()
+        sessions = 60
+        for number in range(sessions):
+            await running.chat(body(*history(len(TURNS))), f"s{number}")
+            events = (await running.trajectory(f"s{number}"))["events"]
+            counted.update(one["operator"] for one in events if one["after"] is not None)
+    stored = f"sqlite:///{tmp_path}/store.db"
+    for target, seeds in ((conversation(tmp_path), 400), (stored, 10)):
+        result = await asyncio.to_thread(check, profile, target, "--seeds", seeds, "--json")
+        assert result.exit_code == 0, result.output
+        found = json.loads(result.stdout)
+        expected = {one["operator"]: one for one in found["operators"]}
+        assert expected["schema.misleading_description"]["injected"] == 1.0
+        for name in ("user.cost_cue", "tool.timeout"):
+            assert abs(expected[name]["injected"] - counted[name] / sessions) < 0.4, name
+            assert 0 < expected[name]["sessions"] < 1
+        assert expected["tool.timeout"]["withdrawn"] > 0 and expected["tool.timeout"]["reasons"]
+    told = await asyncio.to_thread(check, profile, stored, "--seeds", 2)
+    assert "is sound: 4 rules, all_of" in told.output and "(50 conversations, 2 seeds each)" in told.output
+
+
+def test_a_tool_that_the_traffic_does_not_have_is_refused_by_line(tmp_path: Path, profile: Path) -> None:
+    profile.write_text(PROFILE.replace("[get_order]", "[get_ordr]"))
+    assert check(profile).exit_code == 0, "without traffic nothing is known of tools"
+    refused = check(profile, conversation(tmp_path))
+    assert refused.exit_code == 2 and len(refused.stderr.splitlines()) == 1
+    assert f"{profile}:4: rules[1].where.tools[0]: 'get_ordr'" in refused.stderr
+    assert "did you mean 'get_order'?" in refused.stderr
+
+
+async def test_what_tells_nothing_is_named(tmp_path: Path, profile: Path) -> None:
+    missing = check(profile, tmp_path / "nowhere.json")
+    assert missing.exit_code == 2 and "name a file that can be read" in missing.stderr
+    no_store = check(profile, f"sqlite:///{tmp_path}/nowhere.db")
+    assert no_store.exit_code == 2 and "there is no store" in no_store.stderr
+    async with upstream() as app, gateway(tmp_path, app, record="metadata") as running:
+        await lead(running, "s", range(1))
+        await running.flush()
+    bare = await asyncio.to_thread(check, profile, tmp_path / "store.db")
+    assert bare.exit_code == 2 and "no session has bodies on record" in bare.stderr
+    level = check(profile, conversation(tmp_path), "--level", 3)
+    assert level.exit_code == 2 and "has no levels" in level.stderr
