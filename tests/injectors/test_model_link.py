@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from injectors import registry
+from injectors.bounds import Bounds
 from injectors.conversation import Site
 from injectors.link import Decided, decide_transport
 from injectors.model_link import decide_model
@@ -73,7 +75,7 @@ def test_a_link_to_tools_is_only_broken_before_anything_takes_effect(name: str, 
 def test_an_attempt_gets_through_once_the_bound_is_reached(decide: Decider, operator: str) -> None:
     plan = plan_of(operator, bounds="{faults_per_call: 2}")
     assert [len(decide(plan, 0, attempt)) for attempt in range(4)] == [1, 1, 0, 0]
-    assert decide(plan_of(operator, bounds="{faults_per_call: 0}"), 0) == []
+    assert decide(replace(plan, bounds=Bounds(faults_per_call=0)), 0) == []
 
 
 @DECIDERS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from injectors import decide, operator
+from injectors.bounds import Bounds
 from injectors.conversation import Conversation, Ref, Site
 from injectors.decide import Decision, Known, Perturbed, perturb
 from injectors.documents import conversation, replaced
@@ -120,8 +122,7 @@ def test_stored_decisions_replay_to_the_text_that_was_shown(
 def test_faults_stay_within_their_bounds(
     messages: list[dict[str, Any]], seed: int, per_call: int, per_session: int
 ) -> None:
-    bounds = f"bounds: {{faults_per_call: {per_call}, faults_per_session: {per_session}}}\n"
-    plan = plan_of(FAULTS + bounds, seed)
+    plan = replace(plan_of(FAULTS, seed), bounds=Bounds(per_call, per_session))
     decisions = [one for new in perturb(plan, conversation(messages), {}).new for one in new.decisions]
     assert all(decision.fault for decision in decisions)
     assert len(decisions) <= per_session
