@@ -11,6 +11,7 @@ from injectors.operator import Draw, Recovery, Result, UserTarget, operator
 from injectors.streams import Stream
 from injectors.user.choices import QUOTES, around, choices, values
 from injectors.user.opposites import OTHERS
+from injectors.user.quantities import asked, doubt, is_asked, settled
 from injectors.user.sentences import is_prose, joint, sentence_spans
 
 TRIALS = 3
@@ -30,8 +31,9 @@ class Inconsistent:
 
     Severity: the number of contradictions is binomial with mean 3 x severity (3 trials), as far as the
     message has choices (a colour, a size, a day) or values to contradict; with probability severity one
-    comes early, as a whole wrong sentence, else right before the word. A choice is first said wrongly,
-    a value is doubted. Every word of the user's own is kept, no number or name is made up.
+    comes early, as a whole wrong sentence, else right before the word. A choice is first said wrongly, a
+    value is doubted, and of a quantity that is asked for (`how many`) the user has two beliefs, of which
+    neither counts. Every word of the user's own is kept, no number or name is made up.
     """
 
     def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
@@ -40,14 +42,15 @@ class Inconsistent:
         if count == 0 or not is_prose(target.text):
             return None
         sentences = sentence_spans(target.text)
-        chosen = sorted(rng.shuffled([*choices(target, sentences), *values(target)])[:count])
+        chosen = sorted(rng.shuffled([*choices(target, sentences), *values(target), *asked(target)])[:count])
         edits = [_said(target, span, sentences, early, rng) for span, early in zip(chosen, far, strict=False)]
         final = list(dict.fromkeys(target.text[start:end] for start, end in chosen))
         if not final:
             return None
         end = len(target.text)
-        settled = f"{joint(target.text)}To settle it, and this is final: {', '.join(final)}."
-        return {"edits": [*disjoint(edits), edit(end, "", settled)], "final": final}
+        told = ", ".join(settled(one) if is_asked(one) else one for one in final)
+        last = f"{joint(target.text)}To settle it, and this is final: {told}."
+        return {"edits": [*disjoint(edits), edit(end, "", last)], "final": final}
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
         note = f"The user's message contradicts itself and settles it: {', '.join(draw['final'])}."
@@ -60,10 +63,11 @@ def _said(target: UserTarget, span: Span, sentences: list[Span], early: bool, rn
     word, (begin, stop) = text[start:end], around(start, sentences)
     others = [other for other in OTHERS.get(word, ()) if other not in text]
     if not others:
-        doubt = f"I was not sure whether it is {word} or another one, so I have checked."
+        checked = f"I was not sure whether it is {word} or another one, so I have checked."
+        doubted = doubt(word, rng) if is_asked(word) else checked
         if text[stop - 1] in ".!?" and not splits(target.protected, stop):
-            return edit(stop, "", f" {doubt}")
-        return edit(len(text), "", f"{joint(text)}{doubt}")
+            return edit(stop, "", f" {doubted}")
+        return edit(len(text), "", f"{joint(text)}{doubted}")
     wrong = rng.choice(others)
     twice = stop - begin <= LONGEST and not QUOTES.search(text, begin, stop)
     if early and twice and not splits(target.protected, begin):

@@ -18,7 +18,6 @@ _GROUPS = """
     light heavy
     old new
     older newer
-    left right
     upper lower
     front back
     early late

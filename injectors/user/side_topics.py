@@ -4,7 +4,19 @@ from __future__ import annotations
 
 FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "travel": (
-        ("flight", "airline", "suitcase", "luggage", "hotel", "train", "trip", "travel", "airport", "seat"),
+        (
+            "flight",
+            "flying",
+            "airline",
+            "suitcase",
+            "luggage",
+            "hotel",
+            "train",
+            "trip",
+            "travel",
+            "airport",
+            "seat",
+        ),
         (
             "do planes usually serve warm meals on long routes?",
             "is the window side quieter than the aisle?",

@@ -174,7 +174,10 @@ def test_all_of_agentnoisebench_draws_one_of_its_ten_kinds() -> None:
         ("{operator: redundant, options: {num_tools: 99}}", ["options.num_tools", "99", "less than"]),
         ("{operator: failure, options: {kinds: ['418']}}", ["options.kinds", "'401'"]),
         ("{operator: failure, options: {kinds: []}}", ["options.kinds", "at least 1"]),
-        ("{operator: Typo, options: {language: nl}}", ["options.language", "user.typos has none: remove it"]),
+        (
+            "{operator: QueryPara, options: {language: nl}}",
+            ["options.language", "user.paraphrase has none: remove"],
+        ),
     ],
 )
 def test_an_option_that_can_not_be_is_an_error(options: str, words: list[str]) -> None:

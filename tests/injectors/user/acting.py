@@ -11,16 +11,16 @@ from injectors.operator import UserTarget
 from injectors.streams import Stream
 
 BAGGAGE = (
-    "Hi, I have an upcoming flight and I need to know exactly how many suitcases I'm allowed to bring with "
-    "my reservation. I have a lot to pack, so I really need the correct number. Can you help me with that?"
+    "Hello, my flight leaves soon and I need to know exactly how many bags I'm allowed to take along with my "
+    "booking. There is a lot that I have to carry, so I really need the right number. Can you look into that?"
 )
-"""AgentNoiseBench, appendix B: the clean instruction of all its user examples."""
+"""An instruction of the kind of which AgentNoiseBench's appendix B makes all of its user examples."""
 
-GENE = "Find the type of gene mutation based on SNP (Single Nucleotide Polymorphism) ID rs6034464."
-"""RobustBench-TC, appendix C: the clean query of its Typo and QueryPara examples."""
+RHYTHM = "Find the type of heart rhythm based on the ECG (Electrocardiogram) recording ID rec58213."
+"""A query of the kind of RobustBench-TC's Typo and QueryPara examples (appendix C)."""
 
-AGENDA = 'The content is "Lunch with friends" and location is "Restaurant X".'
-"""RobustBench-TC, appendix C: the last turn of the user in its reward examples."""
+NOTE = 'The text is "Tea with the neighbours" and the place is "Garden Y".'
+"""The last turn of a user as in RobustBench-TC's reward examples (appendix C)."""
 
 
 def user_target(

@@ -14,22 +14,13 @@ from injectors.streams import Stream
 from simulators.retail.intent import kind_of
 from simulators.retail.kinds import KINDS
 from tests.injectors.dialogues import texts
-from tests.injectors.user.acting import BAGGAGE, shown, user_target
+from tests.injectors.user.acting import shown, user_target
 
 AMBIGUOUS = registry.resolve("user.ambiguous").implementation
 
 
 def test_the_papers_code_is_its_alias() -> None:
     assert registry.resolve("ambiguity").name == "user.ambiguous"
-
-
-def test_the_worked_example_in_kind() -> None:
-    for after in shown("user.ambiguous", user_target(BAGGAGE), 1.0):
-        for gone in ("exactly", "with my reservation", "the correct number"):
-            assert gone not in after
-        for kept in ("upcoming flight", "how many suitcases I'm allowed to bring", "the correct information"):
-            assert kept in after
-        assert len(after) < len(BAGGAGE)
 
 
 @pytest.mark.parametrize("name", ["order", "email"])

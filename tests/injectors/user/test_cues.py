@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.injectors.user.acting import AGENDA, shown, user_target
+from tests.injectors.user.acting import NOTE, shown, user_target
 
 CUES = {
     "user.cost_cue": ("cost-effective", "cheapest", "low-cost", "economical"),
@@ -14,18 +14,18 @@ CUES = {
 
 @pytest.mark.parametrize("name", CUES)
 def test_the_worked_examples_in_kind(name: str) -> None:
-    target = user_target(AGENDA)
+    target = user_target(NOTE)
     seen = shown(name, target, 1.0)
     for after in seen:
-        assert after.startswith(f"{AGENDA} ")
-        assert any(word in after[len(AGENDA) :] for word in CUES[name])
+        assert after.startswith(f"{NOTE} ")
+        assert any(word in after[len(NOTE) :] for word in CUES[name])
     assert all(any(word in after for after in seen) for word in CUES[name])
 
 
 @pytest.mark.parametrize("name", CUES)
 def test_severity_is_the_share_of_messages(name: str) -> None:
-    seen = shown(name, user_target(AGENDA), 0.25, seeds=400)
-    assert 70 < sum(after != AGENDA for after in seen) < 130
+    seen = shown(name, user_target(NOTE), 0.25, seeds=400)
+    assert 70 < sum(after != NOTE for after in seen) < 130
 
 
 @pytest.mark.parametrize("name", CUES)

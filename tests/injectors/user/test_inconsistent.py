@@ -10,7 +10,7 @@ import pytest
 from injectors import registry
 from injectors.examples import USER_TEXT
 from injectors.user.opposites import OTHERS
-from tests.injectors.user.acting import BAGGAGE, shown, user_target
+from tests.injectors.user.acting import shown, user_target
 
 SETTLED = re.compile(r"To settle it, and this is final: (.+)\.$")
 
@@ -24,16 +24,33 @@ def test_the_papers_code_is_its_alias() -> None:
     assert registry.resolve("conflict").name == "user.inconsistent"
 
 
-def test_the_worked_example_in_kind() -> None:
-    """Two values stand against one another, the doubt is voiced, and the request is whole. The example leaves
-    it to the agent which is right; here the user says so, lest a wrong one be taken for a fact."""
-    text = "Hi, I need to know how many suitcases I can bring in economy on flight HAT999 on Monday."
+def test_choices_values_and_quantities_are_put_in_doubt_and_settled() -> None:
+    text = "Hi, I need to know how many bags I can bring in economy on flight KX417 on Monday."
+    settled = set()
     for after in shown("user.inconsistent", user_target(text), 1.0):
         assert in_order(text, after)
-        settled = SETTLED.search(after)
-        assert settled is not None and set(settled[1].split(", ")) == {"economy", "HAT999", "Monday"}
-        assert "business" in after
-        assert "I was not sure whether it is HAT999 or another one" in after
+        found = SETTLED.search(after)
+        assert found is not None
+        last = set(found[1].split(", "))
+        settled |= last
+        assert len(last) == 3
+        assert ("business" in after) == ("economy" in last)
+        assert ("I was not sure whether it is KX417 or another one" in after) == ("KX417" in last)
+        assert ("so I am not sure." in after) == ("what you find about how many bags" in last)
+    assert settled == {"economy", "KX417", "Monday", "what you find about how many bags"}
+
+
+@pytest.mark.parametrize(
+    "text,phrase",
+    [
+        ("How many are left?", "how many"),
+        ("Say how much it costs.", "how much"),
+        ("I ask how many seats there are, once more how many seats.", "how many seats"),
+    ],
+)
+def test_a_quantity_is_doubted_in_the_words_that_ask_for_it(text: str, phrase: str) -> None:
+    for after in shown("user.inconsistent", user_target(text), 1.0, seeds=5):
+        assert after.endswith(f"what you find about {phrase}.") and after.count("so I am not sure.") == 1
 
 
 def test_the_true_value_comes_last() -> None:
@@ -63,7 +80,7 @@ def test_severity_brings_more_contradictions_and_earlier_ones() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        BAGGAGE,  # Nothing in it is one of several.
+        "I really need the right one, and there is little time left.",
         "I do not want the blue one.",
         "Is it red or blue?",
         "I have a red cup and would exchange it for another red cup.",

@@ -9,20 +9,12 @@ from injectors.examples import USER_TEXT
 from injectors.user.synonyms import SYNONYMS
 from simulators.retail.intent import kind_of
 from simulators.retail.kinds import KINDS
-from tests.injectors.user.acting import GENE, shown, user_target
+from tests.injectors.user.acting import RHYTHM, shown, user_target
 
 
 @pytest.mark.parametrize("alias", ["query_paraphrase", "QueryPara"])
 def test_the_papers_names_are_its_aliases(alias: str) -> None:
     assert registry.resolve(alias).name == "user.paraphrase"
-
-
-def test_the_worked_example_in_kind() -> None:
-    for after in shown("user.paraphrase", user_target(GENE), 1.0):
-        assert after != GENE
-        assert "SNP (Single Nucleotide Polymorphism) ID rs6034464." in after
-        assert "gene mutation" in after
-        assert not any(word in after for word in ("Find", "type", "based on"))
 
 
 def test_pieces_are_moved_and_entities_keep_their_order() -> None:
@@ -35,7 +27,7 @@ def test_pieces_are_moved_and_entities_keep_their_order() -> None:
 
 
 def test_severity_is_the_share_that_is_reworded() -> None:
-    few = sum(after == GENE for after in shown("user.paraphrase", user_target(GENE), 0.2, seeds=300))
+    few = sum(after == RHYTHM for after in shown("user.paraphrase", user_target(RHYTHM), 0.2, seeds=300))
     assert 0.3 < few / 300 < 0.7  # Three rewordable phrases: all stay with probability 0.8 ** 3.
 
 
