@@ -124,6 +124,7 @@ class Opening:
     rollout_index: int | None = None
     curriculum_version: int | None = None
     labels: Mapping[str, Any] = field(default_factory=dict)
+    user_can_answer: bool | None = None
     policy: str | None = None
     tenant: str | None = None
     identity: str = "api"
@@ -165,6 +166,7 @@ def opened(profiles: Profiles, opening: Opening) -> LiveSession:
         noise_type=opening.noise_type,
         curriculum_version=opening.curriculum_version,
         labels=opening.labels,
+        user_can_answer=opening.user_can_answer,
     )
     plan = capped(plan, opening.dose)
     record = Session(

@@ -8,6 +8,7 @@ changes its beginning.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from injectors import registry, solvability
 from injectors.attempt import NOTHING, Acting, carried_out, failed
@@ -100,6 +101,7 @@ class _Walk:
         self._conversation = conversation
         self._path = path
         self._place = place
+        self._done = 0
         self._item = place.item
         self._call = self._item.call if isinstance(self._item, ToolResult) else None
         self._class = classify(self._call.name, plan.tool_classes) if self._call else ToolClass.UNKNOWN
@@ -111,15 +113,19 @@ class _Walk:
         injections: list[Injection] = []
         done: list[Decision] = []
         for rule in path.rules:
-            if path.full(item, len(done)):
+            owed = path.owed.get(rule.name, ()) if isinstance(item, UserText) else ()
+            full = path.full(item, len(done))
+            if full and not path.owed:
                 break
-            injection = self._act(rule, text) if self._is_due(rule) else None
+            due = owed or (not full and self._is_due(rule))
+            injection = self._act(rule, text, owed) if due else None
             if injection is None:
                 continue
             injections.append(injection)
             if injection.after is not None:
                 text = injection.after
                 done.append(injection.decision)
+                self._done = len(done)
                 if injection.decision.fault:
                     break
         return NewlyShown(item, tuple(done), text if text != item.text else None, tuple(injections))
@@ -130,16 +136,21 @@ class _Walk:
         occasion = self._path.occasion(rule, self._place.turn)
         return due(rule.when, rule.window, occasion, self._plan.expected_turns)
 
-    def _act(self, rule: CompiledRule, text: str) -> Injection | None:
-        """One rule's work on one text. None where its chance or its draw leave the text alone."""
+    def _act(self, rule: CompiledRule, text: str, owed: tuple[str, ...]) -> Injection | None:
+        """One rule's work on one text. None where its chance or its draw leave the text alone; what it owes
+        is not left to chance.
+        """
         entry = registry.operators()[rule.operator]
         if entry.fault and not self._place.alone:
             return None  # One of a result's several parts: the others would tell the truth all the same.
         slot = self._slot(rule, entry)
-        if not Stream(f"{slot}|when").chance(rule.when.probability):
+        if not owed and not Stream(f"{slot}|when").chance(rule.when.probability):
             return None
         faults = self._path.spent(self._item).faults_on_call
         target = _target(self._item, text, self._conversation, self._class, faults)
+        if isinstance(target, UserTarget):
+            answers = self._plan.user_can_answer
+            target = replace(target, owed=owed, user_can_answer=answers) if owed or not answers else target
         try:
             drawn = entry.draw(rule.options, target, Stream(slot), rule.severity)
         except Exception as error:
@@ -164,6 +175,8 @@ class _Walk:
         )
         if attempt.refused == NOTHING:
             return None
+        if "owed" in attempt.draw and self._path.full(self._item, self._done + 1):
+            return self._withdrawn(rule, entry, slot, attempt.draw, target.text, solvability.NO_ROOM)
         if attempt.refused is not None or attempt.result is None:
             return self._withdrawn(rule, entry, slot, attempt.draw, target.text, attempt.refused or NOTHING)
         why = solvability.why_solvable(entry, self._plan.bounds)

@@ -52,6 +52,8 @@ class UserTarget:
     """What the user said, where other noise has come to it; None: `text` itself."""
     opening: str = ""
     """What the user said first in this conversation."""
+    owed: tuple[str, ...] = ()
+    """What the same rule has put in doubt in an earlier message, and has not settled yet."""
 
     @property
     def own(self) -> str:

@@ -54,6 +54,8 @@ class Path:
         self._by_tool: Counter[str] = Counter()
         self._plan = plan
         self.events = 0
+        self.owed: dict[str, tuple[str, ...]] = {}
+        """By rule, what its user has put in doubt and not settled yet."""
 
     def in_scope(self, rule: CompiledRule, item: Item) -> bool:
         """Whether the item is an occasion of the rule: of its site, from one of its tools, with its text."""
@@ -80,7 +82,8 @@ class Path:
     def full(self, item: Item, now: int) -> bool:
         """Whether nothing more may be injected into this item, into which `now` injections were made."""
         bounds = self._plan.bounds
-        if self.events + now >= bounds.events_per_session:
+        # What is to be settled has its room kept.
+        if self.events + now + len(self.owed) >= bounds.events_per_session:
             return True
         if bounds.events_per_tool is None or not isinstance(item, ToolResult):
             return False
@@ -93,6 +96,7 @@ class Path:
             self._called[item.call.name] = None
         for decision in decisions:
             self.events += 1
+            self._take_doubts(decision)
             if isinstance(item, ToolResult):
                 self._by_tool[item.call.name] += 1
             counter = self._counters.get(decision.rule)
@@ -104,3 +108,9 @@ class Path:
         for rule in self.rules:
             if self.in_scope(rule, item):
                 self._counters[rule.name].seen += 1
+
+    def _take_doubts(self, decision: Decision) -> None:
+        if owed := decision.draw.get("owed"):
+            self.owed[decision.rule] = tuple(owed)
+        elif "settles" in decision.draw:
+            self.owed.pop(decision.rule, None)

@@ -66,6 +66,7 @@ class Plan:
     tool_classes: Mapping[str, str] = field(default_factory=dict)
     curriculum_version: int | None = None
     expected_turns: int = 12
+    user_can_answer: bool = True
 
     def to_json(self) -> dict[str, Any]:
         """The plan as JSON data."""
@@ -93,14 +94,15 @@ def make_plan(
     curriculum_version: int | None = None,
     expected_turns: int | None = None,
     labels: Mapping[str, Any] | None = None,
+    user_can_answer: bool | None = None,
 ) -> Plan:
     """The plan of a session under a profile.
 
     `level` settles the severities that the profile leaves to its levels; level 0 is clean. `noise_type` (a
     name or an alias) keeps that operator's rules only; without it a `one_of` profile draws one, by weight,
-    from the seed and the scope. The plan has no rules beyond the profile's `coverage`, nor where the
-    session's `labels` aren't those that the profile asks for. ProfileError where the profile has no such
-    level or type; ValueError for an unknown arm or scope.
+    from the seed and the scope. `user_can_answer` goes before the profile's own word. The plan has no rules
+    beyond the profile's `coverage`, nor where the session's `labels` aren't those that the profile asks for.
+    ProfileError where the profile has no such level or type; ValueError for an unknown arm or scope.
     """
     if arm not in (CLEAN, NOISY):
         raise ValueError(f"arm {arm!r}: use 'clean' or 'noisy'")
@@ -130,6 +132,7 @@ def make_plan(
         tool_classes={name: kind.value for name, kind in profile.tool_classes.items()},
         curriculum_version=curriculum_version,
         expected_turns=expected_turns or profile.expected_turns,
+        user_can_answer=profile.user_can_answer if user_can_answer is None else user_can_answer,
     )
 
 

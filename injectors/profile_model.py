@@ -98,6 +98,8 @@ class Profile(_Model):
     """The agent's tools, where they are known: then what names another one is refused."""
     tool_classes: dict[str, ToolClass] = Field(default_factory=dict)
     expected_turns: int = Field(12, ge=1)
+    user_can_answer: bool = True
+    """Whether somebody answers the agent's questions: only then a user may withhold what the task needs."""
     bounds: Bounds = DEFAULT
     rules: tuple[Rule, ...] = ()
     lineage: dict[str, Any] = Field(default_factory=dict)

@@ -58,11 +58,16 @@ def after_user(entry: Registered, target: UserTarget, after: str) -> str | None:
     withheld_for_good = entry.recovery is not Recovery.ASK_USER or not target.user_can_answer
     if withheld_for_good and (lost := entities.survive(target.text, after, target.tools)) is not None:
         return f"it would have changed {lost!r:.60}, which the task may hang on"
-    if added := entities.numbers(after) - entities.numbers(target.text):
+    known = entities.numbers(f"{target.text} {' '.join(target.owed)}")
+    if added := entities.numbers(after) - known:
         return f"it would have added {min(added)!r:.60}, which could be taken for one of the user's facts"
     if entry.recovery is Recovery.IGNORE and not _words_kept(target.text, after):
         return "it would have lost some of the user's own words"
     return _json_broken(target.text, after)
+
+
+NO_ROOM = "the session's bounds would leave no room to settle it"
+"""The refusal of a doubt that could not be settled later."""
 
 
 def after_instructions(before: str, after: str) -> str | None:

@@ -49,6 +49,7 @@ class AsyncClient:
         seed: int | None = None,
         seed_scope: str | None = None,
         labels: Mapping[str, str | int | float | bool | None] | None = None,
+        user_can_answer: bool | None = None,
         policy: str | None = None,
         api_key: str | None = None,
     ) -> OpenedSession:

@@ -29,6 +29,8 @@ class OpenSession(Body):
     seed: Annotated[int, Field(ge=0)] | None = None
     seed_scope: Literal["session", "group", "task"] | None = None
     labels: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
+    user_can_answer: bool | None = None
+    """Whether somebody answers the agent's questions; by default what the profile says."""
     policy: Name | None = None
     api_key: Annotated[str, Field(min_length=24, max_length=200, pattern="^cw-[A-Za-z0-9_-]+$")] | None = None
     """A key that goes on from session to session: the session that had it is closed."""

@@ -191,6 +191,7 @@ async def _opening(gateway: Gateway, body: OpenSession, session_id: str) -> Open
         rollout_index=body.rollout_index,
         curriculum_version=curriculum.version if curriculum else None,
         labels=body.labels,
+        user_can_answer=body.user_can_answer,
         policy=body.policy,
         dose=gateway.settings.dose,
     )

@@ -1,8 +1,9 @@
-"""A user who contradicts themselves, and settles it before the message ends."""
+"""A user who contradicts themselves, and settles it in the same message or in the next."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from injectors.conversation import Site
 from injectors.edits import disjoint, edit, edited, splits
@@ -10,6 +11,7 @@ from injectors.entities import Span
 from injectors.operator import Draw, Recovery, Result, UserTarget, operator
 from injectors.streams import Stream
 from injectors.user.choices import QUOTES, around, choices, values
+from injectors.user.doubts import doubted, settlement
 from injectors.user.opposites import OTHERS
 from injectors.user.quantities import asked, doubt, is_asked, settled
 from injectors.user.sentences import is_prose, joint, sentence_spans
@@ -26,17 +28,27 @@ LONGEST = 160
     aliases=("conflict",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Inconsistent Instructions)",
 )
+@dataclass(frozen=True)
 class Inconsistent:
-    """Contradictions that are settled in the same message: the true value comes last and is called final.
+    """Contradictions that are settled: the true value comes last and is called final.
 
     Severity: the number of contradictions is binomial with mean 3 x severity (3 trials), as far as the
     message has choices (a colour, a size, a day) or values to contradict; with probability severity one
     comes early, as a whole wrong sentence, else right before the word. A choice is first said wrongly, a
     value is doubted, and of a quantity that is asked for (`how many`) the user has two beliefs, of which
     neither counts. Every word of the user's own is kept, no number or name is made up.
+
+    With `settles: next_message`, and where the user can answer, one value is doubted and stays so until the
+    user speaks again; with probability severity. That message settles it, whatever the schedule says.
     """
 
+    settles: Literal["same_message", "next_message"] = "same_message"
+
     def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
+        if target.owed:
+            return settlement(target)
+        if self.settles == "next_message" and target.user_can_answer:
+            return doubted(target, rng) if rng.chance(severity) and is_prose(target.text) else None
         count = sum(rng.uniform() < severity for _ in range(TRIALS))
         far = [rng.uniform() < severity for _ in range(TRIALS)]
         if count == 0 or not is_prose(target.text):
@@ -54,6 +66,10 @@ class Inconsistent:
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
         note = f"The user's message contradicts itself and settles it: {', '.join(draw['final'])}."
+        if draw.get("owed"):
+            note = f"The user doubts {', '.join(draw['owed'])}; the next message settles it."
+        elif draw.get("settles"):
+            note = f"The user settles an earlier doubt: {', '.join(draw['settles'])}."
         return Result(edited(target.text, draw["edits"]), note)
 
 
