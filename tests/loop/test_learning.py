@@ -19,6 +19,7 @@ from gateway.trajectory.prefixes import by_model
 from gateway.trajectory.record import FIT, Arm, RewardState, Turn
 from gateway.trajectory.steps import TrainStep
 from gateway.trajectory.store import Store, open_store
+from gateway.trajectory.trust import VERSION
 from tests.loop.children import ROOT, Children, owner
 from tests.loop.replaying import compared
 
@@ -174,6 +175,12 @@ def test_every_turn_is_fit_for_training_or_says_why_not(store: Store) -> None:
         assert all(logprob <= 0 for logprob in completion.logprobs)
         assert turn.finish_reason == completion.finish_reason is not None
     assert fit > 100
+
+
+def test_the_gateway_was_told_that_every_version_was_confirmed(store: Store) -> None:
+    told = {setting.name: setting.value for setting in store.settings(VERSION)}
+    assert set(store.versions()) <= told.keys()
+    assert all(said["trusted"] and said["max_difference"] < 1e-3 for said in told.values())
 
 
 def test_every_prompt_extends_what_came_before_in_noisy_sessions_too(store: Store) -> None:
