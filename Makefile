@@ -7,6 +7,7 @@ BIN    := $(VENV)/bin
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 TORCH  := torch==2.13.0
 SEED   ?= 0
+ENGINE ?= embedded
 READY  := $(VENV)/.ready
 # LiteLLM can't share an environment with the newest openai.
 LITELLM := $(VENV)-litellm
@@ -19,8 +20,9 @@ NODE   := tests/clients/node/node_modules/.package-lock.json
 
 .PHONY: demo test test-all lint format warmup bench-store bench-gateway bench-soak clients clients-elsewhere vllm catalogue bench-noise clean
 
-demo: $(READY)
-	$(BIN)/crosswind demo --seed $(SEED)
+# With ENGINE=vllm real vLLM serves the policy, in the environment that `make vllm` makes.
+demo: $(READY) $(if $(filter vllm,$(ENGINE)),vllm)
+	$(BIN)/crosswind demo --engine $(ENGINE) --seed $(SEED)
 
 # Without vLLM the rest is tested all the same, and pytest ends with 69.
 test: $(READY)

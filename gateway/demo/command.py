@@ -6,17 +6,33 @@ import shutil
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import click
 
-from gateway.demo.settings import DemoSettings
+from gateway.demo.settings import SIZES, DemoSettings, sized
 
 _DEFAULTS = DemoSettings()
 _NEEDED = {"torch": "train", "transformers": "train", "openai": "simulators", "matplotlib": "simulators"}
 
 
+def _sizes(name: str) -> str:
+    """The default of a setting that the engine decides."""
+    values = {engine: getattr(sized(engine, {}), name) for engine in SIZES}
+    if len(set(values.values())) == 1:
+        return f"[default: {values[_DEFAULTS.engine]}]"
+    return "[default: " + ", ".join(f"{value} with {engine}" for engine, value in values.items()) + "]"
+
+
 @click.command()
-@click.option("--seed", default=_DEFAULTS.seed, show_default=True)
+@click.option(
+    "--engine",
+    type=click.Choice(sorted(SIZES)),
+    default=_DEFAULTS.engine,
+    show_default=True,
+    help="vllm needs the environment that `make vllm` makes.",
+)
+@click.option("--seed", type=int, default=_DEFAULTS.seed, show_default=True)
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -24,37 +40,26 @@ _NEEDED = {"torch": "train", "transformers": "train", "openai": "simulators", "m
     show_default=True,
     help="Where the run goes; an earlier run there is replaced.",
 )
-@click.option(
-    "--steps",
-    type=click.IntRange(1),
-    default=_DEFAULTS.steps,
-    show_default=True,
-    help="Optimiser steps, at most.",
-)
-@click.option(
-    "--groups-per-step", type=click.IntRange(1), default=_DEFAULTS.groups_per_step, show_default=True
-)
-@click.option("--group-size", type=click.IntRange(2), default=_DEFAULTS.group_size, show_default=True)
+@click.option("--steps", type=click.IntRange(1), help=f"Optimiser steps, at most.  {_sizes('steps')}")
+@click.option("--groups-per-step", type=click.IntRange(1), help=_sizes("groups_per_step"))
+@click.option("--group-size", type=click.IntRange(2), help=_sizes("group_size"))
 @click.option(
     "--tasks",
+    "held_out_tasks",
     type=click.IntRange(2),
-    default=_DEFAULTS.held_out_tasks,
-    show_default=True,
-    help="Held-out tasks of each evaluation.",
+    help=f"Held-out tasks of each evaluation.  {_sizes('held_out_tasks')}",
 )
 @click.option(
     "--level",
+    "evaluation_level",
     type=click.IntRange(1),
-    default=_DEFAULTS.evaluation_level,
-    show_default=True,
-    help="Severity level of the evaluations' noise.",
+    help=f"Severity level of the evaluations' noise.  {_sizes('evaluation_level')}",
 )
+@click.option("--concurrency", type=click.IntRange(1), help=f"Episodes at a time.  {_sizes('concurrency')}")
 @click.option(
     "--seconds",
     type=click.FloatRange(1),
-    default=_DEFAULTS.seconds,
-    show_default=True,
-    help="The run's budget; training ends in time for it.",
+    help=f"The run's budget; training ends in time for it.  {_sizes('seconds')}",
 )
 @click.option(
     "--policy",
@@ -71,18 +76,7 @@ _NEEDED = {"torch": "train", "transformers": "train", "openai": "simulators", "m
     metavar="ENGINE DATA CONTROL",
     help="Where the servers listen; 0 takes a free port.",
 )
-def demo(
-    seed: int,
-    out: Path,
-    steps: int,
-    groups_per_step: int,
-    group_size: int,
-    tasks: int,
-    level: int,
-    seconds: float,
-    policy: str,
-    ports: tuple[int, int, int],
-) -> None:
+def demo(engine: str, out: Path, **given: Any) -> None:
     """The whole loop: a small policy, noisy live traffic, training, hot swaps, and what came of it."""
     for module, extra in _NEEDED.items():
         if find_spec(module) is None:
@@ -97,18 +91,7 @@ def demo(
     from gateway.demo.run import run
     from gateway.demo.summary import show
 
-    settings = DemoSettings(
-        seed=seed,
-        out=out,
-        steps=steps,
-        groups_per_step=groups_per_step,
-        group_size=group_size,
-        held_out_tasks=tasks,
-        evaluation_level=level,
-        seconds=seconds,
-        policy=policy,
-        ports=ports,
-    )
+    settings = sized(engine, {"out": out, **given})
     _replace(out)
     console = Console()
     try:

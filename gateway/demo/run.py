@@ -41,7 +41,9 @@ async def run(settings: DemoSettings, console: Console) -> DemoResult:
     """The main job on real parts. A part that fails raises `ChildFailed`; whatever started is stopped."""
     begun = time.monotonic()
     async with Processes(settings.out / "logs") as processes:
-        console.print("[bold]1[/]  A small policy is served; the gateway stands in front of it.")
+        console.print(
+            f"[bold]1[/]  A small policy is served ({settings.engine}); the gateway stands in front of it."
+        )
         addresses = await _serve(settings, processes)
         console.print(
             f"   agents use {addresses.data}/v1, the control plane is {addresses.control}", soft_wrap=True
@@ -71,7 +73,8 @@ async def _serve(settings: DemoSettings, processes: Processes) -> Addresses:
     engine_port, port, control_port = (asked or next(free) for asked in settings.ports)
     addresses = Addresses(*(f"http://127.0.0.1:{each}" for each in (engine_port, port, control_port)))
     engine = await processes.start(
-        "policy serve", "policy", "serve", settings.policy, "--embedded", "--port", str(engine_port)
+        "policy serve",
+        *("policy", "serve", settings.policy, "--engine", settings.engine, "--port", str(engine_port)),
     )
     gateway = await processes.start(
         "serve",
@@ -95,7 +98,7 @@ async def _serve(settings: DemoSettings, processes: Processes) -> Addresses:
         *("--capture", "on"),
     )
     await asyncio.gather(
-        answering(engine, f"{addresses.engine}/health", settings.start_seconds),
+        answering(engine, f"{addresses.engine}/policy", settings.start_seconds),
         answering(gateway, f"{addresses.data}/healthz", settings.start_seconds),
     )
     return addresses
