@@ -8,6 +8,9 @@ from typing import Any
 from vllm.model_executor.layers.vocab_parallel_embedding import VocabParallelEmbedding
 
 from .checkpoint import Weights
+from .heads import mend
+
+mend()  # vLLM imports this module in each worker, before the model is loaded
 
 
 class WeightExtension:
