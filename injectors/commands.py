@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from rich.table import Table
 
 from injectors import examples, profile, registry
 from injectors.conversation import Conversation, Site
-from injectors.documents import DocumentError, conversation, messages_and_tools
+from injectors.documents import DocumentError, conversation, instructions, messages_and_tools
+from injectors.generation import Texts
 from injectors.plan import Plan, make_plan
 from injectors.preview import Previewed
 from injectors.preview import preview as previewed
@@ -23,6 +25,8 @@ from injectors.rendering import event, heading, listed, reflowed, spoken
 
 GROUP = "crosswind.noise"
 """The entry-point group of further commands of `crosswind noise`."""
+TEXTS = "crosswind.texts"
+"""The entry-point group of what opens the texts that a gateway's model wrote, by its configuration file."""
 
 
 class ConfigurationError(click.ClickException):
@@ -113,9 +117,19 @@ def show(name: str, seed: int) -> None:
 @click.option("--seed", default=0, show_default=True, help="Seed of the draws.")
 @click.option("--level", type=int, help="Level of the profile; by default the profile's own.")
 @click.option("--type", "noise_type", help="Keep this operator only.")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A gateway's configuration: shows what its noise model wrote, out of its store.",
+)
 @click.argument("conversation_file", metavar="CONVERSATION", type=click.Path(path_type=Path, dir_okay=False))
 def preview(
-    profile_name: str, seed: int, level: int | None, noise_type: str | None, conversation_file: Path
+    profile_name: str,
+    seed: int,
+    level: int | None,
+    noise_type: str | None,
+    config: Path | None,
+    conversation_file: Path,
 ) -> None:
     """Show what a profile does to CONVERSATION, a JSON file of OpenAI chat messages: before, after and
     why."""
@@ -137,13 +151,35 @@ def preview(
         f"profile {plan.profile}, level {plan.level}, seed {seed}, type {plan.noise_type or 'any'}",
         markup=False,
     )
-    print_preview(console, plan, messages, seen)
+    with ExitStack() as stack:
+        texts = None if config is None else stack.enter_context(_written(config))
+        print_preview(console, plan, messages, seen, texts)
 
 
-def print_preview(console: Console, plan: Plan, messages: list[Any], seen: Conversation) -> None:
+@contextmanager
+def _written(config: Path) -> Iterator[Texts]:
+    """What a gateway's model wrote. Whoever knows of gateways opens it, found by an entry point."""
+    opener = next(iter(entry_points(group=TEXTS)), None)
+    if opener is None:
+        raise ConfigurationError(f"--config: nothing reads it: install a package with an entry point {TEXTS}")
+    with ExitStack() as stack:
+        try:
+            texts = stack.enter_context(opener.load()(config))
+        except ValueError as error:
+            raise ConfigurationError(f"--config: {error}") from error
+        yield texts
+
+
+def print_preview(
+    console: Console,
+    plan: Plan,
+    messages: list[Any],
+    seen: Conversation,
+    texts: Texts | None = None,
+) -> None:
     """The whole conversation, with each event under what it befalls."""
     turns = sum(message["role"] == "assistant" for message in messages)
-    events = list(previewed(plan, seen, turns))
+    events = list(previewed(plan, seen, turns, instructions=instructions(messages), texts=texts))
     _print_events(console, [one for one in events if one.message is None and one.answer is None])
     answer = -1
     for number, message in enumerate(messages):

@@ -8,7 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from injectors.conversation import Conversation, Ref, Site, ToolCall, ToolResult, ToolSchema, UserText
+from injectors.conversation import (
+    Conversation,
+    InstructionText,
+    Ref,
+    Site,
+    ToolCall,
+    ToolResult,
+    ToolSchema,
+    UserText,
+)
 from injectors.identity import call_anchor, logical_call, text_anchor
 
 Message = Mapping[str, Any]
@@ -64,6 +73,19 @@ def conversation(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]
                 items.append(ToolResult(ref, text, anchor, ordinals[role], call, logical))
         ordinals[role] += 1
     return Conversation(tuple(items), tuple(_schemas(tools)))
+
+
+def instructions(messages: Sequence[Message]) -> InstructionText | None:
+    """The system prompt, where the messages begin with one."""
+    first = messages[0] if messages else {}
+    if first.get("role") not in ("system", "developer"):
+        return None
+    texts = ((ref, text) for ref, text in _texts(0, first.get("content")) if text.strip())
+    found = next(texts, None)
+    if found is None:
+        return None
+    ref, text = found
+    return InstructionText(ref, text, text_anchor(Site.INSTRUCTIONS, text, 0), 0)
 
 
 def replaced(messages: Sequence[Message], replacements: Mapping[Ref, str]) -> list[dict[str, Any]]:

@@ -6,9 +6,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from injectors.conversation import Conversation
+from injectors.conversation import Conversation, InstructionText
 from injectors.decide import perturb
 from injectors.decision import Decision
+from injectors.generation import Texts
+from injectors.instructions import perturb_instructions
 from injectors.link import decide_transport
 from injectors.model_link import LINK, decide_model
 from injectors.plan import Plan
@@ -30,12 +32,25 @@ class Previewed:
     """The answer that it is about, from 0."""
 
 
-def preview(plan: Plan, conversation: Conversation, turns: int) -> Iterator[Previewed]:
-    """Every event of the conversation with that many answers, each of them to a first attempt."""
-    for one in perturb_tools(plan, conversation.tools).injections:
+def preview(
+    plan: Plan,
+    conversation: Conversation,
+    turns: int,
+    *,
+    instructions: InstructionText | None = None,
+    texts: Texts | None = None,
+) -> Iterator[Previewed]:
+    """Every event of the conversation with that many answers, each of them to a first attempt. `texts` are a
+    model's, for operators that may have one write."""
+    if instructions is not None:
+        _, new = perturb_instructions(plan, instructions, {}, texts=texts)
+        for one in new.injections if new is not None else ():
+            message = instructions.ref.message
+            yield Previewed(one.decision, "instructions", one.before, one.after, one.note, message=message)
+    for one in perturb_tools(plan, conversation.tools, texts=texts).injections:
         place = f"tool {one.tool} ({one.tool_class})"
         yield Previewed(one.decision, place, one.before, one.after, one.note)
-    for new in perturb(plan, conversation, {}).new:
+    for new in perturb(plan, conversation, {}, texts=texts).new:
         for one in new.injections:
             tool = f", {one.tool} ({one.tool_class})" if one.tool else ""
             message = new.item.ref.message

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 
 import structlog
 
@@ -16,6 +15,7 @@ from gateway.closed_world import world_in
 from gateway.exchange import Exchange
 from gateway.instructing import decided
 from gateway.language.foreseeing import after_answer, next_message
+from gateway.language.using import writes_for
 from gateway.language.writing import Writing
 from gateway.noise import Circumstances, decides_anew
 from gateway.opening import LiveSession
@@ -51,7 +51,7 @@ class AtHand:
 
     def get(self, slot: str, prompt: Prompt) -> Given | None:
         model = self.writing.model
-        if not any(fnmatchcase(prompt.operator, pattern) for pattern in model.operators):
+        if not writes_for(model, prompt.operator):
             return None
         key = prompt.key(model.model)
         if key not in self.given and (not self.ahead or written_forms()[prompt.operator].ahead):
@@ -68,11 +68,8 @@ class Preparing:
 
     def concerns(self, plan: Plan) -> bool:
         """Whether the plan has an operator for which the model writes."""
-        forms, patterns = written_forms(), self.writing.model.operators
-        return any(
-            rule.operator in forms and any(fnmatchcase(rule.operator, pattern) for pattern in patterns)
-            for rule in plan.rules
-        )
+        forms, model = written_forms(), self.writing.model
+        return any(rule.operator in forms and writes_for(model, rule.operator) for rule in plan.rules)
 
     async def texts(
         self,

@@ -17,6 +17,7 @@ import structlog
 from gateway.configuration.noise_model import NoiseModel
 from gateway.language.chat_model import ModelFailed, asked
 from gateway.language.judge import scored
+from gateway.language.using import seen_by_judge, usable
 from gateway.metrics import Metrics
 from gateway.opening import LiveSession, now_us
 from gateway.recorder import Recorder
@@ -96,14 +97,8 @@ class Writing:
         return found
 
     def given(self, written: Written) -> Given:
-        """What an operator may use of it: nothing that the judge refused."""
-        if isinstance(written, str):
-            return Given(None, why=written)
-        judge = self.model.judge
-        if judge is not None and written.score is not None and written.score < judge.least:
-            why = f"the judge gave {written.score:g} of 5, where {judge.least:g} is the least"
-            return Given(None, why=why)
-        return Given(written.text, written.model)
+        """What an operator may use of it."""
+        return Given(None, why=written) if isinstance(written, str) else usable(self.model, written)
 
     def under_way(self) -> list[asyncio.Task[Written]]:
         """The calls that are going on."""
@@ -120,7 +115,7 @@ class Writing:
 
     def _sound(self, text: GeneratedText | None) -> bool:
         """Whether a text can be used as it is known: a judge that is configured has seen it."""
-        return text is not None and (self.model.judge is None or text.score is not None)
+        return text is not None and seen_by_judge(self.model, text)
 
     async def _write(
         self, key: str, prompt: Prompt, found: GeneratedText | None, session: LiveSession

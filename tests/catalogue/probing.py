@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 from injectors import registry
-from injectors.examples import TOOL, TOOL_RESULT, USER_TEXT
+from injectors.examples import INSTRUCTIONS, TOOL, TOOL_RESULT, USER_TEXT
 from tests.gateway.servers import DONE, JSON, SSE, Part, Running, Seen, answer, gateway, upstream
 
 GLIMPSE = "(6, 2) is a wall. You see a cabinet. The door (1, 4) is open.\n..#W..\n.WW#.K\n"
@@ -31,7 +31,10 @@ def _calls(number: int) -> tuple[str, str, str, str]:
 
 
 def chat() -> tuple[str, dict[str, Any]]:
-    messages: list[dict[str, Any]] = [{"role": "user", "content": TEXTS[0]}]
+    messages: list[dict[str, Any]] = [
+        {"role": "system", "content": INSTRUCTIONS},
+        {"role": "user", "content": TEXTS[0]},
+    ]
     for number in range(len(RESULTS)):
         call_id, name, arguments, result = _calls(number)
         call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
@@ -52,7 +55,11 @@ def responses() -> tuple[str, dict[str, Any]]:
     items.append({"role": "user", "content": TEXTS[1]})
     tool = {"type": "function", "name": TOOL.name, "description": TOOL.description, "parameters": PARAMETERS}
     tool["strict"] = False  # Where the provider holds calls to the schema, a wrong type can't be mended.
-    return "responses", {"input": items, "tools": [tool, {**tool, "name": OTHER}]}
+    return "responses", {
+        "instructions": INSTRUCTIONS,
+        "input": items,
+        "tools": [tool, {**tool, "name": OTHER}],
+    }
 
 
 def messages() -> tuple[str, dict[str, Any]]:
@@ -64,7 +71,8 @@ def messages() -> tuple[str, dict[str, Any]]:
         turns += [{"role": "assistant", "content": [used]}, {"role": "user", "content": [told]}]
     turns[-1]["content"].append({"type": "text", "text": TEXTS[1]})
     tool = {"name": TOOL.name, "description": TOOL.description, "input_schema": PARAMETERS}
-    return "messages", {"max_tokens": 99, "messages": turns, "tools": [tool, {**tool, "name": OTHER}]}
+    asked = {"max_tokens": 99, "system": INSTRUCTIONS, "messages": turns}
+    return "messages", {**asked, "tools": [tool, {**tool, "name": OTHER}]}
 
 
 def completions() -> tuple[str, dict[str, Any]]:
