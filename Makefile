@@ -47,6 +47,10 @@ bench-store: $(READY)
 	$(BIN)/python -m benchmarks.store
 	$(BIN)/python -m benchmarks.store_growth
 
+# What noise costs a turn, beside one JSON decode of the same body: a few seconds.
+bench-noise: $(READY)
+	$(BIN)/python -m benchmarks.noise
+
 # The gateway beside nginx, a bare relay and LiteLLM, on an idle machine: about 12 minutes, after LiteLLM's installation into
 # an environment of its own. With QUICK=1 under 3 minutes, and docs/benchmarks.md stays as it is.
 bench-gateway: $(READY)

@@ -79,11 +79,12 @@ def _places(conversation: Conversation) -> Iterator[Place]:
     items = conversation.items
     turn = part = 0
     for at, item in enumerate(items):
-        if at > 0:
-            turn += item.ref.message - items[at - 1].ref.message > 1
-            part = part + 1 if _same_message(items[at - 1], item) else 0
-        more = at + 1 < len(items) and _same_message(item, items[at + 1])
+        following = items[at + 1] if at + 1 < len(items) else None
+        more = following is not None and _same_message(item, following)
         yield Place(item, turn, part, alone=part == 0 and not more)
+        if following is not None:
+            turn += following.ref.message - item.ref.message > 1
+            part = part + 1 if more else 0
 
 
 def _same_message(one: Item, other: Item) -> bool:
@@ -144,7 +145,7 @@ class _Walk:
         if entry.fault and not self._place.alone:
             return None  # One of a result's several parts: the others would tell the truth all the same.
         slot = self._slot(rule, entry)
-        if not owed and not Stream(f"{slot}|when").chance(rule.when.probability):
+        if not owed and not rule.when.by_chance(slot):
             return None
         faults = self._path.spent(self._item).faults_on_call
         target = _target(self._item, text, self._conversation, self._class, faults)

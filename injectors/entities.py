@@ -12,11 +12,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from injectors.conversation import ToolSchema
 
 Span = tuple[int, int]
+
+REMEMBERED = 16_384
+"""Characters of the longest text whose spans are remembered for a while."""
+
+MOST_VOCABULARIES = 64
+_vocabularies: dict[int, tuple[tuple[ToolSchema, ...], frozenset[str]]] = {}
 
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff00-\uff0f"
 """Scripts written without spaces: each of their characters is a token of its own."""
@@ -71,19 +78,28 @@ def protected_spans(text: str, tools: Iterable[ToolSchema] = ()) -> tuple[Span, 
     """The spans [start, end) that must survive, in order, without overlaps. `tools` adds the names they
     declare."""
     vocabulary = _tool_vocabulary(tuple(tools))
+    found = _short_spans if len(text) <= REMEMBERED else _spans
+    return found(text, vocabulary)
+
+
+def _spans(text: str, vocabulary: frozenset[str]) -> tuple[Span, ...]:
     spans = [match.span() for pattern in _QUOTED for match in pattern.finditer(text)]
     starts_sentence = True
     for match in _TOKEN.finditer(text):
         token = match.group()
         bare = token.strip(_EDGES)
         if bare:
-            if _is_entity(bare, starts_sentence, vocabulary):
+            if _is_entity(bare, starts_sentence) or bare.lower() in vocabulary:
                 begin = match.start() + token.index(bare)
                 spans.append((begin, begin + len(bare)))
             starts_sentence = False
         if token[-1] in ".!?:…。！？" or "\n" in text[match.end() : match.end() + 2]:
             starts_sentence = True
     return tuple(_merged(spans))
+
+
+_short_spans = lru_cache(256)(_spans)
+"""One text is looked at by every rule that may act on it, and by the guard after each."""
 
 
 def entities(text: str, tools: Iterable[ToolSchema] = ()) -> tuple[str, ...]:
@@ -113,15 +129,29 @@ def _lower(text: str) -> str:
     return lowered if len(lowered) == len(text) else text
 
 
-def numbers(text: str) -> set[str]:
+def numbers(text: str) -> frozenset[str]:
     """The tokens with a digit of any script: what could be taken for an id, a date or an amount."""
-    bare = (match.group().strip(_EDGES) for match in _TOKEN.finditer(text))
-    return {token for token in bare if _has_digit(token)}
+    return _short_numbers(text) if len(text) <= REMEMBERED else _numbers(text)
 
 
-def _is_entity(token: str, starts_sentence: bool, vocabulary: frozenset[str]) -> bool:
+def _numbers(text: str) -> frozenset[str]:
+    return frozenset(filter(None, map(_numeral, _TOKEN.findall(text))))
+
+
+@lru_cache(8192)
+def _numeral(token: str) -> str:
+    """The token without the marks around it, if it has a digit; else nothing."""
+    bare = token.strip(_EDGES)
+    return bare if _has_digit(bare) else ""
+
+
+_short_numbers = lru_cache(256)(_numbers)
+
+
+@lru_cache(8192)
+def _is_entity(token: str, starts_sentence: bool) -> bool:
     lowered = token.lower()
-    if lowered in MEANING_WORDS or lowered.replace("’", "'") in MEANING_WORDS or lowered in vocabulary:
+    if lowered in MEANING_WORDS or lowered.replace("’", "'") in MEANING_WORDS:
         return True
     if _has_digit(token) or _TECHNICAL.search(token):
         return True
@@ -180,10 +210,23 @@ def _merged(spans: list[Span]) -> Iterator[Span]:
 
 
 def _tool_vocabulary(tools: tuple[ToolSchema, ...]) -> frozenset[str]:
+    """The names and values that the tools declare. Codecs give the same tuple on every turn: what was found
+    for the last few is kept, with the tuple itself, so that its id stays its own."""
+    kept = _vocabularies.get(id(tools))
+    if kept is not None and kept[0] is tools:
+        return kept[1]
+    found = frozenset(_words_of(tools))
+    while len(_vocabularies) >= MOST_VOCABULARIES:
+        _vocabularies.pop(next(iter(list(_vocabularies)), 0), None)
+    _vocabularies[id(tools)] = (tools, found)
+    return found
+
+
+def _words_of(tools: tuple[ToolSchema, ...]) -> set[str]:
     found: set[str] = set()
     for tool in tools:
         found.update(_schema_words(tool.name, tool.parameters))
-    return frozenset(found)
+    return found
 
 
 def _schema_words(name: str, parameters: Mapping[str, Any]) -> Iterator[str]:

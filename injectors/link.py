@@ -149,7 +149,7 @@ class Exchanges:
         plan, target = self.plan, self.target(turn, attempt)
         names = (plan.seed, plan.scope, plan.scope_key, rule.operator, f"{entry.site.value}:{self.link}")
         slot = Slot(*names, target.ordinal, target.attempt, rule=rule.name).key()
-        if not Stream(f"{slot}|when").chance(rule.when.probability):
+        if not rule.when.by_chance(slot):
             return None
         draw: Draw | None = {}
         settings: Settings | None = None

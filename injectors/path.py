@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -34,7 +34,10 @@ class Place:
 @dataclass(slots=True)
 class _Counter:
     site: Site
+    scoped: bool
+    """Whether its rule picks among the items of its site; the occasions of all others are the same ones."""
     seen: int = 0
+    """Occasions so far, where it is scoped."""
     injected: int = 0
     last: int | None = None
 
@@ -48,7 +51,11 @@ class Path:
         # Destroying rules come first: what is to be destroyed needs no decoration, and no promise about it.
         ours = sorted(((rule, entry) for rule, entry in found if entry), key=lambda pair: not pair[1].fault)
         self.rules = [rule for rule, entry in ours if entry.site in (Site.USER_TEXT, Site.TOOL_RESULT)]
-        self._counters = {rule.name: _Counter(entry.site) for rule, entry in ours}
+        self._counters = {
+            rule.name: _Counter(entry.site, bool(rule.tools or rule.text)) for rule, entry in ours
+        }
+        self._scoped = [rule for rule in self.rules if self._counters[rule.name].scoped]
+        self._seen = {Site.USER_TEXT: 0, Site.TOOL_RESULT: 0}
         self._faults: dict[str, int] = {}
         self._called: dict[str, None] = {}
         self._by_tool: Counter[str] = Counter()
@@ -72,7 +79,11 @@ class Path:
         """The rule's counters as they stand before the item at hand."""
         counter = self._counters[rule.name]
         key = rule.key(self._plan, counter.site.value)
-        return Occasion(counter.seen, turn, counter.injected, counter.last, key, self._called)
+        return Occasion(self._before(counter), turn, counter.injected, counter.last, key, self._called)
+
+    def _before(self, counter: _Counter) -> int:
+        """The occasions before the item at hand."""
+        return counter.seen if counter.scoped else self._seen.get(counter.site, 0)
 
     def spent(self, item: Item) -> Spent:
         """The faults so far, on the item's logical call and in all."""
@@ -89,25 +100,31 @@ class Path:
             return False
         return self._by_tool[item.call.name] + now >= bounds.events_per_tool
 
-    def passed(self, place: Place, decisions: Iterable[Decision]) -> None:
+    def passed(self, place: Place, decisions: Sequence[Decision]) -> None:
         """Count an item, whether known or new, and what was done to it."""
         item = place.item
-        if isinstance(item, ToolResult):
-            self._called[item.call.name] = None
+        result = item if isinstance(item, ToolResult) else None
+        if result is not None:
+            self._called[result.call.name] = None
+        if decisions:
+            self._took_effect(result, decisions)
+        self._seen[Site.USER_TEXT if result is None else Site.TOOL_RESULT] += 1
+        for rule in self._scoped:
+            if self.in_scope(rule, item):
+                self._counters[rule.name].seen += 1
+
+    def _took_effect(self, result: ToolResult | None, decisions: Sequence[Decision]) -> None:
+        self.events += len(decisions)
+        if result is not None:
+            self._by_tool[result.call.name] += len(decisions)
         for decision in decisions:
-            self.events += 1
             self._take_doubts(decision)
-            if isinstance(item, ToolResult):
-                self._by_tool[item.call.name] += 1
             counter = self._counters.get(decision.rule)
             if counter is not None:
                 counter.injected += 1
-                counter.last = counter.seen
-            if decision.fault and isinstance(item, ToolResult):
-                self._faults[item.logical_call] = self._faults.get(item.logical_call, 0) + 1
-        for rule in self.rules:
-            if self.in_scope(rule, item):
-                self._counters[rule.name].seen += 1
+                counter.last = self._before(counter)
+            if result is not None and decision.fault:
+                self._faults[result.logical_call] = self._faults.get(result.logical_call, 0) + 1
 
     def _take_doubts(self, decision: Decision) -> None:
         if owed := decision.draw.get("owed"):

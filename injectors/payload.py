@@ -4,6 +4,7 @@ like."""
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import Any
 
 NOT_JSON: Any = object()
@@ -18,6 +19,9 @@ FAULT_PHRASES = (
 )
 """Words (lower case) by which a destroyed result that is plain text says that it is one."""
 
+REMEMBERED = 16_384
+"""Characters of the longest text whose value is remembered for a while."""
+
 RESTATED = ("_on_file", "_confirmed", "_per_record")
 """Endings of a field that gives the value of its neighbour again: `total` and `total_on_file` should
 agree."""
@@ -25,11 +29,19 @@ agree."""
 
 def parsed(text: str) -> Any:
     """The JSON value, or NOT_JSON. Numbers that Python can't hold and nesting that it can't follow count
-    as no JSON."""
+    as no JSON. Not to be changed: one result is looked at by every rule that may act on it, and by the
+    guard after each."""
+    return _short(text) if len(text) <= REMEMBERED else _parsed(text)
+
+
+def _parsed(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         return NOT_JSON
+
+
+_short = lru_cache(64)(_parsed)
 
 
 def is_container(value: Any) -> bool:
@@ -61,8 +73,8 @@ def _contains(noisy: Any, clean: Any) -> bool:
         return all(any(_contains(candidate, element) for candidate in remaining) for element in clean)
     if isinstance(clean, str):
         return bool(noisy == clean)
-    # 1 == True == 1.0 in Python, and NaN != NaN: their JSON texts decide.
-    return type(noisy) is type(clean) and json.dumps(noisy) == json.dumps(clean)
+    # 1 == True == 1.0 in Python, NaN != NaN, and 0.0 == -0.0: types and texts decide.
+    return type(noisy) is type(clean) and repr(noisy) == repr(clean)
 
 
 def looks_destroyed(noisy: str, clean: str) -> bool:

@@ -94,6 +94,11 @@ class When:
     after_tool: str = ""
     """Only once a call of such a tool (a name or a glob) has been answered on this branch."""
 
+    def by_chance(self, slot: str) -> bool:
+        """Whether the probability lets the rule act in this slot. Its stream is its own: certainty needs
+        none."""
+        return self.probability >= 1.0 or Stream(f"{slot}|when").chance(self.probability)
+
 
 ALWAYS = When()
 

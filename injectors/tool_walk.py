@@ -109,7 +109,7 @@ class ToolWalk:
         site = f"{entry.site.value}:{name}"
         names = (plan.seed, plan.scope, plan.scope_key, rule.operator, site)
         slot = Slot(*names, ordinal=ordinal, rule=rule.name).key()
-        if not Stream(f"{slot}|when").chance(rule.when.probability):
+        if not rule.when.by_chance(slot):
             return None, None
         target = ToolTarget(row.tool, self._tools, frozenset(self._taken))
         try:
