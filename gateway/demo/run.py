@@ -72,9 +72,10 @@ async def _serve(settings: DemoSettings, processes: Processes) -> Addresses:
     free = iter(free_ports(3))
     engine_port, port, control_port = (asked or next(free) for asked in settings.ports)
     addresses = Addresses(*(f"http://127.0.0.1:{each}" for each in (engine_port, port, control_port)))
+    log = ("--log", str(settings.out / "logs" / "engine.log")) if settings.engine == "vllm" else ()
     engine = await processes.start(
         "policy serve",
-        *("policy", "serve", settings.policy, "--engine", settings.engine, "--port", str(engine_port)),
+        *("policy", "serve", settings.policy, "--engine", settings.engine, "--port", str(engine_port), *log),
     )
     gateway = await processes.start(
         "serve",

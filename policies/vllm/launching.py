@@ -93,7 +93,8 @@ class Process:
         """Raises ServeError where the port is taken."""
         check_port(self.launch.host, self.launch.port)
         self.launch.log.parent.mkdir(parents=True, exist_ok=True)
-        with self.launch.log.open("wb") as log:
+        # Appended to: what a server said before it died is what is looked for.
+        with self.launch.log.open("ab") as log:
             self.child = subprocess.Popen(
                 self.launch.command(),
                 env=self.launch.variables(os.environ),
