@@ -73,7 +73,7 @@ def list_() -> None:
     table = Table("profile", "levels", "summary", title="Profiles", title_justify="left")
     for name in profile.names():
         known = profile.load(name)
-        table.add_row(name, f"0-{known.highest_level}" if known.levels else "", escape(known.summary))
+        table.add_row(name, "\n".join(profile.levels(name)), escape(known.summary))
     console.print(table)
 
 
@@ -83,8 +83,8 @@ def list_() -> None:
 def show(name: str, seed: int) -> None:
     """Show what the operator NAME does, with an example made on the spot, or the profile NAME."""
     console = Console()
-    if name.partition("/level-")[0] in profile.names():
-        console.print(profile.source(name.partition("/level-")[0]), markup=False, highlight=False)
+    if (base := name.partition("/level-")[0]) in profile.names():
+        console.print(profile.source(base), markup=False, highlight=False)
         return
     try:
         entry = registry.resolve(name)

@@ -85,12 +85,28 @@ def names() -> list[str]:
     return list(_built_in())
 
 
+def levels(name: str) -> list[str]:
+    """The names of a built-in profile's levels: `NAME/level-0` and so on; none where it has no levels."""
+    highest = load(name).highest_level
+    return [] if highest is None else [f"{name}{LEVEL}{level}" for level in range(highest + 1)]
+
+
 def source(name: str) -> str:
-    """The YAML text of a built-in profile. Unknown: ProfileError naming the nearest."""
-    try:
-        return _built_in()[name].read_text(encoding="utf-8")
-    except KeyError:
-        raise ProfileError(f"unknown profile {name!r}; {registry.nearest(name, names())}") from None
+    """The YAML text of a built-in profile, also by an operator's alias: `robustbench-tc/CD` is
+    `robustbench-tc/MisDesc`. Unknown: ProfileError naming the nearest."""
+    found = _built_in().get(name) or _built_in().get(_by_alias(name))
+    if found is None:
+        raise ProfileError(f"unknown profile {name!r}; {registry.nearest(name, names())}")
+    return found.read_text(encoding="utf-8")
+
+
+def _by_alias(name: str) -> str:
+    """The profile in the same folder that is named after the same operator: by our name for it, or by
+    another of the papers' names."""
+    folder, slash, alias = name.rpartition("/")
+    entry = registry.operators().get(registry.aliases().get(alias, alias)) if slash else None
+    others = () if entry is None else (entry.name, *entry.aliases)
+    return next((one for other in others if (one := f"{folder}/{other}") in _built_in()), "")
 
 
 @cache

@@ -27,16 +27,47 @@ def test_built_in_profiles_are_sound_and_say_what_they_are(name: str) -> None:
     assert known.source or name == "off"
 
 
-def test_the_profiles_that_everything_else_names_are_there() -> None:
-    needed = {
-        "off",
-        "noisyagent",
-        "chaos/flaky-tools",
-        "chaos/confused-users",
-        "chaos/brownout",
-        "everything",
-    }
+STATIC = {
+    *("Typo", "QueryPara", "ToolPara", "ParamPara", "Dup-NoDesc", "Dup-Desc", "Dup-WrongP", "Dup-DescWP"),
+    *("Dup-SwapDP", "RedunTool", "MisDesc", "MisDesc-N", "MisDesc-Abbr", "TimeDesc", "TimeDesc-N"),
+    "TimeDesc-Abbr",
+}
+TRANSITIONS = {"Timeout", "RateLim", "AuthErr", "5xxErr", "Malform", "SchemaD"}
+CODES = {
+    *("ambiguity", "topic_shift", "conflict", "redundancy", "boundary"),
+    *("error", "failure", "incomplete", "induce", "tool-redundancy"),
+}
+
+
+def test_the_profiles_that_the_papers_and_everything_else_name_are_there() -> None:
+    needed = {"off", "noisyagent", "everything", "agentnoisebench/all", "toolrl-dr/full", "toolrl-dr/mixed"}
+    needed |= {f"robustbench-tc/{name}" for name in STATIC | TRANSITIONS}
+    needed |= {f"agentnoisebench/{name}" for name in CODES}
+    needed |= {"state-augmentation/v1", "state-augmentation/v2"}
+    needed |= {f"wildgrid/{name}" for name in ("noisy-signals", "drift", "shift")}
+    needed |= {f"chaos/{name}" for name in ("brownout", "flaky-tools", "provider-outage", "confused-users")}
     assert needed <= set(profile.names())
+    assert len(STATIC) == 16 and len(STATIC | TRANSITIONS) == 22
+    assert profile.levels("noisyagent") == [f"noisyagent/level-{level}" for level in range(6)]
+    for level in profile.levels("noisyagent"):
+        assert load(level).level == int(level[-1])
+    assert profile.levels("off") == []
+
+
+@pytest.mark.parametrize("name", sorted(STATIC | TRANSITIONS))
+def test_a_profile_of_a_benchmark_has_the_operator_that_it_is_named_after(name: str) -> None:
+    known = load(f"robustbench-tc/{name}")
+    entry = registry.resolve(name)
+    assert [rule.operator for rule in known.rules] == [entry.name]
+    for other in (entry.name, *entry.aliases):
+        assert load(f"robustbench-tc/{other}") == known
+    if name in TRANSITIONS:
+        assert known.rules[0].when.first_call and known.rules[0].severity == 1.0
+
+
+def test_everything_is_capped() -> None:
+    bounds = load("everything").bounds
+    assert bounds.faults_per_session < 10 and bounds.events_per_session < 100 and bounds.events_per_tool
 
 
 def test_off_has_no_rules_and_everything_has_every_operator() -> None:
