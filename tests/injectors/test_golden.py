@@ -14,6 +14,11 @@ from tests.injectors import golden
 STORED = json.loads(Path(__file__).with_name("golden.json").read_text(encoding="utf-8"))
 
 
+def test_every_operator_of_ours_has_its_draws_on_record() -> None:
+    ours = {name for name, entry in registry.operators().items() if not entry.origin}
+    assert set(STORED["operators"]) == ours, "python -m tests.injectors.golden"
+
+
 def test_draws_are_what_they_were() -> None:
     for name, draws in STORED["operators"].items():
         assert json.loads(json.dumps(golden.operator_draws(registry.resolve(name)))) == draws, name
