@@ -40,14 +40,14 @@ def contradictions(audited: AuditedSession) -> Found:
             final = [str(one) for one in event.draw.get("final", ())]
             if not final and event.operator == "user.inconsistent" and not event.draw.get("owed"):
                 yield event, event.turn_index, "it settles nothing"
-            after = piece.shown
+            after = str(event.after)
             for value in final:
                 wrong = _wrongly_said(event, value)
                 if value not in piece.clean and value not in event.draw.get("settles", ()):
                     yield event, event.turn_index, f"what it settles on, {value!r:.60}, isn't the user's"
                 elif any(words.last_of(after, one) > words.last_of(after, value) for one in wrong):
                     yield event, event.turn_index, f"{value!r:.60} isn't what was said last"
-                elif after.count(value) <= event.before.count(value):
+                elif after.lower().count(value.lower()) <= event.before.lower().count(value.lower()):
                     yield event, event.turn_index, f"{value!r:.60} isn't settled"
 
 

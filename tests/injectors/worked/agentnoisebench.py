@@ -11,8 +11,8 @@ from injectors.tool.low_value import FIELDS as LOW_VALUE
 from injectors.tool.misleading import KEYS as REMARKS
 from injectors.user.probes import PROBES, YIELDS
 from injectors.user.quantities import BELIEFS
-from injectors.user.redundant import CONTEXT
 from injectors.user.side_topics import COMES_BACK, FIELDS
+from injectors.user.small_talk import CONTEXT
 from tests.injectors.worked.properties import (
     Example,
     Property,
