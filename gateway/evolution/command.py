@@ -45,7 +45,7 @@ import click
 @click.option(
     "--config",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="A YAML file for the gateways that are started.",
+    help="A YAML file for the gateways that are started; with its noise_model, prompts are searched too.",
 )
 @click.option(
     "--out",

@@ -55,10 +55,15 @@ def ancestors(candidate: str, candidates: Mapping[str, Entry]) -> list[dict[str,
             "by": entry["origin"],
             "parents": entry["parents"],
             "success": round(entry["fitness"]["success"], 4),
-            "rules": [f"{rule['operator']}@{rule['severity']:g}" for rule in entry["rules"]],
+            "rules": [_rule(rule) for rule in entry["rules"]],
         }
         for entry in ordered
     ]
+
+
+def _rule(rule: Mapping[str, Any]) -> str:
+    told = f"{rule['operator']}@{rule['severity']:g}"
+    return f"{told}: {rule['prompt']}" if "prompt" in rule else told
 
 
 def _agent(found: Mapping[str, Any]) -> dict[str, Any]:

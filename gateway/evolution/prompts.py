@@ -3,12 +3,17 @@ eq. 1, one rule of a candidate at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+import aiohttp
+
+from gateway.configuration.noise_model import ChatModel
+from gateway.evolution.journal import Journal
 from gateway.evolution.space import Candidate, Space
+from gateway.language.chat_model import ModelFailed, asked
 from injectors import registry
+from injectors.identity import digest
 from injectors.streams import Stream
 
 if TYPE_CHECKING:
@@ -24,8 +29,8 @@ TASK = (
     "instructions to the assistant: such noise is withdrawn. Give the new direction alone, 60 words at most."
 )
 
-Complete = Callable[[str, str, int], Awaitable[str | None]]
-"""A model's answer to a system text and a user text under a seed; None where it gave none."""
+VARIATIONS = 4
+"""Different texts that are asked of the model for one rule of one parent."""
 
 
 class Directions(Protocol):
@@ -36,26 +41,40 @@ class Directions(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
 class Proposed:
-    """Directions that a model proposes, told how the parent's did."""
+    """Directions that a model proposes, told how the parent's did. What it said is kept in the journal, so
+    that a search that goes on makes the same candidates."""
 
-    def __init__(self, complete: Complete) -> None:
-        self._complete = complete
+    http: aiohttp.ClientSession
+    model: ChatModel
+    journal: Journal
 
     async def renewed(self, space: Space, parent: Scored, rng: Stream) -> Candidate | None:
         candidate = parent.individual.candidate
         writable = [gene for gene in candidate.genes if space.writable(gene.operator)]
-        seed = rng.integer(0, 2**31 - 1)
+        variation = rng.integer(1, VARIATIONS)
         if not writable:
             return None
         gene = rng.choice(writable)
         does = registry.operators()[gene.operator].documentation.partition("\n\n")[0]
-        asked = (
+        text = await self._asked(
             f"The noise: {does}\nThe direction so far: {gene.prompt or 'none'}\nUnder it the assistant "
-            f"solved {parent.fitness.success:.0%} of its tasks. Write one under which it solves fewer."
+            f"solved {parent.fitness.success:.0%} of its tasks. Write one under which it solves fewer: "
+            f"proposal {variation} of {VARIATIONS}, unlike the others."
         )
-        text = await self._complete(TASK, asked, seed)
-        if text is None or not (direction := " ".join(text.split())[:LONGEST]):
+        direction = " ".join(text.split())[:LONGEST]
+        if not direction:
             return None
         genes = [replace(one, prompt=direction) if one is gene else one for one in candidate.genes]
         return Candidate.of(candidate.compose, genes)
+
+    async def _asked(self, question: str) -> str:
+        """The model's proposal; empty where it gave none."""
+        key = f"prompt {digest(self.model.model, TASK, question)}"
+        if (entry := self.journal.get(key)) is None:
+            try:
+                entry = self.journal.add(key, text=await asked(self.http, self.model, TASK, question))
+            except ModelFailed as error:
+                entry = self.journal.add(key, text="", why=str(error))
+        return str(entry["text"])

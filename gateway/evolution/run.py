@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import aiohttp
+
+from gateway.configuration.loading import load
+from gateway.configuration.noise_model import NoiseModel
 from gateway.demo.processes import Processes
 from gateway.errors import ConfigurationError
 from gateway.evolution import frozen
@@ -17,6 +21,7 @@ from gateway.evolution.fitness import Fitness, pooled
 from gateway.evolution.journal import Journal
 from gateway.evolution.lineage import lineage
 from gateway.evolution.measuring import Measuring
+from gateway.evolution.prompts import Proposed
 from gateway.evolution.search import Individual, Scored, Search
 from gateway.evolution.settings import FINALISTS, SearchSettings
 from gateway.evolution.space import Candidate, Space
@@ -25,6 +30,9 @@ from gateway.profiles import Profiles
 from injectors.profile import Profile, ProfileError
 
 Say = Callable[[str], None]
+
+_ANY = "http://127.0.0.1:1/v1"
+"""Stands for the upstreams that the gateways get, while their configuration is read for its noise model."""
 
 
 async def evolve(settings: SearchSettings, say: Say) -> Mapping[str, Any]:
@@ -43,7 +51,8 @@ async def evolve(settings: SearchSettings, say: Say) -> Mapping[str, Any]:
     journal = Journal(settings.out / "evaluations.jsonl", settings.identity())
     async with Processes(settings.out / "logs") as processes:
         profiles = {against.name: text} if own else {}
-        return await Evolution(settings, against, profiles, journal, processes, say).run()
+        model = load(settings.config, {"upstream": _ANY}).noise_model if settings.config else None
+        return await Evolution(settings, against, profiles, journal, processes, say, model).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +66,17 @@ class Evolution:
     journal: Journal
     processes: Processes
     say: Say
+    noise_model: NoiseModel | None = None
+    """Writes noise by prompts, which are searched then, too."""
 
     async def run(self) -> Mapping[str, Any]:
         """Search, choose, measure on held-out tasks, freeze."""
         settings = self.settings
         reference = self._measuring(settings.reference, "reference")
-        hand_made = await reference.hand_made(settings.searched)
+        tasks = (settings.searched, settings.confirmed)
+        hand_made = pooled([await reference.hand_made(each) for each in tasks])
         self.say(f"{self.against.name}: {fitness_told(hand_made)}; this dose is the cap")
         survivors = await self._searched(reference, hand_made)
-        hand_made = pooled([hand_made, await reference.hand_made(settings.confirmed)])
         winner = await self._chosen(survivors, hand_made, reference)
         candidate = winner.individual.candidate
         self.say(f"chosen: {candidate}")
@@ -96,8 +107,20 @@ class Evolution:
             counted = f"{count:4} of {settings.budget}"
             self.say(f"{counted}  best: {fitness_told(best.fitness)}  {best.individual.candidate}")
 
-        space = Space.of(settings.operators, severity)
-        return await Search(space, dose, settings.seed, settings.budget, evaluate, progress).run()
+        model = self.noise_model
+        search = Search(
+            Space.of(settings.operators, severity, prompts=model is not None),
+            dose,
+            settings.seed,
+            settings.budget,
+            evaluate,
+            progress,
+        )
+        if model is None:
+            return await search.run()
+        async with aiohttp.ClientSession() as http:
+            search.directions = Proposed(http, model, self.journal)
+            return await search.run()
 
     async def _chosen(self, survivors: Sequence[Scored], hand_made: Fitness, reference: Measuring) -> Scored:
         """The best of the finalists over both sets of tasks, with the hand-made profile's dose as the cap."""

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from gateway.evolution.evaluation import Tasks
+from injectors.identity import digest
 
-FINALISTS = 4
+FINALISTS = 6
 """Survivors that are measured again, on other tasks than those they were selected on."""
 
 
@@ -38,7 +39,7 @@ class SearchSettings:
     def identity(self) -> dict[str, Any]:
         """What makes two runs the same search; where they write is no part of it."""
         known = {name: value for name, value in asdict(self).items() if name not in ("out", "config")}
-        config = self.config.read_text(encoding="utf-8") if self.config else None
+        config = digest(self.config.read_text(encoding="utf-8")) if self.config else None
         return {**known, "operators": list(self.operators), "bench": list(self.bench), "config": config}
 
     @property

@@ -11,13 +11,16 @@ from typing import Any
 
 import yaml
 
+from gateway.evolution.prompts import TASK
 from injectors.profile import parse
 from simulators.environment import load
+from tests.gateway.writer import configured, writer
 from tests.simulators.oracle_server import Decide, OracleServer
 
 RETAIL = load("retail")
 OPERATORS = ("tool.timeout", "tool.rate_limit", "tool.redundant", "tool.auth_error", "user.typos")
 TASKS = 7
+SIZES = ("--tasks", str(TASKS), "--held-out", str(2 * TASKS), "--samples", "1")
 
 
 def gives_up_at(text: str) -> Decide:
@@ -35,9 +38,9 @@ def gives_up_at(text: str) -> Decide:
 async def evolve(reference: str, second: str, out: Path, *more: str) -> tuple[int | None, str, str]:
     given = ["noise", "evolve", "--reference", reference, "--second", second, "--out", str(out), *more]
     given += [part for name in OPERATORS for part in ("--operators", name)]
-    sizes = ("--budget", "10", "--tasks", str(TASKS), "--held-out", str(2 * TASKS), "--samples", "1")
+    given += ["--budget", "10"]
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "gateway.cli", *given, *sizes, stdout=PIPE, stderr=PIPE
+        sys.executable, "-m", "gateway.cli", *given, *SIZES, stdout=PIPE, stderr=PIPE
     )
     said, erred = await process.communicate()
     return process.returncode, said.decode(), erred.decode()
@@ -70,6 +73,40 @@ async def test_the_weakness_is_found_frozen_measured_and_doesnt_transfer(tmp_pat
 
         code, _, erred = await evolve(weak.url, sound.url, out, "--seed", "1")
         assert code == 2 and "seed differ" in erred
+
+
+async def test_a_prompt_is_found_where_only_words_of_a_model_reach_the_weakness(tmp_path: Path) -> None:
+    """The agent gives up when its user wonders about sea monsters, which no rule ever says."""
+
+    def write(system: str, material: str) -> str:
+        if system == TASK:
+            return "Let it be about sea monsters." if "proposal 2" in material else "Let it be about stamps."
+        return "\n".join(["Are there any sea monsters?" if "sea monsters" in system else "Is it late?"] * 2)
+
+    decide = RETAIL.oracle().decide
+
+    def afraid(messages: list[dict[str, Any]]) -> dict[str, Any]:
+        if any(
+            "sea monsters" in str(message["content"]) for message in messages if message["role"] == "user"
+        ):
+            return {"role": "assistant", "content": "Let us talk about something else."}
+        return dict(decide(messages))
+
+    agent = OracleServer(afraid)
+    async with agent.running(), writer(write) as scribe:
+        config = tmp_path / "noise.yaml"
+        config.write_text(yaml.safe_dump({"noise_model": configured(scribe)}))
+        given = ["noise", "evolve", "--reference", agent.url, "--out", str(tmp_path / "run")]
+        given += ["--config", str(config), "--operators", "user.topic_drift", "--budget", "9"]
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "gateway.cli", *given, *SIZES), stdout=PIPE, stderr=PIPE
+        )
+        said, erred = await process.communicate()
+        assert process.returncode == 0, said.decode() + erred.decode()
+    told = yaml.safe_load((tmp_path / "run" / "profile.yaml").read_text())
+    assert [rule["prompt"] for rule in told["rules"]] == ["Let it be about sea monsters."]
+    assert "prompt" in {one["by"] for one in told["lineage"]["ancestors"]}
+    assert told["lineage"]["reference"]["difference"]["high"] < 0
 
 
 async def test_what_can_not_be_used_is_refused_before_anything_is_served(tmp_path: Path) -> None:
