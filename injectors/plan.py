@@ -205,4 +205,4 @@ def _severity(profile: Profile, rule: Companion, level: int | None) -> float:
 def _window(profile: Profile, rule: Companion, at: int) -> Window:
     if profile.compose is Compose.SEQUENCE:
         return at / len(profile.rules), (at + 1) / len(profile.rules)
-    return STAGES[rule.when.stage] if rule.when.stage else WHOLE
+    return rule.when.during or (STAGES[rule.when.stage] if rule.when.stage else WHOLE)

@@ -60,14 +60,19 @@ def _check_rule(profile: Profile, rule: Companion, where: Where) -> None:
         raise Trouble((*where, "severity"), None, "give the rule a severity, or the profile `levels`")
     if isinstance(rule, Rule) and rule.weight != 1.0 and profile.compose is not Compose.ONE_OF:
         raise Trouble((*where, "weight"), rule.weight, "weights count only with `compose: one_of`: remove it")
-    burst, stage = rule.when.burst, rule.when.stage
+    burst, stage, during = rule.when.burst, rule.when.stage, rule.when.during
     if burst and burst.enter + burst.leave > 1:
         chances = round(burst.enter + burst.leave, 3)
         raise Trouble(
             (*where, "when", "burst"), chances, "`enter` and `leave` add up to 1 at most: lower one"
         )
-    if stage is not None and profile.compose is Compose.SEQUENCE:
-        raise Trouble((*where, "when", "stage"), stage.value, "`sequence` sets the stages: remove it")
+    for name, value in (("stage", stage), ("during", during)):
+        if value is not None and profile.compose is Compose.SEQUENCE:
+            raise Trouble((*where, "when", name), str(value), "`sequence` sets the stages: remove it")
+    if stage is not None and during is not None:
+        raise Trouble((*where, "when", "during"), list(during), "a stage is given, too: keep one of the two")
+    if during is not None and during[0] >= during[1]:
+        raise Trouble((*where, "when", "during"), list(during), "it ends before it begins: swap the two")
 
 
 def _matched(profile: Profile, rule: Companion, where: Where) -> list[str]:

@@ -19,6 +19,7 @@ from pydantic import ConfigDict, Field
 from injectors.streams import Stream
 
 Count = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Stage(StrEnum):
@@ -83,6 +84,8 @@ class When:
     start: Annotated[int, Field(ge=0)] = 0
     """No injection before this turn, from 0."""
     stage: Stage | None = None
+    during: tuple[Share, Share] | None = None
+    """Only in that share [start, end) of the expected turns: a stage of one's own. An end of 1 has no end."""
     min_interval: Count | None = None
     """At least this many occasions from one injection by this rule to its next."""
     from_nth: Count | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -93,14 +94,14 @@ def test_preview_is_in_colour_on_a_terminal(chat: Path) -> None:
 
 def test_preview_shows_delays_too(chat: Path) -> None:
     output = run("preview", "--profile", "chaos/brownout", chat).output
-    assert output.count("delay_ms") == 5
+    assert output.count("delay_ms") == 4, "the first turn is as ever"
 
 
 def test_preview_shows_what_becomes_of_tools_and_answers(chat: Path) -> None:
     tools = run("preview", "--profile", "robustbench-tc/MisDesc-Abbr", chat).output
     assert "tool get_order (read_only)" in tools and "get_ord" in tools and "another declared tool" in tools
     answers = run("preview", "--profile", "chaos/provider-outage", "--seed", 3, chat).output
-    assert "answer 0" in answers and '"where": "instead"' in answers
+    assert re.search(r"answer [23]", answers) and '"where": "instead"' in answers
 
 
 def test_preview_says_so_where_nothing_happens(chat: Path) -> None:
