@@ -32,7 +32,7 @@ class Played:
     """A profile on an agent, beside the calm, and the version of its policy where it has one."""
 
     fitness: Fitness
-    calm: float
+    calm: float | None
     policy: str | None
 
 
@@ -53,11 +53,11 @@ class Bench:
         results, met = await self._play(profiles, tasks, self.folder / f"{tasks.name}.json", calm=False)
         return [_fitness(results, name, met) for name in profiles]
 
-    async def played(self, profile: str, tasks: Tasks, file: Path) -> Played:
-        """What one profile does, beside the calm; the benchmark's figures are in the file."""
-        results, met = await self._play([profile], tasks, file, calm=True)
-        calm = float(results["arms"]["clean"]["success"])
-        return Played(_fitness(results, profile, met), calm, results["policy_version"])
+    async def played(self, profile: str, tasks: Tasks, file: Path, *, calm: bool) -> Played:
+        """What one profile does, beside the calm if so; the benchmark's figures are in the file."""
+        results, met = await self._play([profile], tasks, file, calm=calm)
+        beside = float(results["arms"]["clean"]["success"]) if calm else None
+        return Played(_fitness(results, profile, met), beside, results["policy_version"])
 
     async def compared(self, before: Path, after: Path) -> Mapping[str, Any]:
         """The paired difference after − before of success in noise, with its 95 % interval."""

@@ -48,13 +48,13 @@ class Measuring:
         if (entry := self.journal.get(key)) is None:
             await self.bench.agent.put(name, yaml)
             files = [self.bench.folder / f"{role}-{which}.json" for which in (HAND_MADE, "evolved")]
-            before = await self.bench.played(self.against.name, tasks, files[0])
-            after = await self.bench.played(name, tasks, files[1])
+            before = await self.bench.played(self.against.name, tasks, files[0], calm=True)
+            after = await self.bench.played(name, tasks, files[1], calm=False)
             entry = self.journal.add(
                 key,
                 agent=self.bench.agent.name,
                 policy=after.policy,
-                calm=after.calm,
+                calm=before.calm,
                 hand_made=before.fitness.to_json(),
                 evolved=after.fitness.to_json(),
                 difference=dict(await self.bench.compared(*files)),
