@@ -18,7 +18,7 @@ VLLM_BUILD ?= cpu
 TESTS  ?= not slow
 NODE   := tests/clients/node/node_modules/.package-lock.json
 
-.PHONY: demo test test-all lint format warmup bench-store bench-gateway bench-soak clients clients-elsewhere vllm catalogue bench-noise clean
+.PHONY: demo test test-all lint format warmup bench-store bench-gateway bench-engine bench-soak clients clients-elsewhere vllm catalogue bench-noise clean
 
 # With ENGINE=vllm real vLLM serves the policy, in the environment that `make vllm` makes.
 demo: $(READY) $(if $(filter vllm,$(ENGINE)),vllm)
@@ -55,6 +55,10 @@ bench-noise: $(READY)
 # an environment of its own. With QUICK=1 under 3 minutes, and docs/benchmarks.md stays as it is.
 bench-gateway: $(READY)
 	$(BIN)/python -m benchmarks.gateway $(if $(QUICK),--quick,--out docs/benchmarks.md)
+
+# Policies on vLLM: swaps, and what the gateway adds. On an idle machine, about 8 minutes; with QUICK=1 under 4.
+bench-engine: $(READY) vllm
+	$(BIN)/python -m benchmarks.engine $(if $(QUICK),--quick,--out docs/benchmarks.md)
 
 # Every client in every cell of its lines, written into docs/clients.md. Needs Node 18 with npm, and curl.
 clients: $(READY) $(NODE) $(LITELLM)/.ready

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -10,21 +11,24 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import Empty, Queue
 
 import torch
 from safetensors.torch import load_file
+from tokenizers import AddedToken, Tokenizer
 
+from policies.embedded.checkpoint import read_shape
 from policies.engine import Engine
 from policies.publishers.registry import connect
-from policies.tiny.directory import write_successor
+from policies.tiny.directory import write_policy, write_successor
 from policies.version import PRETRAINED, PolicyVersion, Registry, read_version
 
 STARTS_WITHIN = 400.0
 """Seconds. It takes 30 to 70 on an idle machine."""
 VERSIONS = 3
+THOUGHT = ("<think>", "</think>")
 
 
 @dataclass
@@ -93,13 +97,35 @@ def moved(registry: Registry, parent: PolicyVersion, name: str, step: int) -> Po
     )
 
 
+def thinking(registry: Registry) -> PolicyVersion:
+    """The package's policy with tokens for the ends of a thought, by which vLLM's parsers know reasoning."""
+    source = read_version(PRETRAINED / "retail").path
+    tokenizer = Tokenizer.from_file(str(source / "tokenizer.json"))
+    tokenizer.add_tokens([AddedToken(mark, special=False, normalized=False) for mark in THOUGHT])
+    weights = load_file(source / "model.safetensors")
+    known = weights["model.embed_tokens.weight"]
+    new = torch.zeros(tokenizer.get_vocab_size() - len(known), known.shape[1])
+    weights["model.embed_tokens.weight"] = torch.cat((known, new))
+    shape = replace(read_shape(source), vocabulary=tokenizer.get_vocab_size())
+
+    def write(path: Path) -> None:
+        write_policy(path, shape, weights, tokenizer)
+        # As many models' own: nothing of it may be in what requests that don't say how to sample get.
+        habits = {"do_sample": True, "temperature": 0.5, "top_k": 3, "top_p": 0.5, "eos_token_id": 1}
+        (path / "generation_config.json").write_text(json.dumps(habits))
+
+    return registry.add("retail", write)
+
+
 @contextmanager
 def serving_vllm(folder: Path, *arguments: str) -> Iterator[VllmServed]:
-    """The package's policy on a free port of the loopback."""
-    registry, first = Registry(folder / "versions"), read_version(PRETRAINED / "retail")
+    """The package's policy, nearly, on a free port of the loopback. Who asks it to think gets reasoning."""
+    registry = Registry(folder / "versions")
+    first = thinking(registry)
     for step in range(1, VERSIONS + 1):
         moved(registry, first, f"moved-{step}", step)
-    with supervised("retail", "--port", "0", "--log", str(folder / "vllm.log"), *arguments) as lines:
+    options = ("--port", "0", "--log", str(folder / "vllm.log"), *arguments)
+    with supervised(str(first.path), *options, "--", "--reasoning-parser", "deepseek_v3") as lines:
         url = lines.until(r"^serving retail at (\S+)/v1$")[1]
         with connect(url) as engine:
             yield VllmServed(url, first, registry, engine, lines, folder)

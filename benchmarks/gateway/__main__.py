@@ -26,6 +26,7 @@ from benchmarks.gateway.measure import OTHER_CORE, Bench, Cell, Standing, sync_m
 from benchmarks.gateway.processes import DidNotStart, free_port, running
 from benchmarks.gateway.report import markdown
 from benchmarks.gateway.work import head
+from benchmarks.sections import section_of
 
 FOLDER = Path("runs/bench-gateway")
 
@@ -87,7 +88,8 @@ def main(
     path = out or folder / "table.md"
     (folder / "figures.json").write_text(json.dumps(run, indent=1) + "\n")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(markdown(run))
+    engine = section_of(path.read_text(), "engine") if path.exists() else ""
+    path.write_text("\n".join(part for part in (markdown(run), engine) if part))
     click.echo(f"{path} and {folder / 'figures.json'} written")
     if any(failed.values()):
         raise click.ClickException(f"answers failed: {failed}; see the logs in {folder}")

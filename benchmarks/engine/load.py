@@ -1,0 +1,117 @@
+"""Streams of a fixed length, asked for in closed loops by the compiled load generator."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import struct
+import subprocess
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from benchmarks.engine.stack import MODEL, Server
+from benchmarks.gateway.compiled import DEADLINE_S, Load, read_records
+from simulators.retail.tools import TOOLS
+
+CAPTURED = {"logprobs": True, "return_token_ids": True}
+_asked = count()
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """So many connections, each with so many streams one after the other, of `tokens` tokens each."""
+
+    connections: int
+    streams: int
+    tokens: int
+
+    @property
+    def all_tokens(self) -> int:
+        return self.connections * self.streams * self.tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One run of a shape's streams. Times in milliseconds."""
+
+    tokens: int
+    wall_s: float
+    first_ms: float
+    """The median over the streams, from the request's first byte to that of the answer's body."""
+    failed: int
+    cpu_s: tuple[float, ...]
+    """Of each server that was watched."""
+
+    @property
+    def tokens_per_s(self) -> float:
+        return self.tokens / self.wall_s
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """Sends the streams of a shape and waits for them all."""
+
+    program: Path
+    folder: Path
+
+    def run(self, shape: Shape, to: Server, *watched: Server, captured: bool = False) -> Round:
+        """Each stream is of another prompt. `captured`: ask for tokens as the gateway does."""
+        work = self.folder / "streams.work"
+        write_work(work, shape, captured=captured)
+        before = [server.cpu_s() for server in watched]
+        load = _send(self.program, to.port, work)
+        spent = tuple(server.cpu_s() - was for server, was in zip(watched, before, strict=True))
+        firsts = [record.first_ns / 1e6 for record in load.records if record.good]
+        return Round(shape.all_tokens, load.wall_s, statistics.median(firsts or [0.0]), load.failed, spent)
+
+
+def _send(program: Path, port: int, work: Path) -> Load:
+    out = work.with_suffix(".records")
+    done = subprocess.run(
+        [str(program), str(port), str(work), str(out), str(DEADLINE_S)], check=True, stdout=subprocess.PIPE
+    )
+    spent = json.loads(done.stdout)
+    return Load(read_records(out.read_bytes()), spent["wall_ns"] / 1e9, spent["cpu_ns"] / 1e9)
+
+
+def write_work(path: Path, shape: Shape, *, captured: bool) -> None:
+    """A work file, as the load generator reads it: here each request is one slice, and two empty ones."""
+    requests = [
+        [_request(shape.tokens, captured=captured) for _ in range(shape.streams)]
+        for _ in range(shape.connections)
+    ]
+    every = [request for connection in requests for request in connection]
+    start = (4 + 4 * len(requests) + 48 * len(every) + 7) // 8 * 8
+    slices, at = bytearray(), start
+    for request in every:
+        slices += struct.pack("<6Q", at, len(request), at, 0, at, 0)
+        at += len(request)
+    counts = struct.pack(f"<{1 + len(requests)}I", len(requests), *map(len, requests))
+    path.write_bytes((counts + bytes(slices)).ljust(start, b"\0") + b"".join(every))
+
+
+def _request(tokens: int, *, captured: bool) -> bytes:
+    number = next(_asked)
+    message = {"role": "user", "content": f"Tell me all about my order #W{number:06d}, please."}
+    asked = {
+        "model": MODEL,
+        "messages": [message],
+        "tools": [tool.schema() for tool in TOOLS.values()],
+        "stream": True,
+        "max_tokens": tokens,
+        "ignore_eos": True,
+        "seed": number,
+        **(CAPTURED | {"stream_options": {"include_usage": True}} if captured else {}),
+    }
+    body = json.dumps(asked).encode()
+    lines = (
+        "POST /v1/chat/completions HTTP/1.1",
+        "Host: 127.0.0.1",
+        "Connection: keep-alive",
+        "Accept: application/json",
+        "Content-Type: application/json",
+        f"X-Crosswind-Session: stream-{number}",
+        f"Content-Length: {len(body)}",
+    )
+    return "\r\n".join((*lines, "", "")).encode() + body

@@ -1,0 +1,49 @@
+"""A run's figures as a section of the page: everything in it was computed from this one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_ROWS = (
+    ("decoding stands still for a swap at 16 streams", "{pause:.0f} ms (at most {pause_most:.0f})", "150 ms"),
+    ("tokens/s with a swap each second, of those without, 16 streams", "{swapping}", "85 %"),
+    ("to the first token through the gateway, above the bare engine's, 32 streams", "{first}", "+10 %"),
+    ("… above an engine's that is asked for token ids and log-probabilities", "{first_captured}", ""),
+    ("time per token through the gateway, above the bare engine's, 32 streams", "{token}", "+3 %"),
+    ("… above an engine's that is asked for token ids and log-probabilities", "{token_captured}", ""),
+    ("the gateway's CPU per token, of the engine's", "{cpu:.1%}", ""),
+    ("prompt tokens from the prefix cache, clean sessions", "{clean:.1%}", ""),
+    ("… sessions with noise (`{profile}`)", "{noisy:.1%}", "{least:.1%}"),
+)
+_SECTION = """\
+## Policies on vLLM
+
+Made by `make bench-engine` (`{command}`) on {date}; every figure is of this one run, and what is compared
+took turns within it. Machine: {machine}. vLLM {vllm}, {build} build, with the policy of 0.9 M parameters
+that comes with the package, in float32; engine, gateway and load share all cores. Rounds: {rounds}.
+
+{table}
+
+Ratios are medians over the rounds, in brackets the least and the most; the pause is the median of {swaps}
+swaps. {swapped} versions were published while the streams beside them were counted. Bare: {bare_first:.0f}
+ms to the first token, {bare_rate:,.0f} tokens/s; through the gateway {gateway_first:.0f} ms and
+{gateway_rate:,.0f} tokens/s, each stream a session of its own, its tokens captured, recorded in full and
+strictly. Prefix cache: {sessions} sessions of {turns} turns on each side, the first turns left out.
+
+```json
+{figures}
+```
+"""
+
+
+def section(run: Mapping[str, Any], figures: str) -> str:
+    """The section's text."""
+    machine = run["machine"]
+    told = (
+        f"{machine['cores']} cores ({machine['processor']}), {machine['memory_gb']} GB, {machine['system']}, "
+        f"Python {machine['python']}, load {machine['load_before']} before the start"
+    )
+    rows = [" | ".join(row).format(**run) for row in _ROWS]
+    table = "\n".join(("| | measured | aim |", "|---|---:|---:|", *(f"| {row} |" for row in rows)))
+    return _SECTION.format(**run | {"machine": told, "table": table, "figures": figures})

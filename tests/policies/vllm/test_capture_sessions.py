@@ -1,0 +1,131 @@
+"""Capture over sessions with real vLLM: many turns, noise on, swaps in between."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.trajectory.prefixes import CAUSES, by_model
+from tests.gateway.servers import Running, gateway
+from tests.policies.conftest import TOOLS
+from tests.policies.vllm.conftest import Reciting
+from tests.policies.vllm.dialogues import EVERYWHERE, FAULTS, lead, say
+from tests.policies.vllm.reciting import ANSWERS
+from tests.policies.vllm.recorded import CHAT, assert_true, post, rollout, turns
+from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs
+
+pytestmark = pytest.mark.vllm
+
+ROUNDS, SESSIONS = 8, 6
+STREAMS, TOKENS = 8, 240
+
+
+def profile(folder: Path, text: str) -> str:
+    file = folder / "profile.yaml"
+    file.write_text(text)
+    return str(file)
+
+
+async def test_long_noisy_sessions_are_true_turn_by_turn(tmp_path: Path, recites: Reciting) -> None:
+    async with gateway(tmp_path, recites.url, profile=profile(tmp_path, EVERYWHERE)) as running:
+        session = await rollout(running, arm="noisy")
+        await lead(running, session, "What is the status of order #W1234, please?", ROUNDS, seed=1)
+        recorded = await turns(running, session)
+        found = by_model([running.gateway.store.turns(session)])["policy"]
+    assert len(recorded) == ROUNDS and any(turn["sent"] != turn["received"] for turn in recorded)
+    for turn in recorded:
+        assert_true(turn, recites.path)
+    assert found.pairs == ROUNDS - 1
+    # Whatever vLLM's parser and template make of it, the record says who broke it.
+    assert set(found.causes()) <= set(CAUSES) - {"unknown"}
+
+
+async def test_odd_answers_survive_the_round_trip_with_noise_on(tmp_path: Path, recites: Reciting) -> None:
+    """The policy meets again what it said, as the client gives it back, beside the noise."""
+    async with gateway(tmp_path, recites.url, profile=profile(tmp_path, FAULTS)) as running:
+        touched = set()
+        for asked in ANSWERS:
+            session = await rollout(running, arm="noisy")
+            messages: list[dict[str, Any]] = [{"role": "user", "content": asked}]
+            await say(running, session, messages, seed=1, max_tokens=60)
+            if messages[-1]["role"] == "assistant":
+                messages.append({"role": "user", "content": "And then?"})
+            await say(running, session, messages, seed=2)
+            first, second = await turns(running, session)
+            assert_true(first, recites.path)
+            assert_true(second, recites.path)
+            sent, given = json.loads(second["sent"])["messages"], json.loads(second["received"])["messages"]
+            assert sent[1] == given[1]
+            produced = json.loads(first["produced"])["choices"][0]["message"]
+            assert produced == given[1] | {name: None for name in produced if name not in given[1]}
+            changed = [clean for shown, clean in zip(sent, given, strict=True) if shown != clean]
+            assert all(message["role"] == "tool" for message in changed)
+            touched |= {asked} if changed else set()
+    assert {"two calls", "arguments of another type"} <= touched
+
+
+async def test_a_turn_across_a_swap_says_which_version_sampled_what(
+    tmp_path: Path, recites: Reciting
+) -> None:
+    """Streamed and plain. What was sampled before the swap is the first version's, to the last digit."""
+    publish, first = recites.served.engine.publish, recites.served.first
+    async with gateway(tmp_path, recites.url) as running:
+        sessions = [await rollout(running) for _ in range(STREAMS)]
+        asking = [asyncio.create_task(_long(running, session, at)) for at, session in enumerate(sessions)]
+        in_flight = 0
+        while in_flight < STREAMS:
+            in_flight = await asyncio.to_thread(lambda: recites.served.engine.health().in_flight)
+        for version in (first, recites.version, first):
+            await asyncio.to_thread(publish, version)
+        await asyncio.gather(*asking)
+        recorded = [(await turns(running, session))[0] for session in sessions]
+    order = [recites.version.version, first.version, recites.version.version, first.version]
+    for turn in recorded:
+        (completion,) = turn["completions"]
+        spans, ids = completion["versions"], completion["token_ids"]
+        assert (turn["fitness"], len(ids)) == ("fit", TOKENS)
+        assert [span["start"] for span in spans] == [0, *(span["end"] for span in spans[:-1])]
+        assert spans[-1]["end"] == TOKENS
+        named = [span["version"] for span in spans]
+        assert len(named) >= 2 and _in_order(named, order)
+        assert (turn["policy_first"], turn["policy_last"]) == (named[0], named[-1])
+        if (begun := named[0]) == recites.version.version:
+            end = spans[0]["end"]
+            theirs = logprobs(recites.path, turn["prompt_ids"], ids[:end])
+            assert furthest(completion["logprobs"][:end], theirs) < TOLERANCE
+        assert begun in order
+
+
+async def _long(running: Running, session: str, at: int) -> None:
+    message = {"role": "user", "content": f"Tell me all about order #W{at:04d}."}
+    asked = {"model": "policy", "messages": [message], "tools": TOOLS, "seed": at, "stream": at % 2 == 0}
+    response = await post(running, session, CHAT, asked | {"max_tokens": TOKENS, "ignore_eos": True})
+    assert response.status_code == 200
+
+
+def _in_order(named: list[str], order: list[str]) -> bool:
+    rest = iter(order)
+    return all(name in rest for name in named)
+
+
+async def test_noise_costs_the_prefix_cache_nothing(tmp_path: Path, recites: Reciting) -> None:
+    """Its share of the prompts that vLLM needn't compute again is the clean sessions', within 2 points."""
+    shares = {}
+    for arm, name in (("clean", "off"), ("noisy", profile(tmp_path, EVERYWHERE))):
+        (tmp_path / arm).mkdir()
+        async with gateway(tmp_path / arm, recites.url, profile=name) as running:
+            cached = asked = 0
+            for at in range(SESSIONS):
+                session = await rollout(running, arm=arm, seed=at)
+                first = f"What is the status of order #{'WX'[arm == 'noisy']}{at:04d}, please?"
+                answers = await lead(running, session, first, ROUNDS, seed=100 * at)
+                usages = [answer["usage"] for answer in answers[1:]]
+                cached += sum(usage["prompt_tokens_details"]["cached_tokens"] for usage in usages)
+                asked += sum(usage["prompt_tokens"] for usage in usages)
+        shares[arm] = cached / asked
+    assert shares["clean"] > 0.3
+    assert shares["noisy"] > shares["clean"] - 0.02
