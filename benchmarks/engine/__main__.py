@@ -73,8 +73,9 @@ def _measure(run: dict[str, Any], *, quick: bool) -> dict[str, Any]:
         run |= {"swaps": len(paused), "pause": statistics.median(paused), "pause_most": max(paused)}
         told: dict[str, Any] = {"pause_ms": [round(one, 1) for one in paused]}
         told |= _swapped(run, generator, served, (moved, first))
-        with gateway(FOLDER, served, "--profile", PROFILE) as through:
+        with gateway(FOLDER, served) as through:
             told |= _through(run, generator, served, through)
+        with gateway(FOLDER, served, "--profile", PROFILE) as through:
             told |= asyncio.run(_cached(run, through, 8 if quick else 40))
     return told
 

@@ -47,7 +47,6 @@ def assert_true(turn: Mapping[str, Any], version: Path, *, named: str | None = N
         ]
         theirs = logprobs(version, turn["prompt_ids"], ids)
         apart = max(apart, furthest(completion["logprobs"], theirs))
-    print("APART", apart)
     assert apart < TOLERANCE
     return apart
 
