@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 TOLERANCE = 1e-4
-"""In float32 4e-6 was measured between vLLM and transformers."""
+"""In float32 up to 6.4e-6 was measured between vLLM and transformers, over 39 turns of capture."""
 
 
 @cache
