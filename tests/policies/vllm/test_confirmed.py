@@ -34,6 +34,22 @@ async def test_many_tokens_are_scored_together_while_streams_go_on(vllm: VllmSer
     assert all(len(one.tokens) == 60 and one.finish == "length" for one in read)
 
 
+async def test_seeds_are_exact_for_prompts_that_are_computed_in_several_steps(vllm: VllmServed) -> None:
+    """More new prompt tokens at once than a step takes. vLLM alone fails at seeded ones on a CPU."""
+    asked = [
+        chat(" ".join(f"Where is #W{seed:02d}{place:02d}?" for place in range(60)), max_tokens=8, seed=seed)
+        for seed in range(24)
+    ]
+    async with httpx.AsyncClient(timeout=300, trust_env=False) as http:
+        alone = await stream(http, vllm.url, asked[0])
+        vllm.engine.publish(vllm.registry.get("moved-1"))
+        vllm.engine.publish(vllm.first)
+        read = await asyncio.gather(*(stream(http, vllm.url, body) for body in asked))
+    assert sum(len(one.prompt) for one in read) > 8192
+    assert read[0].tokens == alone.tokens
+    assert all(one.finish in ("length", "stop", "tool_calls") for one in read)
+
+
 async def _policy(*arguments: str) -> tuple[int, str]:
     done = await asyncio.to_thread(CliRunner().invoke, policy, arguments)
     return done.exit_code, done.output

@@ -7,10 +7,12 @@ from typing import Any
 
 from vllm.model_executor.layers.vocab_parallel_embedding import VocabParallelEmbedding
 
+from . import heads, seeds
 from .checkpoint import Weights
-from .heads import mend
 
-mend()  # vLLM imports this module in each worker, before the model is loaded
+# vLLM imports this module in each worker, before the model is loaded.
+heads.mend()
+seeds.mend()
 
 
 class WeightExtension:
