@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import structlog
 
@@ -138,6 +139,10 @@ class Preparing:
             await self.writing.begin(prompts, session)
         except Exception:
             _log.exception("texts can't be asked for ahead", session=session.record.id)
+
+    def under_way(self) -> list[asyncio.Task[Any]]:
+        """What is being asked for, and what is being foreseen."""
+        return [*self._foreseen, *self.writing.under_way()]
 
     async def close(self) -> None:
         """Give up what is under way."""

@@ -126,7 +126,7 @@ async def until_kept(running: Running, session: str) -> None:
     """Wait until what is written behind a request is stored."""
     preparing = running.gateway.data.proxy.preparing
     assert preparing is not None
-    while under_way := preparing.writing.under_way():
+    while under_way := preparing.under_way():
         await asyncio.wait(under_way)
     await running.flush()
 
