@@ -68,6 +68,10 @@ class Noise:
             for one in self.events
         ]
 
+    def spared_by(self, operator: str) -> None:
+        """The answer had nothing that an operator could act on: no event tells of what didn't happen."""
+        self.events[:] = [one for one in self.events if one.operator != operator]
+
     @property
     def forward(self) -> Forward | None:
         """What the history needs besides texts."""

@@ -198,6 +198,7 @@ def foreseen(exchange: Exchange, body: bytes) -> bytes:
         return body
     changed = forms.edited(decode(body), fault, exchange.request)
     if changed is None:
+        exchange.noise.spared_by(fault.operator)
         return body
     exchange.shown = encode(changed)
     exchange.failed("injected", fault.operator, "the answer was changed on its way")

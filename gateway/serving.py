@@ -54,6 +54,7 @@ def server_config(settings: Settings, app: Any, *, websockets: bool) -> uvicorn.
         server_header=False,
         date_header=False,
         proxy_headers=False,
+        timeout_keep_alive=int(settings.timeouts.keep_alive) or 1,
         timeout_graceful_shutdown=int(settings.timeouts.drain) or 1,
         h11_max_incomplete_event_size=settings.limits.header,
         ws="websockets-sansio" if websockets else "none",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,7 @@ def show(name: str, seed: int) -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="A gateway's configuration: shows what its noise model wrote, out of its store.",
 )
+@click.option("--json", "as_json", is_flag=True, help="Print each event as a line of JSON.")
 @click.argument("conversation_file", metavar="CONVERSATION", type=click.Path(path_type=Path, dir_okay=False))
 def preview(
     profile_name: str,
@@ -129,6 +131,7 @@ def preview(
     level: int | None,
     noise_type: str | None,
     config: Path | None,
+    as_json: bool,
     conversation_file: Path,
 ) -> None:
     """Show what a profile does to CONVERSATION, a JSON file of OpenAI chat messages: before, after and
@@ -147,13 +150,22 @@ def preview(
         )
     except ValueError as error:
         raise ConfigurationError(str(error)) from error
-    console.print(
-        f"profile {plan.profile}, level {plan.level}, seed {seed}, type {plan.noise_type or 'any'}",
-        markup=False,
-    )
     with ExitStack() as stack:
         texts = None if config is None else stack.enter_context(_written(config))
+        if as_json:
+            for one in _events(plan, messages, seen, texts):
+                click.echo(json.dumps(asdict(one), ensure_ascii=False))
+            return
+        console.print(
+            f"profile {plan.profile}, level {plan.level}, seed {seed}, type {plan.noise_type or 'any'}",
+            markup=False,
+        )
         print_preview(console, plan, messages, seen, texts)
+
+
+def _events(plan: Plan, messages: list[Any], seen: Conversation, texts: Texts | None) -> list[Previewed]:
+    turns = sum(message["role"] == "assistant" for message in messages)
+    return list(previewed(plan, seen, turns, instructions=instructions(messages), texts=texts))
 
 
 @contextmanager
@@ -178,8 +190,7 @@ def print_preview(
     texts: Texts | None = None,
 ) -> None:
     """The whole conversation, with each event under what it befalls."""
-    turns = sum(message["role"] == "assistant" for message in messages)
-    events = list(previewed(plan, seen, turns, instructions=instructions(messages), texts=texts))
+    events = _events(plan, messages, seen, texts)
     _print_events(console, [one for one in events if one.message is None and one.answer is None])
     answer = -1
     for number, message in enumerate(messages):

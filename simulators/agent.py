@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import httpx
 import openai
 from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
@@ -32,6 +34,8 @@ class AgentSettings:
     stream: bool = False
     timeout_s: float = 120.0
     """For one request, from its sending to the whole answer."""
+    patience: int = 0
+    """How often an answer that can't be used or doesn't come is asked for anew, besides the SDK's retries."""
 
 
 @dataclass(slots=True)
@@ -42,6 +46,7 @@ class Answer:
     calls: list[dict[str, Any]]
     """Tool calls as the API writes them."""
     output_tokens: int
+    finish_reason: str | None = None
 
 
 class ToolAgent:
@@ -71,10 +76,10 @@ class ToolAgent:
         ]
         while turns < self._settings.max_turns:
             try:
-                answer = await self._ask(client, messages, stable_seed(*seed_key, turns))
-            except openai.APIError as error:
-                failure = None if error.code == CONTEXT_FULL else describe(error)
-                return Played(turns, tool_calls, output_tokens, failure)
+                answer = await self._answer(client, messages, stable_seed(*seed_key, turns))
+            except (openai.APIError, httpx.HTTPError) as error:
+                full = isinstance(error, openai.APIError) and error.code == CONTEXT_FULL
+                return Played(turns, tool_calls, output_tokens, None if full else describe(error))
             turns += 1
             tool_calls += len(answer.calls)
             output_tokens += answer.output_tokens
@@ -90,6 +95,33 @@ class ToolAgent:
                 break
             messages.append({"role": "user", "content": reply})
         return Played(turns, tool_calls, output_tokens)
+
+    async def _answer(self, client: AsyncOpenAI, messages: list[Message], seed: int) -> Answer:
+        """The model's answer, asked for anew while patience lasts. What can't be used then is used all the
+        same, if anything came.
+        """
+        for left in range(self._settings.patience, -1, -1):
+            try:
+                answer = await self._ask(client, messages, seed)
+            except (openai.APIError, httpx.HTTPError):
+                if left == 0:
+                    raise
+                continue
+            if left == 0 or self._usable(answer):
+                return answer
+        raise AssertionError("the last round returns or raises")
+
+    def _usable(self, answer: Answer) -> bool:
+        """Whether the answer is whole, and has calls that can be carried out."""
+        known = {tool["function"]["name"] for tool in self._tools}
+        calls = answer.calls
+        return (
+            answer.finish_reason in ("stop", "tool_calls")
+            and bool(calls or answer.text.strip())
+            and len({call["id"] for call in calls}) == len(calls)
+            and all(call["function"]["name"] in known for call in calls)
+            and all(_is_object(call["function"]["arguments"]) for call in calls)
+        )
 
     async def _ask(self, client: AsyncOpenAI, messages: list[Message], seed: int) -> Answer:
         # Messages and tools go by extra_body: given as named arguments, all of them are walked against their
@@ -131,21 +163,31 @@ def describe(error: Exception) -> str:
     return f"{type(error).__name__}" + (f" {status}" if status else "")
 
 
+def _is_object(arguments: str) -> bool:
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except ValueError:
+        return False
+
+
 def _whole(completion: ChatCompletion) -> Answer:
-    message = completion.choices[0].message
+    choice = completion.choices[0]
+    message = choice.message
     calls = [
         _call(call.id, call.function.name, call.function.arguments)
         for call in message.tool_calls or ()
         if call.type == "function"
     ]
     usage = completion.usage
-    return Answer(message.content or "", calls, usage.completion_tokens if usage else 0)
+    tokens = usage.completion_tokens if usage else 0
+    return Answer(message.content or "", calls, tokens, choice.finish_reason)
 
 
 def _gather(answer: Answer, chunk: ChatCompletionChunk) -> None:
     if chunk.usage is not None:
         answer.output_tokens = chunk.usage.completion_tokens
     for choice in chunk.choices:
+        answer.finish_reason = choice.finish_reason or answer.finish_reason
         answer.text += choice.delta.content or ""
         for delta in choice.delta.tool_calls or ():
             while len(answer.calls) <= delta.index:

@@ -68,8 +68,10 @@ class Episode(Protocol):
 class Oracle(Protocol):
     """A scripted agent that knows what an agent sees, and no more."""
 
-    def decide(self, messages: Sequence[Message]) -> Message:
-        """The next assistant message, with text or with tool calls."""
+    def decide(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> Message:
+        """The next assistant message, with text or with calls. `tools` are those that it is shown; without
+        them it takes the environment's own for granted.
+        """
         ...
 
 
@@ -81,8 +83,11 @@ class Environment(Protocol):
     """The system prompt, the same for every task."""
     tools: Sequence[Mapping[str, Any]]
     """OpenAI tool objects, the same for every task."""
+    repeatable: Sequence[str]
+    """Names of the tools that change the world, and change nothing more when they are called again."""
     kinds: Mapping[str, Sequence[str]]
-    """Named sets of task kinds; `all` and `practice` are always there."""
+    """Named sets of task kinds; `all` and `practice` are always there. In those of `withholding`, where there
+    are any, the user keeps back what the task needs until asked."""
 
     def tasks(self, split: str, *, kinds: str, seed: int) -> Iterator[Task]:
         """Tasks of a split without end, the kinds in turn, in an order that the seed determines."""
@@ -96,8 +101,10 @@ class Environment(Protocol):
         """A fresh episode. The seed decides what the task leaves open, such as the user's wording."""
         ...
 
-    def oracle(self) -> Oracle:
-        """The scripted agent that solves every task."""
+    def oracle(self, *, recovers: bool = True) -> Oracle:
+        """The scripted agent that solves every task; without `recovers` it believes what it meets first, and
+        solves every task in which the user says all that is needed and nothing is disturbed.
+        """
         ...
 
 

@@ -17,9 +17,15 @@ from simulators.users import UserModel
 REWARD_SOURCE = "verifier"
 
 
+def model_client(**settings: Any) -> AsyncOpenAI:
+    """A client of the data plane; base URL and key are given per session."""
+    return AsyncOpenAI(base_url="http://127.0.0.1/v1", api_key="given-per-session", **settings)
+
+
 class Stage:
     """Where episodes are played. It owns the pooled model client; the control client stays its owner's.
 
+    `model` is a client whose settings are to hold, the SDK's own by default.
     `users`: a model plays the users, in place of the episodes' own.
     """
 
@@ -29,6 +35,7 @@ class Stage:
         agent: ToolAgent,
         control: AsyncClient,
         *,
+        model: AsyncOpenAI | None = None,
         users: UserModel | None = None,
     ) -> None:
         self._users = users
@@ -36,7 +43,7 @@ class Stage:
         self._agent = agent
         self._control = control
         # Every session gets its own base URL and key; with_options keeps the one connection pool for all.
-        self._model = AsyncOpenAI(base_url="http://127.0.0.1/v1", api_key="given-per-session")
+        self._model = model or model_client()
 
     async def close(self) -> None:
         await self._model.close()

@@ -51,6 +51,9 @@ class Timeouts(Section):
     after_completion: Seconds = 1.0
     """How long the completing event of a stream waits for what follows it (usage, the end mark)."""
     total: Seconds = 3600.0
+    keep_alive: Seconds = 75.0
+    """How long a client's idle connection is kept: longer than clients keep theirs (5 s is usual), since a
+    request that meets the end of its connection is lost."""
     drain: Seconds = 30.0
     """How long requests in flight may go on after SIGTERM."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 
 from rich.console import Console
@@ -9,6 +10,7 @@ from rich.table import Table
 
 from gateway.demo.run import DemoResult
 from gateway.demo.settings import DemoSettings
+from gateway.report.noise_types import type_rows
 from gateway.report.page import Evaluation, arm_rows, verdict
 from gateway.trajectory.store import open_store
 
@@ -17,7 +19,8 @@ def show(settings: DemoSettings, result: DemoResult, console: Console) -> None:
     """The table of success before and after, the counts, the verdict, and where everything is."""
     console.print(_table(settings, result))
     with closing(open_store(f"sqlite:///{settings.store}")) as store:
-        counts, versions = store.counts(), store.versions()
+        counts, versions, noise = store.counts(), store.versions(), store.summary().noise
+    console.print(_types_table(result, noise))
     updates = sum(int(step["optimiser_steps"]) for step in result.steps)
     console.print(
         f"{counts['sessions']:,} sessions, {counts['turns']:,} turns, {counts['events']:,} noise events, "
@@ -36,6 +39,33 @@ def show(settings: DemoSettings, result: DemoResult, console: Console) -> None:
         soft_wrap=True,
         highlight=False,
     )
+
+
+def _types_table(result: DemoResult, noise: Mapping[str, tuple[int, int]]) -> Table:
+    """A line for each noise type, before → after training. Calm is the same tasks without it."""
+    table = Table(
+        title="Each noise type: injections in the whole run; success in % on the tasks that met it",
+        title_justify="left",
+        box=None,
+        padding=(0, 1, 0, 0),
+        header_style="dim",
+    )
+    for name in ("noise type", "injected", "tasks", "in calm", "in noise", "lost to noise"):
+        table.add_column(name, justify="left" if name == "noise type" else "right", no_wrap=True)
+    for row in type_rows(result.before, result.after, noise):
+        table.add_row(
+            row.name,
+            f"{row.injected:,}",
+            str(row.tasks),
+            _change(row.without_before, row.without_after),
+            _change(row.with_before, row.with_after),
+            _change(row.gap_before, row.gap_after),
+        )
+    return table
+
+
+def _change(before: float, after: float) -> str:
+    return f"{100 * before:.1f} → {100 * after:.1f}"
 
 
 def _table(settings: DemoSettings, result: DemoResult) -> Table:

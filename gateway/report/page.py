@@ -9,6 +9,7 @@ from typing import Any
 from gateway.report import figures
 from gateway.report.example import Example, example
 from gateway.report.figures import CLEAN, NOISY, Series
+from gateway.report.noise_types import type_rows
 from gateway.report.prefixes import grid, prefixes
 from gateway.report.traffic import Grid, traffic
 from gateway.trajectory.record import Arm
@@ -63,6 +64,8 @@ def render(store: Store, evaluation: Evaluation | None) -> str:
     ).get_template("page.html.jinja")
     steps = [step for run in store.runs() for step in store.steps(run) if step.metrics is not None]
     rows = arm_rows(evaluation) if evaluation else []
+    summary = store.summary()
+    types = type_rows(evaluation.before, evaluation.after, summary.noise) if evaluation else []
     return page.render(
         title="Crosswind report",
         lead="Clean and noisy trajectories, and what was learnt from them."
@@ -71,9 +74,10 @@ def render(store: Store, evaluation: Evaluation | None) -> str:
         verdict=verdict(evaluation.comparison) if evaluation else None,
         counts=_counts(store, steps),
         arms=rows,
+        types=types,
         protocol=_protocol(evaluation) if evaluation else "",
         plots=_plots(store, steps, evaluation),
-        traffic=[*traffic(store.summary()), *_prefixes(store)],
+        traffic=[*traffic(summary), *_prefixes(store)],
         example=_example(store),
     )
 

@@ -46,12 +46,16 @@ class RetailEpisode:
         self._database.close()
 
 
+WRITES: Sequence[str] = tuple(tool.name for tool in tools.TOOLS.values() if tool.writes)
+
+
 class Retail:
     """The environment named `retail`."""
 
     name = "retail"
     instructions = INSTRUCTIONS
     tools: Sequence[Mapping[str, Any]] = tuple(tool.schema() for tool in tools.TOOLS.values())
+    repeatable = WRITES
     kinds: Mapping[str, Sequence[str]] = tasks.KIND_SETS
 
     def tasks(self, split: str, *, kinds: str, seed: int) -> Iterator[Task]:
@@ -63,8 +67,8 @@ class Retail:
     def reset(self, task: Task, seed: int) -> Episode:
         return RetailEpisode(tasks.case(task.id), seed)
 
-    def oracle(self) -> Oracle:
-        return RetailOracle()
+    def oracle(self, *, recovers: bool = True) -> Oracle:
+        return RetailOracle(recovers=recovers)
 
 
 ENVIRONMENT: Environment = Retail()

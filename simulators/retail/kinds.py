@@ -261,3 +261,4 @@ def email_(world: World, draws: Draws, split: str) -> Goal:
 
 PRACTICE = tuple(found.name for found in KINDS.values() if found.practice)
 ALL = tuple(KINDS)
+WITHHOLDING = tuple(found.name for found in KINDS.values() if found.withholds)

@@ -1,8 +1,8 @@
 """The scripted agent for the retail domain. It sees what any agent sees: the messages.
 
 It recovers as the noise operators declare that one can: it repeats a read that failed or came back
-incomplete, ignores what it did not ask for, looks before it repeats a write, and asks the user for what it
-was not told.
+incomplete, calls another tool where one isn't there, ignores what it did not ask for, looks before it
+repeats a write, and asks the user for what it was not told. Without that it is the agent that noise hurts.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from simulators.environment import Message
 from simulators.retail.intent import kind_of
-from simulators.retail.transcript import GaveUp, NextCall, Transcript
+from simulators.retail.transcript import GaveUp, NextCalls, Transcript
 
 _PATTERNS = {
     "order": re.compile(r"#W\d{4}"),
@@ -36,14 +37,15 @@ class _Ask(Exception):
 class RetailOracle:
     """Decides each message from the transcript alone, so that any number of episodes share one instance."""
 
-    def decide(self, messages: Sequence[Message]) -> Message:
-        seen = Transcript.of(messages)
+    def __init__(self, *, recovers: bool = True) -> None:
+        self._recovers = recovers
+
+    def decide(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> Message:
+        seen = Transcript.of(messages, tools, recovers=self._recovers)
         try:
             text = _PLANS[kind_of(seen.user_texts[0])](seen)
-        except NextCall as call:
-            function = {"name": call.name, "arguments": json.dumps(call.arguments)}
-            made = {"id": f"call_{len(seen.exchanges)}", "type": "function", "function": function}
-            return {"role": "assistant", "content": None, "tool_calls": [made]}
+        except NextCalls as following:
+            return _calling(following, len(seen.exchanges))
         except _Ask as question:
             text = str(question)
         except GaveUp:
@@ -51,12 +53,26 @@ class RetailOracle:
         return {"role": "assistant", "content": text}
 
 
+def _calling(following: NextCalls, made: int) -> Message:
+    calls = [
+        {
+            "id": f"call_{number}",
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps(dict(arguments))},
+        }
+        for number, (name, arguments) in enumerate(following.calls, made)
+    ]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
 def _told(seen: Transcript, what: str, position: int = 0) -> str:
     """The entity of that sort that the user named at that position; asks where there is none."""
     found = list(dict.fromkeys(hit for text in seen.user_texts for hit in _PATTERNS[what].findall(text)))
-    if len(found) <= position:
-        raise _Ask(_QUESTIONS[what])
-    return str(found[position])
+    if len(found) > position:
+        return str(found[position])
+    if not seen.recovers:
+        raise GaveUp(_QUESTIONS[what])
+    raise _Ask(_QUESTIONS[what])
 
 
 def _order_status(seen: Transcript, order: str) -> str:
@@ -92,7 +108,8 @@ def _spending(seen: Transcript) -> str:
     email = _told(seen, "email")
     user = seen.read("find_user_by_email", {"email": email}, "user_id")["user_id"]
     orders = seen.read("list_orders", {"user_id": user}, "count", "orders")["orders"]
-    amounts = [seen.read("get_order", {"order_id": order}, "total")["total"] for order in orders]
+    read = seen.read_all([("get_order", {"order_id": order}) for order in orders], "total")
+    amounts = [order["total"] for order in read]
     total = seen.read("calculate_total", {"amounts": amounts}, "total")["total"]
     return f"Your orders cost {total} in all."
 

@@ -9,13 +9,13 @@ from functools import lru_cache
 
 from simulators.draws import Draws
 from simulators.environment import SPLITS, Task
-from simulators.retail.kinds import ALL, KINDS, PRACTICE, Goal, Kind
+from simulators.retail.kinds import ALL, KINDS, PRACTICE, WITHHOLDING, Goal, Kind
 from simulators.retail.world import generate
 
 PER_KIND = 7_919
 """Tasks of each kind in a split. A prime, so that any step but 0 walks through all of them."""
 
-KIND_SETS = {"practice": PRACTICE, "all": ALL} | {name: (name,) for name in ALL}
+KIND_SETS = {"practice": PRACTICE, "all": ALL, "withholding": WITHHOLDING} | {name: (name,) for name in ALL}
 
 _ID = re.compile(r"retail-(train|test)-(\d{5,6})")
 

@@ -16,6 +16,18 @@ Arguments = Mapping[str, Any]
 Implementation = Callable[[sqlite3.Connection, Arguments], dict[str, Any]]
 
 
+DESCRIPTIONS: Mapping[str, str] = {
+    "order_id": "The id of the requested order.",
+    "product_id": "The id of the requested product.",
+    "user_id": "The id of the specified user.",
+    "name": "The name to search for.",
+    "email": "The email address provided.",
+    "address": "The address to be used.",
+    "amounts": "The given amounts.",
+}
+"""What the parameters of each name are, in every tool that has them."""
+
+
 class ToolError(Exception):
     """The call can't be carried out; the text is what the agent is told."""
 
@@ -35,9 +47,9 @@ class Tool:
         """The OpenAI tool object."""
         properties: dict[str, Any] = {}
         for name, kind in self.parameters.items():
-            properties[name] = (
-                {"type": "array", "items": {"type": "number"}} if kind == "array" else {"type": kind}
-            )
+            properties[name] = {"type": kind, "description": DESCRIPTIONS[name]}
+            if kind == "array":
+                properties[name]["items"] = {"type": "number"}
         parameters = {"type": "object", "properties": properties, "required": list(self.parameters)}
         function = {"name": self.name, "description": self.description, "parameters": parameters}
         return {"type": "function", "function": function}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simulators.environment import Message
+from simulators.retail.toolbox import Call, Toolbox, refused
 
 ATTEMPTS = 4
 """Calls of one kind and arguments before it is given up."""
@@ -19,13 +20,12 @@ DISPUTES = ("_on_file", "_confirmed", "_per_record")
 """Endings of fields that give another value of the field that they are named after."""
 
 
-class NextCall(Exception):
-    """Raised where a plan can't go on without this call."""
+class NextCalls(Exception):
+    """Raised where a plan can't go on without these calls."""
 
-    def __init__(self, name: str, arguments: Mapping[str, Any]) -> None:
-        super().__init__(name)
-        self.name = name
-        self.arguments = dict(arguments)
+    def __init__(self, *calls: Call) -> None:
+        super().__init__(*(name for name, _ in calls))
+        self.calls = calls
 
 
 class GaveUp(Exception):
@@ -42,37 +42,65 @@ class Exchange:
 
 
 class Transcript:
-    """The messages of an episode as calls with their results, and the user's texts."""
+    """The messages of an episode as calls with their results, and the user's texts.
 
-    def __init__(self, user_texts: Sequence[str], exchanges: Sequence[Exchange]) -> None:
+    Without `recovers` the first result of a call is believed, whatever it is.
+    """
+
+    def __init__(
+        self,
+        user_texts: Sequence[str],
+        exchanges: Sequence[Exchange],
+        toolbox: Toolbox,
+        *,
+        recovers: bool = True,
+    ) -> None:
         self.user_texts = user_texts
         self.exchanges = exchanges
+        self.recovers = recovers
+        self._toolbox = toolbox
 
     @classmethod
-    def of(cls, messages: Sequence[Message]) -> Transcript:
-        """The transcript of a conversation's messages."""
+    def of(
+        cls, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = (), *, recovers: bool = True
+    ) -> Transcript:
+        """The transcript of a conversation's messages, of which the tools were shown."""
         texts = [str(message["content"]) for message in messages if message["role"] == "user"]
-        return cls(texts, list(_exchanges(messages)))
+        toolbox = Toolbox(tools, recovers=recovers)
+        return cls(texts, list(_exchanges(messages)), toolbox, recovers=recovers)
 
     def until(self, tool: str) -> Transcript:
         """The same up to the first call of that tool: the world as it was before."""
-        names = [made.name for made in self.exchanges]
-        return Transcript(
-            self.user_texts, self.exchanges[: names.index(tool)] if tool in names else self.exchanges
-        )
+        names = self._toolbox.names(tool)
+        first = next((at for at, made in enumerate(self.exchanges) if made.name in names), None)
+        return Transcript(self.user_texts, self.exchanges[:first], self._toolbox, recovers=self.recovers)
 
     def read(
         self, name: str, arguments: Mapping[str, Any], *fields: str, since: int = 0
     ) -> Mapping[str, Any]:
-        """The newest sound result of this call, from exchange `since` on; NextCall where there is none."""
-        tried = [seen for seen in self.exchanges[since:] if seen.name == name and seen.arguments == arguments]
+        """The newest sound result of this call, from exchange `since` on; NextCalls where there is none."""
+        call, made = self._standing(name, arguments)
+        tried = [self.exchanges[at] for at in made if at >= since]
         for seen in reversed(tried):
-            found = sound_result(seen.text, arguments, fields)
+            found = self._result(seen.text, arguments, fields)
             if found is not None:
                 return found
-        if len(tried) >= ATTEMPTS:
+        if len(tried) >= self._attempts:
             raise GaveUp(tried[-1].text)
-        raise NextCall(name, arguments)
+        raise NextCalls(call)
+
+    def read_all(self, calls: Sequence[Call], *fields: str) -> list[Mapping[str, Any]]:
+        """`read` of several calls, which are made at once."""
+        found: list[Mapping[str, Any]] = []
+        missing: list[Call] = []
+        for call in calls:
+            try:
+                found.append(self.read(*call, *fields))
+            except NextCalls as following:
+                missing += following.calls
+        if missing:
+            raise NextCalls(*missing)
+        return found
 
     def write(
         self,
@@ -82,19 +110,40 @@ class Transcript:
         value: str,
     ) -> None:
         """Return once the write took effect. After an unsound result, look before writing again."""
-        name, arguments = call
-        tried = [
-            at for at, seen in enumerate(self.exchanges) if seen.name == name and seen.arguments == arguments
-        ]
+        next_call, tried = self._standing(*call)
         if not tried:
-            raise NextCall(name, arguments)
-        if sound_result(self.exchanges[tried[-1]].text, arguments, (field,)) is not None:
+            raise NextCalls(next_call)
+        last = self.exchanges[tried[-1]].text
+        if not self.recovers or sound_result(last, call[1], (field,)) is not None:
             return
         if self.read(*confirm, field, since=tried[-1] + 1)[field] == value:
             return
         if len(tried) >= ATTEMPTS:
-            raise GaveUp(self.exchanges[tried[-1]].text)
-        raise NextCall(name, arguments)
+            raise GaveUp(last)
+        raise NextCalls(next_call)
+
+    @property
+    def _attempts(self) -> int:
+        return ATTEMPTS if self.recovers else 1
+
+    def _standing(self, name: str, arguments: Mapping[str, Any]) -> tuple[Call, list[int]]:
+        """The call that serves this purpose, and where it was made so far: the first that wasn't refused."""
+        if not self.recovers and self.exchanges and _failed(self.exchanges[-1].text):
+            raise GaveUp(self.exchanges[-1].text)
+        said = ""
+        for call in self._toolbox.ways(name, arguments):
+            made = [at for at, seen in enumerate(self.exchanges) if (seen.name, seen.arguments) == call]
+            if not made or not refused(self.exchanges[made[-1]].text):
+                return call, made
+            said = self.exchanges[made[-1]].text
+        raise GaveUp(said)
+
+    def _result(
+        self, text: str, arguments: Mapping[str, Any], fields: Sequence[str]
+    ) -> Mapping[str, Any] | None:
+        if self.recovers:
+            return sound_result(text, arguments, fields)
+        return next((found for found in _objects(text) if all(name in found for name in fields)), None)
 
 
 def sound_result(text: str, arguments: Mapping[str, Any], fields: Sequence[str]) -> Mapping[str, Any] | None:
@@ -127,6 +176,11 @@ def _in_doubt(value: Any) -> bool:
     return disputed or any(value.get(mark) for mark in DOUBTS) or any(map(_in_doubt, value.values()))
 
 
+def _failed(text: str) -> bool:
+    """Whether a result tells of an error and of nothing else."""
+    return any(set(found) <= {"error", "message"} for found in _objects(text) if "error" in found)
+
+
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     decoder = json.JSONDecoder()
     at = text.find("{")
@@ -147,4 +201,13 @@ def _exchanges(messages: Sequence[Message]) -> Iterator[Exchange]:
         for call in message.get("tool_calls") or ():
             if call["id"] in results:
                 function = call["function"]
-                yield Exchange(function["name"], json.loads(function["arguments"]), results[call["id"]])
+                yield Exchange(function["name"], _arguments(function["arguments"]), results[call["id"]])
+
+
+def _arguments(text: str) -> Mapping[str, Any]:
+    """A call's arguments; none where they can't be read."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -14,8 +14,8 @@ import yaml
 from gateway.evolution.prompts import TASK
 from injectors.profile import parse
 from simulators.environment import load
+from simulators.proof.policy import Decide, ScriptedPolicy
 from tests.gateway.writer import configured, writer
-from tests.simulators.oracle_server import Decide, OracleServer
 
 RETAIL = load("retail")
 OPERATORS = ("tool.timeout", "tool.rate_limit", "tool.redundant", "tool.auth_error", "user.typos")
@@ -27,10 +27,10 @@ def gives_up_at(text: str) -> Decide:
     """The oracle, but for one weakness."""
     decide = RETAIL.oracle().decide
 
-    def weak(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    def weak(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
         if any(text in str(message["content"]) for message in messages if message["role"] == "tool"):
             return {"role": "assistant", "content": "Sorry, I can't help with that now."}
-        return dict(decide(messages))
+        return dict(decide(messages, tools))
 
     return weak
 
@@ -48,7 +48,8 @@ async def evolve(reference: str, second: str, out: Path, *more: str) -> tuple[in
 
 async def test_the_weakness_is_found_frozen_measured_and_doesnt_transfer(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    weak, sound = OracleServer(gives_up_at("per-minute rate limit")), OracleServer(RETAIL.oracle().decide)
+    weak = ScriptedPolicy(gives_up_at("per-minute rate limit"), keep=True)
+    sound = ScriptedPolicy(RETAIL.oracle().decide, keep=True)
     async with weak.running(), sound.running():
         code, said, erred = await evolve(weak.url, sound.url, out)
         assert code == 0, said + erred
@@ -85,14 +86,14 @@ async def test_a_prompt_is_found_where_only_words_of_a_model_reach_the_weakness(
 
     decide = RETAIL.oracle().decide
 
-    def afraid(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    def afraid(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
         if any(
             "sea monsters" in str(message["content"]) for message in messages if message["role"] == "user"
         ):
             return {"role": "assistant", "content": "Let us talk about something else."}
         return dict(decide(messages))
 
-    agent = OracleServer(afraid)
+    agent = ScriptedPolicy(afraid, keep=True)
     async with agent.running(), writer(write) as scribe:
         config = tmp_path / "noise.yaml"
         config.write_text(yaml.safe_dump({"noise_model": configured(scribe)}))

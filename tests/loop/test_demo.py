@@ -59,7 +59,9 @@ def test_the_demo_ends_well_and_every_number_is_its_own(
     said = children.run("demo", *SIZES, "--out", str(out), timeout_s=DEMO_S, environment={"DEMO_MARK": mark})
     with closing(sqlite3.connect(out / "crosswind.db")) as store:
         counted = _counted(store)
-        operators = {name for (name,) in store.execute("SELECT DISTINCT operator FROM event")}
+        injected = dict(
+            store.execute("SELECT operator, count(*) FROM event WHERE after IS NOT NULL GROUP BY operator")
+        )
         unpaid = store.execute(
             "SELECT count(*) FROM session WHERE status != 'closed' OR reward_state = 'expired'"
         ).fetchone()[0]
@@ -67,14 +69,38 @@ def test_the_demo_ends_well_and_every_number_is_its_own(
         json.loads((out / f"{name}.json").read_text()) for name in ("before", "after", "comparison")
     )
     assert _printed(said) == counted
-    assert len(operators) >= 3 and unpaid == 0
+    assert unpaid == 0
     assert counted["training steps"] == 2 and counted["noise events"] > 10
     assert before["policy_version"] == "retail"
-    _check_page(
-        Page((out / "report.html").read_text()), (out / "report.html").read_text(), counted, before, after
-    )
+    page_text = (out / "report.html").read_text()
+    _check_page(Page(page_text), page_text, counted, before, after)
     _check_table(said, before, after, comparison)
+    _check_types(said, page_text, before, after, injected)
     assert not marked(mark)
+
+
+def _check_types(
+    said: str, page: str, before: dict[str, Any], after: dict[str, Any], injected: dict[str, int]
+) -> None:
+    """Each of five noise types has a line, printed and on the page."""
+    types = [name for name in before["arms"] if name not in ("clean", "noisy")]
+    assert len(types) >= 5 and set(types) <= set(injected)
+    rows = [row for row in Page(page).rows if row and row[0] in types and len(row) == 10]
+    assert [row[0] for row in rows] == types
+    for row in rows:
+        tasks = before["arms"][row[0]]["by_task"]
+        calm, noisy = (
+            [
+                100 * sum(run["arms"][arm]["by_task"][task] for task in tasks) / len(tasks)
+                for run in (before, after)
+            ]
+            for arm in ("clean", row[0])
+        )
+        assert row[1] == f"{injected[row[0]]:,}" and row[3] == str(len(tasks))
+        assert row[4:8] == [f"{value:.1f}" for pair in zip(calm, noisy, strict=True) for value in pair]
+        lost = (calm[0] - noisy[0], calm[1] - noisy[1])
+        shown = [f"{first:.1f} → {second:.1f}" for first, second in (calm, noisy, lost)]
+        assert " ".join((row[0], row[1], row[3], *shown)) in " ".join(said.split())
 
 
 def _counted(store: sqlite3.Connection) -> dict[str, int]:
@@ -137,7 +163,9 @@ def _check_page(
 def _check_table(
     said: str, before: dict[str, Any], after: dict[str, Any], comparison: dict[str, Any]
 ) -> None:
-    lines = {line.split()[0]: " ".join(line.split()) for line in said.splitlines() if line.strip()}
+    # The rows of the arms come first; each noise type has one more line further down.
+    printed = [" ".join(line.split()) for line in said.splitlines() if line.strip()]
+    lines = {line.split()[0]: line for line in reversed(printed)}
     for name, arm in before["arms"].items():
         figures = [str(arm["n"]), *_figures(arm, "success"), *_figures(after["arms"][name], "success")]
         assert lines[name].startswith(" ".join([name, *figures]))

@@ -13,8 +13,8 @@ from openai import AsyncOpenAI
 from simulators.agent import AgentSettings, ToolAgent
 from simulators.demonstrations import play
 from simulators.environment import Verdict, load
+from simulators.proof.policy import Decide, ScriptedPolicy
 from simulators.record import Played
-from tests.simulators.oracle_server import Decide, OracleServer
 
 RETAIL = load("retail")
 
@@ -23,7 +23,7 @@ async def played_by(
     decide: Decide, task_id: str, settings: AgentSettings
 ) -> tuple[Played, Verdict, list[dict[str, Any]]]:
     """One episode of the agent with a model that decides so; also the request bodies."""
-    async with OracleServer(decide).running() as server:
+    async with ScriptedPolicy(decide, keep=True).running() as server:
         client = AsyncOpenAI(base_url=server.url, api_key="any", max_retries=0)
         agent = ToolAgent(RETAIL.instructions, RETAIL.tools, settings)
         episode = RETAIL.reset(RETAIL.task(task_id), 0)
@@ -70,7 +70,7 @@ async def test_seeds_differ_by_turn_and_repeat_by_run() -> None:
 async def test_a_bad_call_comes_back_as_an_error_that_the_model_can_read(
     name: str, arguments: str, error: str
 ) -> None:
-    def decide(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    def decide(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
         if messages[-1]["role"] == "tool":
             return {"role": "assistant", "content": "I failed."}
         function = {"name": name, "arguments": arguments}
@@ -84,7 +84,7 @@ async def test_a_bad_call_comes_back_as_an_error_that_the_model_can_read(
 
 async def test_a_model_that_never_ends_is_stopped() -> None:
     played, verdict, requests = await played_by(
-        lambda _: {"role": "assistant", "content": "Which one?"},
+        lambda *_: {"role": "assistant", "content": "Which one?"},
         "retail-test-00000",
         AgentSettings(max_turns=3),
     )

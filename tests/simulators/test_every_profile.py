@@ -12,8 +12,8 @@ from simulators.demonstrations import play
 from tests.simulators.noisy_view import NoisyView
 from tests.simulators.test_retail_oracle import RETAIL, Blurred
 
-WITHOUT_EFFECT = ("off", "robustbench-tc/ParamPara")
-"""The shop's parameters have no descriptions that could be reworded."""
+WITHOUT_EFFECT = ("off", "noisyagent/interaction-pattern")
+"""The latter rewrites what a simulated user is told, which no agent sees."""
 
 TASKS = 130
 """Ten of each kind."""

@@ -19,7 +19,7 @@ RETAIL = load("retail")
 TASKS = 10
 
 
-def both(messages: list[dict[str, Any]]) -> dict[str, Any]:
+def both(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
     """The upstream of all models: whose turn it is, the system prompt tells."""
     if str(messages[0]["content"]).startswith(ROLE):
         return customer(messages)

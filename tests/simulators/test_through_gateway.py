@@ -17,7 +17,7 @@ import httpx
 
 from gateway.client import AsyncClient
 from simulators.environment import load
-from tests.simulators.oracle_server import Decide, OracleServer
+from simulators.proof.policy import Decide, ScriptedPolicy
 
 RETAIL = load("retail")
 TYPES = ("tool.incomplete", "tool.misleading", "tool.timeout", "user.redundant", "user.typos")
@@ -32,7 +32,7 @@ async def command(*given: str) -> Process:
 @asynccontextmanager
 async def gateway(tmp_path: Path, decide: Decide) -> AsyncIterator[str]:
     """The gateway in front of a policy that decides so; gives the control plane's URL."""
-    async with OracleServer(decide).running() as server:
+    async with ScriptedPolicy(decide, keep=True).running() as server:
         store = f"sqlite:///{tmp_path / 'store.db'}"
         ports = ("--port", "0", "--control-port", "0")
         process = await command("serve", "--upstream", server.url, "--store", store, *ports)
@@ -168,7 +168,7 @@ async def test_a_run_without_end_stops_cleanly_when_told(tmp_path: Path) -> None
 
 
 async def test_a_broken_policy_costs_no_reward_and_ends_the_run(tmp_path: Path) -> None:
-    def broken(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    def broken(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
         raise RuntimeError("no policy here")
 
     async with gateway(tmp_path, broken) as control:

@@ -1,0 +1,1 @@
+"""What noise does to tasks, measured through the gateway: that they stay solvable, and how much it hurts."""

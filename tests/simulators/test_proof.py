@@ -1,0 +1,141 @@
+"""Solvability, and dose and response, in small: through a real gateway over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulators.environment import load
+from simulators.proof.accounts import Account, fates
+from simulators.proof.cases import alone, as_written
+from simulators.proof.catalogue import Catalogue
+from simulators.proof.commands import dose, prove
+from simulators.proof.distance import words_edited
+from simulators.proof.dose import Dose
+from simulators.proof.playing import Tasks
+from simulators.proof.proof import Proof
+from simulators.proof.ranks import spearman
+from simulators.proof.running import run
+
+RETAIL = load("retail")
+MANY = 40
+"""Built-in profiles that inject in two tasks already; others come too seldom or late for so few."""
+
+
+def proof_of(profiles: Sequence[str], operators: Sequence[str], *, recovers: bool, each: int) -> Proof:
+    made: list[Proof] = []
+
+    def plan(catalogue: Catalogue) -> Any:
+        made.append(Proof(catalogue))
+        cases = [*as_written(catalogue, profiles), *alone(catalogue, operators, RETAIL.repeatable)]
+        return Tasks(RETAIL, 3).following(cases, each), made[0].see
+
+    run(RETAIL, plan, seed=3, recovers=recovers, concurrency=32, store=None)
+    return made[0]
+
+
+def test_the_oracle_solves_tasks_under_every_profile() -> None:
+    proof = proof_of(["*"], [], recovers=True, each=2)
+    assert proof.unsolved == []
+    assert {name for name, _, _ in proof.profiles} == set(proof.catalogue.profiles)
+    injecting = [row for row in proof.profiles.values() if row.account.took_place]
+    assert len(injecting) >= MANY, "and the noise really took place"
+
+
+def test_an_oracle_without_recovery_is_told_of() -> None:
+    proof = proof_of(["robustbench-tc/Timeout"], ["schema.ghost_tool"], recovers=False, each=2)
+    told = [*proof.problems()]
+    assert len([one for one in told if one.startswith("unsolved: robustbench-tc/Timeout")]) == 2
+    assert any(one.startswith("unsolved: proof/schema.ghost_tool/1") for one in told)
+
+
+def test_the_commands_page_and_exit_code(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    calm = ("--profiles", "off", "--operators", "none.*", "--tasks", "1", "0", "0", "--out", str(page))
+    assert CliRunner().invoke(prove, calm).exit_code == 0, "a profile without rules has nothing to inject"
+    assert "| `off` | 1/1 | 0 |" in page.read_text()
+    too_few = CliRunner().invoke(dose, ["--operators", "tool.misread", "--tasks", "2"])
+    assert too_few.exit_code == 1 and "tool.misread: ρ is" in too_few.output
+
+
+RISING = ("tool.timeout", "schema.ghost_tool", "user.ambiguous", "user.typos", "transport.latency")
+
+
+def test_responses_rise_with_the_dose(tmp_path: Path) -> None:
+    operators = [part for name in RISING for part in ("--operators", name)]
+    done = CliRunner().invoke(dose, [*operators, "--tasks", "12", "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "dose-response.md").read_text()
+    for name in RISING:
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| `{name}`")]
+        assert float(row.split("|")[-2]) >= 0.9
+    for plot in ("dose-failures.svg", "dose-distances.svg"):
+        assert (tmp_path / plot).read_text().startswith("<?xml")
+
+
+def test_an_agent_that_recovers_has_no_response() -> None:
+    made: list[Dose] = []
+
+    def plan(catalogue: Catalogue) -> Any:
+        made.append(Dose(catalogue))
+        return Tasks(RETAIL, 0).first(alone(catalogue, ["tool.timeout"], ()), 3), made[0].see
+
+    run(RETAIL, plan, seed=0, recovers=True, concurrency=16, store=None)
+    (response,) = made[0].responses()
+    assert response.values == (0.0,) * 5 and not response.rises
+
+
+@pytest.mark.slow
+def test_the_whole_proof() -> None:
+    done = CliRunner().invoke(prove, [])
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.slow
+def test_the_whole_of_dose_and_response() -> None:
+    done = CliRunner().invoke(dose, [])
+    assert done.exit_code == 0, done.output
+
+
+@given(st.lists(st.integers(-50, 50), min_size=2, max_size=8, unique=True))
+def test_spearman_follows_the_order_alone(values: list[int]) -> None:
+    assert spearman(values, [value**3 for value in values]) == pytest.approx(1.0)
+    assert spearman(values, [-value for value in values]) == pytest.approx(-1.0)
+
+
+def test_spearman_shares_ranks_among_ties() -> None:
+    assert spearman([1, 2, 3, 4, 5], [0, 1, 2, 2, 2]) == pytest.approx(8 / 80**0.5)
+    assert spearman([1, 2, 3, 4, 5], [1, 2, 3, 5, 4]) == pytest.approx(0.9)
+    assert spearman([1, 2], [3, 3]) != spearman([1, 2], [3, 3]), "nan where nothing changes"
+
+
+def test_words_edited() -> None:
+    assert words_edited("a b c", "a b c") == 0
+    assert words_edited("a b c", "a x c, d") == 2
+    assert words_edited("", "three more words") == 3
+
+
+def event(call: str | None, after: str | None, recovery: str = "retry") -> dict[str, Any]:
+    return {"logical_call": call, "after": after, "recovery": recovery}
+
+
+def test_a_further_fault_on_a_call_is_bounded_and_not_withdrawn() -> None:
+    bounds = {"faults_per_call": 1, "faults_per_session": 3}
+    events = [
+        event("a", None),
+        event("a", "x"),
+        event("a", None),
+        event("b", "x", "ignore"),
+        event("b", None),
+    ]
+    account = Account()
+    for _, fate in fates(events, bounds):
+        account.add(fate)
+    assert (account.took_place, account.withdrawn, account.bounded) == (2, 2, 1)
+    assert account.rate == 0.5
