@@ -158,6 +158,8 @@ class ThirdParty(Section):
 
     deadline: Seconds = 0.25
     """Seconds that one may take to draw, or to carry out a draw; then the process is killed and made anew."""
+    start: Seconds = 10.0
+    """Seconds that the process may take till it answers for the first time."""
     failures: Positive = 5
     """How many of its last answers may be missing or wrong; then it is switched off till the restart."""
     window: Positive = 50

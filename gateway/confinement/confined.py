@@ -97,7 +97,9 @@ class Confined:
         try:
             raw = pickle.dumps((*question, deadline + _GRACE_S))
             with self._asking:
-                told: dict[str, Any] = msgspec.json.decode(self._process.ask(raw, deadline))
+                told: dict[str, Any] = msgspec.json.decode(
+                    self._process.ask(raw, deadline, self._settings.start)
+                )
         except NoAnswer as error:
             if error.kind != "starting":
                 self._count(name, error.kind)

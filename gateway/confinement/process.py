@@ -57,18 +57,17 @@ class Process:
             if pipe is not None:
                 pipe.close()
 
-    def ask(self, question: bytes, deadline_s: float) -> bytes:
-        """The answer. NoAnswer where there is none in time: then the process is killed and begun anew."""
+    def ask(self, question: bytes, deadline_s: float, start_s: float) -> bytes:
+        """The answer. NoAnswer where there is none in time: then the process is killed and begun anew. Until
+        it is ready it is waited for, so that the same noise comes whether it just began or not."""
         self.start()
-        until = time.monotonic() + deadline_s
         try:
             if not self._ready:
-                self._ready = self._read(until) == READY
-        except TimeoutError:
-            raise NoAnswer("starting", "third parties' operators are still being started") from None
-        except EOFError:
+                self._ready = self._read(time.monotonic() + start_s) == READY
+        except (TimeoutError, EOFError):
             self.end()
             raise NoAnswer("starting", "third parties' operators can't be started") from None
+        until = time.monotonic() + deadline_s
         try:
             self._write(len(question).to_bytes(4, "little") + question, until)
             return self._read(until)

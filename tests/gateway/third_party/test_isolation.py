@@ -83,7 +83,7 @@ async def test_one_that_behaves_acts_and_says_where_it_is_from(tmp_path: Path) -
 
 def patient() -> dict[str, Any]:
     """Settings under which nothing is late, on however slow a machine."""
-    return {"third_party": {"deadline": 20.0}}
+    return {"third_party": {"deadline": 20.0, "start": 60.0}}
 
 
 @pytest.mark.usefixtures("third_party")
@@ -100,7 +100,7 @@ def patient() -> dict[str, Any]:
 async def test_one_that_breaks_the_contract_is_isolated_counted_and_switched_off(
     tmp_path: Path, name: str, kind: str, note: str
 ) -> None:
-    given = {"third_party": {"deadline": 20.0, "failures": 2, "window": 10}}
+    given = {"third_party": {"deadline": 20.0, "start": 60.0, "failures": 2, "window": 10}}
     named = profile(tmp_path, name, "user.cost_cue")
     async with upstream() as app, gateway(tmp_path, app, profile=named, **given) as running:
         for number in range(3):
@@ -123,7 +123,7 @@ async def test_one_that_breaks_the_contract_is_isolated_counted_and_switched_off
 
 @pytest.mark.usefixtures("third_party")
 async def test_one_that_stalls_holds_up_nobody_else(tmp_path: Path) -> None:
-    given = {"third_party": {"deadline": 2.0, "failures": 1}}
+    given = {"third_party": {"deadline": 2.0, "failures": 1, "start": 60.0}}
     named = profile(tmp_path, "user.stalls")
     async with upstream() as app, gateway(tmp_path, app, profile=named, **given) as running:
         stalled = asyncio.create_task(running.chat(body(*history(1)), "s"))
