@@ -12,7 +12,7 @@ from gateway.asgi import Http
 from gateway.auth import Caller
 from gateway.errors import UpstreamError
 from gateway.protocols.document import decode, encode
-from gateway.upstreams.pool import Outgoing
+from gateway.upstreams.outgoing import Outgoing
 from gateway.upstreams.upstream import Upstream
 from gateway.upstreams.upstreams import Upstreams
 

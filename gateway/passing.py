@@ -20,7 +20,7 @@ from gateway.routes import Route, claim_of
 from gateway.sessions import Sessions
 from gateway.stored_views import StoredViews, View
 from gateway.upstreams.answer import Answer
-from gateway.upstreams.pool import Outgoing
+from gateway.upstreams.outgoing import Outgoing
 from gateway.upstreams.upstream import Upstream
 from gateway.upstreams.upstreams import Upstreams
 

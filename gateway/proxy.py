@@ -37,7 +37,7 @@ from gateway.sessions import Sessions
 from gateway.trajectory.content import content_key
 from gateway.turns import Place
 from gateway.upstreams.answer import Answer
-from gateway.upstreams.pool import Outgoing
+from gateway.upstreams.outgoing import Outgoing
 from gateway.upstreams.upstreams import Upstreams
 from gateway.websockets import WebSockets
 

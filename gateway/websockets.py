@@ -25,7 +25,7 @@ from gateway.recorder import Recorder
 from gateway.routes import Route, claim_of, route_of
 from gateway.sessions import Sessions
 from gateway.trajectory.record import Row, SessionMarked
-from gateway.upstreams.pool import Outgoing
+from gateway.upstreams.outgoing import Outgoing
 from gateway.upstreams.upstream import Upstream
 from gateway.upstreams.upstreams import Upstreams
 
@@ -92,7 +92,7 @@ class WebSockets:
             await send({"type": "websocket.accept", "subprotocol": far.protocol})
             await _pump(far, receive, send)
         finally:
-            await upstream.pool.hang_up(far)
+            await upstream.sockets.hang_up(far)
 
     def _upstream(self, path: str, query: str) -> Upstream:
         """By the model that the query names, as Realtime's does; else by the path."""

@@ -54,6 +54,8 @@ class Timeouts(Section):
     keep_alive: Seconds = 75.0
     """How long a client's idle connection is kept: longer than clients keep theirs (5 s is usual), since a
     request that meets the end of its connection is lost."""
+    idle: Seconds = 15.0
+    """How long a connection to an upstream is kept without a request."""
     drain: Seconds = 30.0
     """How long requests in flight may go on after SIGTERM."""
 

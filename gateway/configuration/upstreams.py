@@ -57,6 +57,7 @@ class UpstreamTimeouts(Section):
     first_byte: Seconds | None = None
     between_chunks: Seconds | None = None
     total: Seconds | None = None
+    idle: Seconds | None = None
 
 
 class HeaderRules(Section):

@@ -6,23 +6,15 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
-import aiohttp
-
+from gateway.configuration.sections import Timeouts
 from gateway.errors import Attempt, UpstreamError
 from gateway.headers import Headers
+from gateway.upstreams.connection import Connection
+from gateway.upstreams.incoming import Broken
 
 
 def _patient() -> None:
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long an answer may take, in seconds; `until` is when it must be complete, on the loop's clock."""
-
-    between_chunks: float
-    total: float
-    until: float
 
 
 @dataclass(slots=True)
@@ -33,15 +25,23 @@ class Answer:
     headers: Headers
     attempts: tuple[Attempt, ...]
     """The attempts that failed before it."""
-    _response: aiohttp.ClientResponse
-    _patience: Patience
+    _connection: Connection
+    _timeouts: Timeouts
+    _until: float
+    """When it must be complete, on the loop's clock."""
     _broken: Callable[[str], None]
     """Told when the body stalls or breaks off."""
-    _closed: Callable[[], None]
+    _closed: Callable[[Connection], None]
+    """Takes the connection back, once."""
+    _open: bool = True
 
     def header(self, name: str) -> str:
         """The first value of a header, empty where there is none."""
-        return self._response.headers.get(name, "")
+        wanted = name.encode()
+        for given, value in self.headers:
+            if given.lower() == wanted:
+                return value.decode("latin-1")
+        return ""
 
     async def chunks(self, idle_s: Callable[[], float | None] = _patient) -> AsyncIterator[bytes]:
         """The body as it arrives, still encoded. UpstreamError where it stalls or breaks off.
@@ -51,57 +51,52 @@ class Answer:
         while True:
             idle = idle_s()
             try:
-                chunk = await self._next(self._patience.between_chunks if idle is None else idle)
+                chunk = await self._next(idle)
             except TimeoutError:
                 if idle is not None:
                     idle_s = _patient
                     yield b""
                     continue
                 raise self._stalled() from None
-            except (aiohttp.ClientError, OSError):
-                self._broken("upstream_cut")
-                raise UpstreamError(
-                    502, "the upstream broke off its answer before its end", "upstream_cut"
-                ) from None
             if not chunk:
                 return
             yield chunk
 
-    async def _next(self, wait_s: float) -> bytes:
-        """What has come, or what comes next; empty at the end. Reading what is there needs no timer."""
-        stream = self._response.content
-        if chunk := stream.read_nowait():
-            return chunk
-        if stream.at_eof():
-            return b""
-        async with asyncio.timeout(wait_s):
-            return await stream.readany()
+    async def _next(self, idle_s: float | None) -> bytes:
+        """What has come, or what comes next; empty at the end. What is there needs no clock."""
+        connection = self._connection
+        try:
+            if (chunk := connection.received()) or connection.ended:
+                return chunk
+            wait_s = self._timeouts.between_chunks if idle_s is None else idle_s
+            return await connection.more(min(asyncio.get_running_loop().time() + wait_s, self._until))
+        except Broken:
+            self._broken("upstream_cut")
+            raise UpstreamError(
+                502, "the upstream broke off its answer before its end", "upstream_cut"
+            ) from None
 
     def _stalled(self) -> UpstreamError:
         self._broken("upstream_stalled")
-        if asyncio.get_running_loop().time() >= self._patience.until:
-            message = f"the upstream took longer than {self._patience.total:g} s (timeouts.total)"
+        if asyncio.get_running_loop().time() >= self._until:
+            message = f"the upstream took longer than {self._timeouts.total:g} s (timeouts.total)"
         else:
             message = (
-                f"the upstream sent nothing for {self._patience.between_chunks:g} s (timeouts.between_chunks)"
+                f"the upstream sent nothing for {self._timeouts.between_chunks:g} s (timeouts.between_chunks)"
             )
         return UpstreamError(504, message, "upstream_stalled")
 
     async def body(self) -> bytes:
         """The whole body, still encoded."""
+        if self._connection.ended:
+            # Mostly it came with its head.
+            return self._connection.received()
         return b"".join([chunk async for chunk in self.chunks()])
 
     def close(self) -> None:
         """Give the connection back if the answer was read to its end, else cut it, so that the upstream
         stops.
         """
-        if self._response.content.at_eof():
-            self._response.release()
-        else:
-            self._response.close()
-        self._closed()
-
-
-def said(error: BaseException) -> str:
-    """An error's first line."""
-    return (str(error) or type(error).__name__).splitlines()[0]
+        if self._open:
+            self._open = False
+            self._closed(self._connection)

@@ -3,73 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
-from io import BytesIO
-from typing import Any
-
-import aiohttp
-from multidict import CIMultiDict
-from yarl import URL
+from collections.abc import Callable, Iterable
 
 from gateway.configuration.sections import Limits, Timeouts
 from gateway.errors import UpstreamError
-from gateway.headers import Headers
-from gateway.upstreams.answer import Answer, Patience, said
-
-_AUTOMATIC = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
-_KEPT_RECEIVED = 1 << 18
-"""Bytes of an answer that are held for a slow client, before the upstream is made to wait."""
+from gateway.upstreams.address import Address, prepare
+from gateway.upstreams.answer import Answer
+from gateway.upstreams.connection import Connection
+from gateway.upstreams.incoming import Broken
+from gateway.upstreams.outgoing import Outgoing
 
 _STATUSES = range(200, 600)
-_AT_ONCE = 1 << 20
-"""The largest body that is handed to the connection as a whole, in bytes."""
-
-Body = bytes | Callable[[], AsyncIterator[bytes]] | None
-"""A body at hand, one that is still to be read, or none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outgoing:
-    """A request as an upstream gets it; `path` follows its base, with the query."""
-
-    method: str
-    path: str
-    headers: Headers
-    body: Body
-
-    @property
-    def repeatable(self) -> bool:
-        """Whether it can be sent again after it was sent once."""
-        return not callable(self.body)
 
 
 class Pool:
     """Connections to all replicas of an upstream, at most `limits.connections` at a time."""
 
-    def __init__(self, timeouts: Timeouts, limits: Limits) -> None:
+    def __init__(self, bases: Iterable[str], timeouts: Timeouts, limits: Limits) -> None:
+        bases = tuple(bases)
+        prepare(bases)
         self.timeouts = timeouts
         self._limits = limits
+        self._addresses = {base: Address.of(base) for base in bases}
+        self._kept: dict[str, list[Connection]] = {base: [] for base in bases}
+        """Connections that are at rest, the one that was used last at the end."""
+        self._sweeping: asyncio.TimerHandle | None = None
         self._free = asyncio.Semaphore(limits.connections)
-        self._session: aiohttp.ClientSession | None = None
         self.in_flight = 0
         self._idle: asyncio.Event | None = None
-
-    @property
-    def client(self) -> aiohttp.ClientSession:
-        """The client, made on first use: it belongs to the loop that serves."""
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=60),
-                timeout=aiohttp.ClientTimeout(total=self.timeouts.total, connect=self.timeouts.connect),
-                auto_decompress=False,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                skip_auto_headers=_AUTOMATIC,
-                read_bufsize=_KEPT_RECEIVED,
-                max_line_size=self._limits.header,
-                max_field_size=self._limits.header,
-            )
-        return self._session
 
     async def send(self, base: str, outgoing: Outgoing, broken: Callable[[str], None]) -> Answer:
         """Send a request to a replica and wait for its answer's head. `broken` is told the code of a failure
@@ -77,64 +38,135 @@ class Pool:
 
         UpstreamError 502 where it can't be reached or breaks the connection, 504 where it is too slow.
         """
-        await self._enter(base)
+        await self.enter(base)
         try:
-            until = asyncio.get_running_loop().time() + self.timeouts.total
-            response = await self._request(base, outgoing, until)
-            if response.status not in _STATUSES:
-                response.close()
+            now = asyncio.get_running_loop().time()
+            until = now + self.timeouts.total
+            connection = await self._answered(base, outgoing, now, until)
+            status = connection.status
+            if status not in _STATUSES:
+                connection.cut()
                 raise UpstreamError(
                     502,
-                    f"the upstream {base} answered with status {response.status}, which HTTP doesn't have",
+                    f"the upstream {base} answered with status {status}, which HTTP doesn't have",
                     "upstream_broken",
                 )
         except BaseException:
-            self._leave()
+            self.leave()
             raise
-        patience = Patience(self.timeouts.between_chunks, self.timeouts.total, until)
-        return Answer(
-            response.status, list(response.raw_headers), (), response, patience, broken, _once(self._leave)
+
+        def closed(connection: Connection) -> None:
+            self._take_back(base, connection)
+            self.leave()
+
+        return Answer(status, connection.headers, (), connection, self.timeouts, until, broken, closed)
+
+    async def _answered(self, base: str, outgoing: Outgoing, now: float, until: float) -> Connection:
+        """A connection on which the answer's head has come."""
+        address = self._addresses[base]
+        head = outgoing.head(address)
+        first_byte = min(now + self.timeouts.first_byte, until)
+        connection = self._at_rest(base, now)
+        while True:
+            fresh = connection is None
+            connection = connection or await self._connected(base, address, first_byte)
+            try:
+                self._write(connection, outgoing, head)
+                await connection.answered(first_byte)
+                return connection
+            except TimeoutError:
+                connection.cut()
+                late = asyncio.get_running_loop().time() >= until
+                raise self._too_slow(base, "total" if late else "first_byte") from None
+            except Broken as error:
+                connection.cut()
+                if fresh or connection.began or not outgoing.idempotent:
+                    raise UpstreamError(
+                        502, f"the upstream {base} broke the connection: {error}", "upstream_broken"
+                    ) from None
+                # The server had closed it meanwhile.
+                connection = None
+            except BaseException:
+                connection.cut()
+                raise
+
+    @staticmethod
+    def _write(connection: Connection, outgoing: Outgoing, head: bytes) -> None:
+        head_only, body = outgoing.method == "HEAD", outgoing.body
+        if callable(body):
+            connection.upload(head, body(), chunked=outgoing.chunked, head_only=head_only)
+        else:
+            connection.send(head, body or b"", head_only=head_only)
+
+    async def _connected(self, base: str, address: Address, first_byte: float) -> Connection:
+        until = asyncio.get_running_loop().time() + self.timeouts.connect
+        try:
+            async with asyncio.timeout_at(min(until, first_byte)):
+                return await address.connect(self._limits.header)
+        except TimeoutError:
+            if first_byte < until:
+                raise self._too_slow(base, "first_byte") from None
+            raise UpstreamError(
+                504,
+                f"no connection to the upstream {base} within {self.timeouts.connect:g} s (timeouts.connect)",
+                "upstream_connect_timeout",
+                unprocessed=True,
+            ) from None
+        except OSError as error:
+            raise UpstreamError(
+                502,
+                f"the upstream {base} can't be reached: {said(error)}; start it, or mend its address",
+                "upstream_unreachable",
+                unprocessed=True,
+            ) from None
+
+    def _too_slow(self, base: str, name: str) -> UpstreamError:
+        return UpstreamError(
+            504,
+            f"the upstream {base} gave no answer within {getattr(self.timeouts, name):g} s (timeouts.{name})",
+            "upstream_timeout",
         )
 
-    async def open_websocket(
-        self, base: str, outgoing: Outgoing, protocols: list[str], limit: int
-    ) -> aiohttp.ClientWebSocketResponse:
-        """Open a WebSocket to a replica, to be given back with `hang_up`. `limit`: bytes of a message.
+    # Connections at rest
 
-        UpstreamError as for `send`, and with the upstream's own status where it refuses.
-        """
-        await self._enter(base)
-        try:
-            async with asyncio.timeout(self.timeouts.first_byte):
-                return await self.client.ws_connect(
-                    URL(base + outgoing.path, encoded=True),
-                    headers=_fields(outgoing.headers),
-                    protocols=protocols,
-                    max_msg_size=limit,
-                    timeout=aiohttp.ClientWSTimeout(ws_close=self.timeouts.connect),
-                )
-        except aiohttp.WSServerHandshakeError as error:
-            self._leave()
-            raise UpstreamError(
-                error.status if error.status >= 400 else 502,
-                f"the upstream {base} refused the WebSocket with status {error.status}",
-                "upstream_refused",
-            ) from None
-        except (aiohttp.ClientError, OSError) as error:
-            self._leave()
-            raise self._failure(base, error, late=False) from None
-        except BaseException:
-            self._leave()
-            raise
+    def _at_rest(self, base: str, now: float) -> Connection | None:
+        """A connection that was used before, the one that was used last."""
+        kept = self._kept[base]
+        while kept:
+            connection = kept.pop()
+            if not connection.lost and now - connection.since < self.timeouts.idle:
+                return connection
+            connection.cut()
+        return None
 
-    async def hang_up(self, websocket: aiohttp.ClientWebSocketResponse) -> None:
-        """Close a WebSocket, if it isn't closed yet, and give its connection back."""
-        try:
-            await websocket.close(code=aiohttp.WSCloseCode.GOING_AWAY)
-        finally:
-            self._leave()
+    def _take_back(self, base: str, connection: Connection) -> None:
+        if not connection.reusable:
+            return connection.cut()
+        connection.rest()
+        self._kept[base].append(connection)
+        if self._sweeping is None:
+            self._sweep_later()
 
-    async def _enter(self, base: str) -> None:
+    def _sweep_later(self) -> None:
+        self._sweeping = asyncio.get_running_loop().call_later(self.timeouts.idle, self._sweep)
+
+    def _sweep(self) -> None:
+        """Close what was at rest for too long, and what its server has closed."""
+        now = asyncio.get_running_loop().time()
+        for base, kept in self._kept.items():
+            fit = [one for one in kept if not one.lost and now - one.since < self.timeouts.idle]
+            for one in kept:
+                if one not in fit:
+                    one.cut()
+            self._kept[base] = fit
+        self._sweeping = None
+        if any(self._kept.values()):
+            self._sweep_later()
+
+    # How many are in use
+
+    async def enter(self, base: str) -> None:
+        """Take the place of a connection. UpstreamError 504 where all are taken for too long."""
         if self._free.locked():
             try:
                 async with asyncio.timeout(self.timeouts.pool_wait):
@@ -150,59 +182,12 @@ class Pool:
             await self._free.acquire()
         self.in_flight += 1
 
-    def _leave(self) -> None:
+    def leave(self) -> None:
+        """Give it back."""
         self._free.release()
         self.in_flight -= 1
         if self.in_flight == 0 and self._idle is not None:
             self._idle.set()
-
-    async def _request(self, base: str, outgoing: Outgoing, until: float) -> aiohttp.ClientResponse:
-        body: Any = outgoing.body() if callable(outgoing.body) else outgoing.body
-        if isinstance(body, bytes) and len(body) > _AT_ONCE:
-            # In pieces, as aiohttp asks for bodies of this size.
-            body = BytesIO(body)
-        try:
-            async with asyncio.timeout(self.timeouts.first_byte):
-                return await self.client.request(
-                    outgoing.method,
-                    URL(base + outgoing.path, encoded=True),
-                    headers=_fields(outgoing.headers),
-                    data=body,
-                    allow_redirects=False,
-                )
-        except (aiohttp.ClientError, OSError) as error:
-            late = asyncio.get_running_loop().time() >= until
-            raise self._failure(base, error, late=late) from None
-
-    def _failure(self, base: str, error: Exception, *, late: bool) -> UpstreamError:
-        """What a failure to get an answer's head is. Only where no connection was made is it certain that the
-        request was not processed.
-        """
-        if isinstance(error, aiohttp.ConnectionTimeoutError):
-            return UpstreamError(
-                504,
-                f"no connection to the upstream {base} within {self.timeouts.connect:g} s (timeouts.connect)",
-                "upstream_connect_timeout",
-                unprocessed=True,
-            )
-        if isinstance(error, TimeoutError):
-            name = "total" if late else "first_byte"
-            return UpstreamError(
-                504,
-                f"the upstream {base} gave no answer within {getattr(self.timeouts, name):g} s "
-                f"(timeouts.{name})",
-                "upstream_timeout",
-            )
-        if isinstance(error, aiohttp.ClientConnectorError):
-            return UpstreamError(
-                502,
-                f"the upstream {base} can't be reached: {said(error)}; start it, or mend its address",
-                "upstream_unreachable",
-                unprocessed=True,
-            )
-        return UpstreamError(
-            502, f"the upstream {base} broke the connection: {said(error)}", "upstream_broken"
-        )
 
     async def close(self, *, drain: bool = False) -> None:
         """Close all connections; with `drain` once what is in flight has ended."""
@@ -211,21 +196,14 @@ class Pool:
                 self._idle = asyncio.Event()
                 await self._idle.wait()
         finally:
-            if self._session is not None:
-                await self._session.close()
+            if self._sweeping is not None:
+                self._sweeping.cancel()
+            for kept in self._kept.values():
+                for connection in kept:
+                    connection.cut()
+                kept.clear()
 
 
-def _fields(headers: Headers) -> CIMultiDict[str]:
-    return CIMultiDict((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
-
-
-def _once(act: Callable[[], None]) -> Callable[[], None]:
-    done = False
-
-    def acting() -> None:
-        nonlocal done
-        if not done:
-            done = True
-            act()
-
-    return acting
+def said(error: BaseException) -> str:
+    """An error's first line."""
+    return (str(error) or type(error).__name__).splitlines()[0]

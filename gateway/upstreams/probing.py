@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from gateway.auth import Caller
 from gateway.errors import UpstreamError
-from gateway.upstreams.pool import Outgoing
+from gateway.upstreams.outgoing import Outgoing
 from gateway.upstreams.replicas import Replica
 from gateway.upstreams.upstream import Upstream
 

@@ -18,9 +18,11 @@ from gateway.errors import Attempt, UpstreamError
 from gateway.headers import CREDENTIALS, Changes, Headers, forwarded
 from gateway.protocols.document import encode
 from gateway.upstreams.answer import Answer
+from gateway.upstreams.outgoing import Outgoing
 from gateway.upstreams.patterns import Patterns
-from gateway.upstreams.pool import Outgoing, Pool
+from gateway.upstreams.pool import Pool
 from gateway.upstreams.replicas import Replica, Replicas
+from gateway.upstreams.sockets import Sockets
 
 _CONTENT = ("content-*", "accept*", *(name.decode() for name in CREDENTIALS))
 """What goes on whatever the allow list says: without it the body can't be read."""
@@ -45,7 +47,8 @@ class Upstream:
         self.retries = settings.retries or retries
         self.health = settings.health or health
         self.replicas = Replicas.at(settings.bases, self.health)
-        self.pool = Pool(settings.timeouts_in(timeouts), limits)
+        self.pool = Pool(settings.bases, settings.timeouts_in(timeouts), limits)
+        self.sockets = Sockets(self.pool)
         self.identity = (settings, self.pool.timeouts, limits, self.retries, self.health)
         """What makes it another one when the configuration changes."""
         self._allowed = (
@@ -146,7 +149,7 @@ class Upstream:
         order = self.replicas.order(session)
         for number, replica in enumerate(order, 1):
             try:
-                opened = await self.pool.open_websocket(replica.base, outgoing, protocols, limit)
+                opened = await self.sockets.open(replica.base, outgoing, protocols, limit)
             except UpstreamError as error:
                 if error.code != "upstream_refused":
                     replica.failed(error.code)
@@ -183,6 +186,7 @@ class Upstream:
     async def close(self, *, drain: bool = False) -> None:
         """Close its connections; with `drain` once what is in flight has ended."""
         await self.pool.close(drain=drain)
+        await self.sockets.close()
 
 
 def _credential(style: AuthStyle, secret: str) -> tuple[bytes, bytes]:

@@ -1,0 +1,75 @@
+"""Where a replica is, and how a connection to it is made."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from urllib.parse import urlsplit
+
+from aiohappyeyeballs import start_connection
+
+from gateway.upstreams.connection import Connection
+
+_PORTS = {"http": 80, "https": 443}
+_NEXT_ADDRESS_S = 0.25
+"""After so many seconds a name's next address is tried beside the one before (RFC 8305)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A base URL taken apart; `host` as it goes into the request's head, `path` what all its paths begin
+    with.
+    """
+
+    name: str
+    port: int
+    tls: bool
+    host: bytes
+    path: bytes
+
+    @classmethod
+    def of(cls, base: str) -> Address:
+        """The address of a base URL that the configuration took for one."""
+        parts = urlsplit(base)
+        name = parts.hostname or ""
+        name = name if name.isascii() else name.encode("idna").decode()
+        shown = f"[{name}]" if ":" in name else name
+        port = parts.port or _PORTS[parts.scheme]
+        if port != _PORTS[parts.scheme]:
+            shown = f"{shown}:{port}"
+        return cls(name, port, parts.scheme == "https", shown.encode(), parts.path.encode())
+
+    async def connect(self, limit: int) -> Connection:
+        """A new connection; `limit`: bytes of an answer's head. OSError where there is none to be had."""
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(self.name, self.port, type=socket.SOCK_STREAM)
+        connected = await start_connection(found, happy_eyeballs_delay=_NEXT_ADDRESS_S)
+        try:
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            _, connection = await loop.create_connection(
+                lambda: Connection(limit),
+                sock=connected,
+                ssl=_tls() if self.tls else None,
+                server_hostname=self.name if self.tls else None,
+            )
+        except BaseException:
+            connected.close()
+            raise
+        return connection
+
+
+def prepare(bases: Iterable[str]) -> None:
+    """Read the certificates that are trusted, where any of these base URLs needs them: it takes a while."""
+    if any(urlsplit(base).scheme == "https" for base in bases):
+        _tls()
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
