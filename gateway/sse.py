@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\r\n|\n\n|\r\r")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -11,8 +12,7 @@ _LINE_END = re.compile(rb"\r\n|\n|\r")
 DONE = b"[DONE]"
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(msgspec.Struct, frozen=True, gc=False):
     """One event: `raw` with its closing blank line; `data` its data lines joined (empty for comments)."""
 
     raw: bytes
@@ -25,38 +25,52 @@ class EventSplitter:
     def __init__(self, limit: int) -> None:
         self._buffer = bytearray()
         self._limit = limit
+        self._looked = 0
+        """So many bytes of the buffer end no event, however the next ones go on."""
+        self._returns = False
+        """There is a carriage return in the buffer."""
+
+    @property
+    def between(self) -> bool:
+        """Whether no event has begun that isn't complete."""
+        return not self._buffer
 
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that this chunk completes. An event above the limit comes out as it stands, without
         data.
         """
-        self._buffer += chunk
+        buffer = self._buffer
+        buffer += chunk
+        self._returns |= b"\r" in chunk
         events = []
-        position = 0
-        while end := _event_end(self._buffer, position):
-            raw = bytes(self._buffer[position:end])
+        position, looked = 0, self._looked
+        while end := self._event_end(max(position, looked)):
+            raw = bytes(buffer[position:end])
             events.append(Event(raw, event_data(raw)))
             position = end
-        del self._buffer[:position]
-        if len(self._buffer) > self._limit:
-            events.append(Event(bytes(self._buffer), b""))
-            self._buffer.clear()
+        del buffer[:position]
+        if len(buffer) > self._limit:
+            events.append(Event(bytes(buffer), b""))
+            buffer.clear()
+        # A blank line may be begun by three bytes.
+        self._looked = max(0, len(buffer) - 3)
+        self._returns &= bool(buffer)
         return events
+
+    def _event_end(self, position: int) -> int:
+        """Where the first event ends whose end isn't before a position; 0 where none is complete."""
+        if self._returns:
+            blank = _BLANK_LINE.search(self._buffer, position)
+            return blank.end() if blank else 0
+        found = self._buffer.find(b"\n\n", position)
+        return found + 2 if found >= 0 else 0
 
     def rest(self) -> Event | None:
         """What stands after the last blank line; some servers forget to close their last event."""
         raw = bytes(self._buffer)
         self._buffer.clear()
+        self._looked = 0
         return Event(raw, event_data(raw)) if raw else None
-
-
-def _event_end(buffer: bytearray, position: int) -> int:
-    """Where the event that begins at a position ends; 0 where it isn't complete."""
-    if b"\r" in buffer:
-        blank = _BLANK_LINE.search(buffer, position)
-        return blank.end() if blank else 0
-    found = buffer.find(b"\n\n", position)
-    return found + 2 if found >= 0 else 0
 
 
 def event_data(raw: bytes) -> bytes:

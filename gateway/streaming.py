@@ -32,6 +32,7 @@ class StreamRelay:
         # An answer that is edited goes out decoded.
         self.encoded = not decoding.plain and not edited
         self._splitter = EventSplitter(limit)
+        self._limit = limit
         self._holding = False
         self._released = False
         self._patience_s = patience_s
@@ -41,10 +42,14 @@ class StreamRelay:
 
     def feed(self, chunk: bytes) -> bytes:
         """Take a chunk as it arrived; gives the bytes to relay now."""
-        events = self._splitter.feed(self._decoding.feed(chunk))
-        mapped = [self._read(event) for event in events]
+        decoded = self._decoding.feed(chunk)
+        out = []
+        if self._splitter.between and len(decoded) <= self._limit and (read := self._answer.defer(decoded)):
+            out.append(b"" if self.encoded else self._passed(decoded[:read]))
+            decoded = decoded[read:]
+        out += [self._read(event) for event in self._splitter.feed(decoded)] if decoded else []
         # An encoded stream can't be cut at its events: the chunk with the completing one is held whole.
-        return self._passed(chunk) if self.encoded else b"".join(mapped)
+        return self._passed(chunk) if self.encoded else b"".join(out)
 
     def finish(self) -> bytes:
         """The stream is over: what stood after the last blank line."""

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import msgspec
+
 from gateway.protocols.world import InnerCall
 from gateway.sse import Event
 from gateway.trajectory.record import Completion
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(msgspec.Struct, frozen=True, gc=False):
     """A stream's event as far as relaying it goes. `raw` is what the client gets of it: nothing drops it."""
 
     raw: bytes
@@ -40,6 +41,9 @@ class SingleRound:
     """What readers share that never answer inside: the client gets what was produced."""
 
     unanswered = False
+
+    def defer(self, events: bytes) -> int:
+        return 0
 
     def inner(self) -> list[InnerCall]:
         return []
@@ -87,6 +91,12 @@ class AnswerReader(Protocol):
 
     def read_event(self, event: Event) -> Chunk:
         """Read one event of a streamed answer."""
+        ...
+
+    def defer(self, events: bytes) -> int:
+        """Take whole events that go to the client as they are and that nobody acts on, to read them later,
+        many at once. Gives how many bytes from the start they are: the rest has to be read now.
+        """
         ...
 
     @property

@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.protocols.choices import ChoicesAnswer, Sampled, as_mapping, likeliest
+from gateway.protocols.chat_deltas import parted, texts
+from gateway.protocols.choices import ChoicesAnswer
+from gateway.protocols.sampled import Sampled, as_mapping, likeliest
+
+
+class _Pieces(list[str]):
+    """A text as it has come so far, joined when it is asked for: adding a piece would copy all before."""
 
 
 @dataclass(slots=True)
@@ -25,32 +31,61 @@ class ChatAnswer(ChoicesAnswer[Choice]):
     def _new(self) -> Choice:
         return Choice()
 
+    def _take_all(self, events: bytes) -> None:
+        first, rest = parted(events)
+        super()._take_all(first)
+        said = texts(rest, self._head) if rest else None
+        choice = self._choices.get(said[0]) if said is not None else None
+        if said is None or choice is None:
+            super()._take_all(rest)
+        else:
+            _add(choice.message, "content", said[1])
+
     def _calls_tools(self, raw: Mapping[str, Any]) -> bool:
         return bool(as_mapping(raw.get("delta")).get("tool_calls"))
 
     def _grow(self, choice: Choice, raw: Mapping[str, Any]) -> None:
+        message = choice.message
         part = as_mapping(raw.get("delta") if "delta" in raw else raw.get("message"))
         for name, value in part.items():
             if name == "tool_calls" and isinstance(value, list):
                 _read_calls(choice, value)
-            elif isinstance(value, str) and isinstance(choice.message.get(name), str) and name != "role":
-                choice.message[name] += value
-            elif value is not None or name not in choice.message:
-                choice.message[name] = value
-        content = as_mapping(raw.get("logprobs")).get("content")
-        for entry in content if isinstance(content, list) else []:
-            if isinstance(entry, dict) and isinstance(entry.get("logprob"), int | float):
-                choice.logprobs.append(float(entry["logprob"]))
-                choice.top.append(_top(entry.get("top_logprobs")))
+            elif isinstance(value, str) and name != "role":
+                _add(message, name, value)
+            elif value is not None or name not in message:
+                message[name] = value
+        if raw.get("logprobs") is not None:
+            _read_logprobs(choice, as_mapping(raw["logprobs"]).get("content"))
 
     def _said(self, choice: Choice) -> dict[str, Any]:
         return {"message": _message(choice)}
 
     def content(self) -> str | None:
         """The first choice's text."""
+        self._catch_up()
         choice = self._choices.get(0)
         content = choice.message.get("content") if choice else None
-        return content if isinstance(content, str) else None
+        return "".join(content) if isinstance(content, _Pieces) else None
+
+
+def _add(to: dict[str, Any], name: str, text: str) -> None:
+    """Add a piece to a member that is a text; what is none is replaced."""
+    pieces = to.get(name)
+    if isinstance(pieces, _Pieces):
+        pieces.append(text)
+    else:
+        to[name] = _Pieces((text,))
+
+
+def _whole(members: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: "".join(value) if isinstance(value, _Pieces) else value for name, value in members.items()}
+
+
+def _read_logprobs(choice: Choice, content: Any) -> None:
+    for entry in content if isinstance(content, list) else []:
+        if isinstance(entry, dict) and isinstance(entry.get("logprob"), int | float):
+            choice.logprobs.append(float(entry["logprob"]))
+            choice.top.append(_top(entry.get("top_logprobs")))
 
 
 def _read_calls(choice: Choice, deltas: list[Any]) -> None:
@@ -61,16 +96,18 @@ def _read_calls(choice: Choice, deltas: list[Any]) -> None:
         call = choice.calls.setdefault(index if isinstance(index, int) else position, {})
         function = call.setdefault("function", {})
         for name, value in as_mapping(delta.get("function")).items():
-            joined = isinstance(value, str) and isinstance(function.get(name), str)
-            function[name] = function[name] + value if joined else value
+            if isinstance(value, str):
+                _add(function, name, value)
+            else:
+                function[name] = value
         call.update(
             {name: value for name, value in delta.items() if name not in ("index", "function") and value}
         )
 
 
 def _message(choice: Choice) -> dict[str, Any]:
-    message = {"role": "assistant", "content": None} | choice.message
-    calls = [call for _, call in sorted(choice.calls.items())]
+    message = {"role": "assistant", "content": None} | _whole(choice.message)
+    calls = [{**call, "function": _whole(call["function"])} for _, call in sorted(choice.calls.items())]
     return message | {"tool_calls": calls} if calls else message
 
 

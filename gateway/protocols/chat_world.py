@@ -133,6 +133,11 @@ class ClosedChatAnswer(ClosedAnswer[ChatAnswer]):
         if not self._head:
             self._head = {name: answer[name] for name in ("id", "created", "model") if name in answer}
 
+    def defer(self, events: bytes) -> int:
+        # In the first round, once its head is known, nothing but calls is mapped.
+        first = self._head and not self._earlier and not self._over
+        return self._now.defer(events) if first else 0
+
     def read_event(self, event: Event) -> Chunk:
         chunk = self._now.read_event(event)
         if self._over:

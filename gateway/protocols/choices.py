@@ -6,43 +6,21 @@ Token capture adds fields to the request; what the client did not ask for is tak
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
-import msgspec
-
 from gateway.protocols.answer import Chunk, SingleRound
-from gateway.protocols.capture import token_of
-from gateway.protocols.document import UNREADABLE, encode
+from gateway.protocols.deferred import Deferred, as_object, chunks, only_says
+from gateway.protocols.document import encode
+from gateway.protocols.sampled import Sampled, spanned
 from gateway.sse import DONE, Event, with_data
-from gateway.trajectory.record import FIT, Completion, VersionSpan
+from gateway.trajectory.record import FIT, Completion
 
 FINISHED = frozenset({"stop", "length", "tool_calls", "function_call", "content_filter"})
 """The finish reasons of a choice that came to its end; any other one, such as `abort`, broke it off."""
 
+_APART = frozenset({"choices", "usage", "prompt_token_ids"})
 UNASKED = ("token_ids", "prompt_token_ids")
-
-
-@dataclass(slots=True)
-class Sampled:
-    """The tokens of one choice as they have come so far."""
-
-    token_ids: list[int] = field(default_factory=list)
-    logprobs: list[float] = field(default_factory=list)
-    versions: list[VersionSpan] = field(default_factory=list)
-    top: list[tuple[tuple[int, float], ...]] = field(default_factory=list)
-    finish_reason: str | None = None
-
-    def take(self, choice: Mapping[str, Any]) -> bool:
-        """Take in a choice of a body or of a chunk; True where it brings the finish_reason."""
-        if isinstance(choice.get("token_ids"), list):
-            self.token_ids += choice["token_ids"]
-        self.versions += _versions(choice.get("weight_versions"))
-        if isinstance(choice.get("finish_reason"), str):
-            self.finish_reason = choice["finish_reason"]
-            return True
-        return False
 
 
 ChoiceT = TypeVar("ChoiceT", bound=Sampled)
@@ -61,9 +39,10 @@ class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
         self._choices: dict[int, ChoiceT] = {}
         self._head: dict[str, Any] = {}
         self._plain: bytes | None = None
-        self.prompt_ids: list[int] | None = None
-        self.usage: dict[str, Any] = {}
-        self.error: dict[str, Any] | None = None
+        self._deferred = Deferred()
+        self._prompt_ids: list[int] | None = None
+        self._usage: dict[str, Any] = {}
+        self._error: dict[str, Any] | None = None
 
     @abstractmethod
     def _new(self) -> ChoiceT:
@@ -94,6 +73,7 @@ class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
 
     def read_event(self, event: Event) -> Chunk:
         """Read one event of a streamed answer."""
+        self._catch_up()
         if event.data == DONE:
             return Chunk(event.raw, ended=True)
         chunk = as_object(event.data) if event.data else None
@@ -120,17 +100,33 @@ class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
             and all(choice.get("delta") == {} and not choice.get("finish_reason") for choice in choices)
         )
 
+    def defer(self, events: bytes) -> int:
+        """Take whole events to read them later, as far as they only say more of what is being said."""
+        if self._captured or not (taken := only_says(events)):
+            return 0
+        if self._deferred.take(events[:taken]):
+            self._catch_up()
+        return taken
+
+    def _catch_up(self) -> None:
+        """Read what was deferred."""
+        if self._deferred:
+            self._take_all(self._deferred.events())
+
+    def _take_all(self, events: bytes) -> None:
+        for chunk in chunks(events):
+            self._take(chunk)
+
     def _take(self, answer: Mapping[str, Any]) -> bool:
         """Take in a body or a chunk; True where it brings the last finish_reason."""
-        if isinstance(answer.get("error"), dict):
-            self.error = answer["error"]
-        if isinstance(answer.get("prompt_token_ids"), list):
-            self.prompt_ids = answer["prompt_token_ids"]
-        if isinstance(answer.get("usage"), dict):
-            self.usage = answer["usage"]
+        head = self._head
         for name, value in answer.items():
-            if name not in ("choices", "usage", "prompt_token_ids") and value is not None:
-                self._head.setdefault(name, value)
+            if name in _APART:
+                self._take_apart(name, value)
+            elif value is not None and name not in head:
+                head[name] = value
+        if isinstance(answer.get("error"), dict):
+            self._error = answer["error"]
         finishing = False
         for raw in _choices(answer):
             index = raw.get("index")
@@ -142,9 +138,35 @@ class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
             finishing |= choice.take(raw)
         return finishing and self.finished
 
+    def _take_apart(self, name: str, value: Any) -> None:
+        """What of a body or of a chunk isn't its head."""
+        if name == "usage" and isinstance(value, dict):
+            self._usage = value
+        elif name == "prompt_token_ids" and isinstance(value, list):
+            self._prompt_ids = value
+
+    @property
+    def prompt_ids(self) -> list[int] | None:
+        """The prompt's token ids, where the engine gave them."""
+        self._catch_up()
+        return self._prompt_ids
+
+    @property
+    def usage(self) -> dict[str, Any]:
+        """The usage as the upstream reported it."""
+        self._catch_up()
+        return self._usage
+
+    @property
+    def error(self) -> dict[str, Any] | None:
+        """An error that the answer itself carries."""
+        self._catch_up()
+        return self._error
+
     @property
     def finished(self) -> bool:
         """Whether every choice that was asked for has its finish_reason."""
+        self._catch_up()
         return len(self._choices) >= self._expected and all(c.finish_reason for c in self._choices.values())
 
     def _stripped(self, answer: dict[str, Any], *, streamed: bool) -> dict[str, Any]:
@@ -165,6 +187,7 @@ class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
         """The answer as one plain body: what came, or what a stream's chunks amount to."""
         if self._plain is not None:
             return self._plain
+        self._catch_up()
         if not self._choices:
             return encode(self._head)
         choices = [
@@ -172,15 +195,17 @@ class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
             for index, choice in sorted(self._choices.items())
         ]
         head = self._head | {"object": self.kind, "choices": choices}
-        return encode(head | {"usage": self.usage} if self.usage else head)
+        return encode(head | {"usage": self._usage} if self._usage else head)
 
     def text(self, name: str) -> str | None:
         """A text member of the answer's head: `id`, `model`."""
+        self._catch_up()
         value = self._head.get(name)
         return value if isinstance(value, str) else None
 
     def completions(self) -> tuple[Completion, ...]:
         """The choices as sampled."""
+        self._catch_up()
         return tuple(
             Completion(
                 index,
@@ -195,6 +220,7 @@ class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
 
     def fitness(self) -> str:
         """FIT, or the first reason why this answer can't be trained on."""
+        self._catch_up()
         ids = sum(len(choice.token_ids) for choice in self._choices.values())
         if self.error is not None:
             return "upstream_error"
@@ -210,55 +236,11 @@ class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
         """FIT where all that the engine says of its `ids` tokens agrees."""
         if any(len(choice.token_ids) != len(choice.logprobs) for choice in self._choices.values()):
             return "ids_logprobs_mismatch"
-        if not all(_spanned(choice) for choice in self._choices.values()):
+        if not all(spanned(choice) for choice in self._choices.values()):
             return "versions_mismatch"
         return FIT if self.usage.get("completion_tokens") == ids else "usage_mismatch"
-
-
-def as_object(data: bytes) -> dict[str, Any] | None:
-    """A JSON object; None where the data are none."""
-    try:
-        value = msgspec.json.decode(data)
-    except UNREADABLE:
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def as_mapping(value: Any) -> Mapping[str, Any]:
-    """The value where it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}
 
 
 def _choices(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
     choices = answer.get("choices")
     return [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
-
-
-def _spanned(choice: Sampled) -> bool:
-    """Whether the versions that the engine names, if it does, are those of all tokens, in order."""
-    if not choice.versions:
-        return True
-    ends = [0, *(span.end for span in choice.versions)]
-    return ends[-1] == len(choice.token_ids) and all(
-        before == span.start < span.end for before, span in zip(ends, choice.versions, strict=False)
-    )
-
-
-def likeliest(named: Iterable[tuple[Any, Any]]) -> tuple[tuple[int, float], ...]:
-    """Tokens with their log-probabilities, the likeliest first; those that are named by text are left out."""
-    found = [
-        (token, float(logprob))
-        for name, logprob in named
-        if isinstance(name, str)
-        and isinstance(logprob, int | float)
-        and (token := token_of(name)) is not None
-    ]
-    return tuple(sorted(found, key=lambda pair: -pair[1]))
-
-
-def _versions(spans: Any) -> list[VersionSpan]:
-    return [
-        VersionSpan(str(span.get("version")), span["start"], span["end"])
-        for span in (spans if isinstance(spans, list) else [])
-        if isinstance(span, dict) and isinstance(span.get("start"), int) and isinstance(span.get("end"), int)
-    ]

@@ -60,6 +60,9 @@ class ClosedAnswer(Generic[R]):
     def finished(self) -> bool:
         return self._now.finished
 
+    def defer(self, events: bytes) -> int:
+        return 0
+
     def produced(self) -> bytes:
         return self._now.produced()
 

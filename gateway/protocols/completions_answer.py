@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.protocols.choices import ChoicesAnswer, Sampled, as_mapping, likeliest
+from gateway.protocols.choices import ChoicesAnswer
+from gateway.protocols.sampled import Sampled, as_mapping, likeliest
 
 
 @dataclass(slots=True)
 class Continuation(Sampled):
     """One continuation as it has come so far."""
 
-    text: str = ""
+    texts: list[str] = field(default_factory=list)
     prompt_ids: list[int] | None = None
 
 
@@ -26,11 +27,11 @@ class CompletionsAnswer(ChoicesAnswer[Continuation]):
         return Continuation()
 
     def _grow(self, choice: Continuation, raw: Mapping[str, Any]) -> None:
-        text = raw.get("text")
-        choice.text += text if isinstance(text, str) else ""
+        if isinstance(raw.get("text"), str):
+            choice.texts.append(raw["text"])
         if isinstance(raw.get("prompt_token_ids"), list):
             choice.prompt_ids = raw["prompt_token_ids"]
-            self.prompt_ids = self.prompt_ids or choice.prompt_ids
+            self._prompt_ids = self._prompt_ids or choice.prompt_ids
         given = as_mapping(raw.get("logprobs"))
         logprobs, top = given.get("token_logprobs"), given.get("top_logprobs")
         for logprob in logprobs if isinstance(logprobs, list) else []:
@@ -40,10 +41,11 @@ class CompletionsAnswer(ChoicesAnswer[Continuation]):
             choice.top.append(likeliest(as_mapping(place).items()))
 
     def _said(self, choice: Continuation) -> dict[str, Any]:
-        return {"text": choice.text, "logprobs": None}
+        return {"text": "".join(choice.texts), "logprobs": None}
 
     def fitness(self) -> str:
         """FIT, or the first reason why this answer can't be trained on: a turn has one prompt."""
+        self._catch_up()
         if any(choice.prompt_ids != self.prompt_ids for choice in self._choices.values()):
             return "several_prompts"
         return super().fitness()

@@ -1,0 +1,131 @@
+"""Streams that are read late, many events at once, come to what they come to event by event."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.configuration.sections import Durability
+from gateway.decoding import Decoding
+from gateway.protocols.chat_answer import ChatAnswer
+from gateway.protocols.completions_answer import CompletionsAnswer
+from gateway.protocols.deferred import only_says
+from gateway.sse import EventSplitter
+from gateway.streaming import StreamRelay
+
+TEXTS = st.text(alphabet='aé"\\\n\u00ff,{}[]:', max_size=6) | st.sampled_from(
+    ['"finish_reason":null', "[DONE]"]
+)
+FINISHES = st.sampled_from([None, None, None, None, "stop", "length"])
+CALLS = st.lists(
+    st.fixed_dictionaries(
+        {"index": st.integers(0, 1), "function": st.fixed_dictionaries({"arguments": TEXTS})},
+        optional={"id": st.just("c1")},
+    ),
+    max_size=2,
+)
+DELTAS = st.fixed_dictionaries(
+    {},
+    optional={"role": st.just("assistant"), "content": TEXTS | st.none(), "more": TEXTS, "tool_calls": CALLS},
+)
+CHOICES = st.fixed_dictionaries(
+    {"index": st.integers(0, 1), "delta": DELTAS, "finish_reason": FINISHES}, optional={"text": TEXTS}
+)
+CHUNKS = st.fixed_dictionaries(
+    {"id": st.just("x"), "choices": st.lists(CHOICES, max_size=2)},
+    optional={"usage": st.just({"completion_tokens": 3}) | st.none(), "error": st.just({"message": "no"})},
+)
+TOKENS = st.builds(
+    lambda text, index, more: {
+        "id": "x",
+        "choices": [{"index": index, "delta": {"content": text}, "logprobs": None, "finish_reason": None}],
+        **more,
+    },
+    TEXTS,
+    st.sampled_from([0, 0, 0, 1]),
+    st.sampled_from([{}, {}, {"usage": None}, {"service_tier": "x"}, {"service_tier": None}, {"other": 1}]),
+)
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> bytes:
+    """A stream as servers spell it: with spaces, escapes, comments, event names and any line end."""
+    end = draw(st.sampled_from([b"\n", b"\n", b"\r\n"]))
+    events = []
+    for chunk in draw(st.lists(CHUNKS, max_size=6) | st.lists(TOKENS | TOKENS | CHUNKS, max_size=9)):
+        tight = draw(st.booleans())
+        data = json.dumps(chunk, ensure_ascii=draw(st.booleans()), separators=(",", ":") if tight else None)
+        if draw(st.integers(0, 9)) == 0:
+            data = draw(
+                st.sampled_from(["{", "5", "null", '{"a":1},{"b":2}', data.replace("finish", "\\u0066inish")])
+            )
+        head = draw(st.sampled_from([b"", b"", b"", b": ping" + end + end, b"event: x" + end]))
+        space = draw(st.sampled_from([b" ", b" ", b""]))
+        events.append(head + b"data:" + space + data.encode() + end + end)
+    if draw(st.booleans()):
+        events.append(b"data: [DONE]" + end + end)
+    return b"".join(events)
+
+
+def relay(answer: Any) -> StreamRelay:
+    return StreamRelay(
+        answer,
+        edited=False,
+        decoding=Decoding("", 1 << 20),
+        durability=Durability.STRICT,
+        limit=1 << 20,
+        patience_s=1.0,
+    )
+
+
+@given(streams(), st.data(), st.sampled_from([ChatAnswer, CompletionsAnswer]))
+def test_it_comes_to_the_same(stream: bytes, data: st.DataObject, kind: Any) -> None:
+    cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=5))
+    late, at_once = (kind(choices=1, captured=False, asked=frozenset()) for _ in range(2))
+    way = relay(late)
+    out = b"".join(way.feed(stream[start:end]) for start, end in pairwise([0, *sorted(cuts), len(stream)]))
+    out += way.finish()
+    assert out + way.release() == stream
+    splitter = EventSplitter(1 << 20)
+    for event in [*splitter.feed(stream), *filter(None, [splitter.rest()])]:
+        chunk = at_once.read_event(event)
+        # What completes the answer, and all behind it, is held.
+        if chunk.completing:
+            assert not out.endswith(event.raw)
+    for one in ("finished", "usage", "error"):
+        assert getattr(late, one) == getattr(at_once, one)
+    assert late.produced() == at_once.produced()
+    assert late.completions() == at_once.completions()
+    assert late.fitness() == at_once.fitness()
+
+
+@given(st.binary(max_size=40).map(lambda raw: raw.replace(b"\x00", b"\n").replace(b"\x01", b"\r")), st.data())
+def test_events_are_the_same_in_any_split(raw: bytes, data: st.DataObject) -> None:
+    """Where no line end is cut in two: a carriage return alone ends a line too."""
+    cuts = data.draw(st.lists(st.integers(0, len(raw)), max_size=8))
+    cuts = [at for at in cuts if raw[at - 1 : at] != b"\r"]
+    whole, parts = EventSplitter(1 << 20), EventSplitter(1 << 20)
+    together = whole.feed(raw)
+    apart = [
+        event for start, end in pairwise([0, *sorted(cuts), len(raw)]) for event in parts.feed(raw[start:end])
+    ]
+    assert [event.raw for event in apart] == [event.raw for event in together]
+    assert parts.rest() == whole.rest()
+
+
+def test_what_a_client_acts_on_is_not_deferred() -> None:
+    head = b'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null'
+    text = head + b"}]}\n\n"
+    assert only_says(text) == len(text)
+    assert only_says(text + text + head) == 2 * len(text)
+    assert only_says(text + b"data: [DONE]\n\n") == len(text)
+    for rest in (
+        b"}]}\n", b'},{"finish_reason":"stop"}]}\n\n', b"}]}\r\n\r\n",
+        b'},{"finish_reason" :null}]}\n\n', b',"tool_calls":[]}]}\n\n',
+        b'},{"\\u0066inish_reason":"stop"}]}\n\n',
+    ):  # fmt: skip
+        assert only_says(text + head + rest) == len(text)
