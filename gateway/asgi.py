@@ -6,6 +6,7 @@ import asyncio
 import socket
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from functools import partial
 from typing import Any
 
 from gateway.errors import ServiceError
@@ -14,6 +15,10 @@ from gateway.headers import Headers
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+
+WhenGone = Callable[[Callable[[], None] | None], None]
+WHEN_GONE = "crosswind.when_gone"
+"""The extension of ASGI by which a server calls back when the client goes away; others are waited for."""
 
 JSON: Headers = [(b"content-type", b"application/json")]
 
@@ -40,6 +45,7 @@ class Http:
         self._receive = receive
         self._send = send
         self._watch: asyncio.Task[None] | None = None
+        self._when_gone: WhenGone | None = scope.get("extensions", {}).get(WHEN_GONE, {}).get("call")
         # The first of equal names counts.
         self._first = dict(reversed(self.headers))
 
@@ -47,6 +53,11 @@ class Http:
         """The first value of a header (its name in lower case)."""
         value = self._first.get(name)
         return None if value is None else value.decode("latin-1").strip()
+
+    @property
+    def head_bytes(self) -> int:
+        """How large the request's headers are."""
+        return sum([len(name) + len(value) for name, value in self.headers])
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The request's body as it arrives."""
@@ -81,17 +92,25 @@ class Http:
         """From now on, cancel the current task when the client goes away. The body must have been read."""
         task = asyncio.current_task()
         assert task is not None
-        self._watch = asyncio.create_task(self._wait_until_gone(task))
+        if self._when_gone is not None:
+            self._when_gone(partial(self._leave, task))
+        else:
+            self._watch = asyncio.create_task(self._wait_until_gone(task))
 
     async def _wait_until_gone(self, task: asyncio.Task[Any]) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
+        self._leave(task)
+
+    def _leave(self, task: asyncio.Task[Any]) -> None:
         if not self.complete:
             self.gone = True
             task.cancel()
 
     def stop_watching(self) -> None:
         """The exchange is over."""
+        if self._when_gone is not None:
+            self._when_gone(None)
         if self._watch is not None:
             self._watch.cancel()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 Headers = list[tuple[bytes, bytes]]
 """Names are in lower case as ASGI gives them, and in any case as an upstream does."""
@@ -16,30 +16,31 @@ HOP_BY_HOP = frozenset(
         b"te", b"trailer", b"transfer-encoding", b"upgrade",
     }
 )  # fmt: skip
+_NOT_FORWARDED = HOP_BY_HOP | {b"host", b"expect"}
+_USUAL = (b"keep-alive", b"close")
+"""What `Connection` mostly says, which names no header to be left out."""
 OWN_PREFIX = b"x-crosswind-"
 CREDENTIALS = (b"authorization", b"api-key", b"x-api-key", b"x-goog-api-key")
 
 
-def end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+def end_to_end(headers: Sequence[tuple[bytes, bytes]]) -> Headers:
     """The headers that are not for one hop only, those that `Connection` names left out too."""
-    kept: Headers = []
-    named: set[bytes] = set()
-    for field in headers:
-        name = field[0].lower()
-        if name == b"connection":
-            named.update(token.strip().lower() for token in field[1].split(b","))
-        elif name not in HOP_BY_HOP:
-            kept.append(field)
-    if named <= HOP_BY_HOP:
-        return kept
-    return [field for field in kept if field[0].lower() not in named]
+    kept = [field for field in headers if field[0].lower() not in HOP_BY_HOP]
+    return _without_named(kept, headers)
 
 
-def forwarded(headers: Iterable[tuple[bytes, bytes]], changes: Changes) -> Headers:
+def forwarded(headers: Sequence[tuple[bytes, bytes]], changes: Changes) -> Headers:
     """A client's headers as the upstream gets them: no hop-by-hop ones, none of ours, `changes` applied."""
-    kept = [
-        (name, value)
-        for name, value in end_to_end(headers)
-        if name not in (b"host", b"expect") and not name.startswith(OWN_PREFIX) and name not in changes
-    ]
+    left_out = _NOT_FORWARDED.union(changes)
+    kept = [field for field in headers if field[0] not in left_out and not field[0].startswith(OWN_PREFIX)]
+    kept = _without_named(kept, headers)
     return kept + [(name, value) for name, value in changes.items() if value is not None]
+
+
+def _without_named(kept: Headers, headers: Sequence[tuple[bytes, bytes]]) -> Headers:
+    """Without what `Connection` names."""
+    named = [value for name, value in headers if len(name) == 10 and name.lower() == b"connection"]
+    if not named or all(value in _USUAL for value in named):
+        return kept
+    tokens = {token.strip().lower() for value in named for token in value.split(b",")}
+    return [field for field in kept if field[0].lower() not in tokens]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from contextvars import ContextVar
 from typing import Any, ClassVar
 
 import structlog
@@ -38,6 +39,24 @@ class _Logger(structlog.BoundLoggerBase):
         self._say("error", event, {"exc_info": True, **values})
 
 
+_said: ContextVar[dict[str, Any] | None] = ContextVar("said", default=None)
+
+
+def say_with_all(**values: Any) -> None:
+    """Begin to say these with everything that is logged in this task and in those that it starts."""
+    _said.set(values)
+
+
+def say_also(name: str, value: Any) -> None:
+    """Say this too."""
+    if (said := _said.get()) is not None:
+        said[name] = value
+
+
+def _with_all(logger: Any, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    return event if (said := _said.get()) is None else {**said, **event}
+
+
 def set_level(level: str) -> None:
     """From now on, log what is at least of this level."""
     _Logger.threshold = _LEVELS[level]
@@ -57,6 +76,7 @@ def configure(settings: Logging) -> None:
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
+            _with_all,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             *formatting,

@@ -41,6 +41,9 @@ class Metrics:
         self.requests = Counter(
             "crosswind_requests", "Requests on the data plane", ["route", "status"], registry=self.registry
         )
+        self._answered: dict[tuple[str, str], Counter] = {}
+        self._of_fitness: dict[str, Counter] = {}
+        # Looked up once each: to find a child by its labels takes longer than to count.
         self.turns = Counter("crosswind_turns", "Turns recorded", ["fitness"], registry=self.registry)
         self.events = Counter(
             "crosswind_events", "Noise that was injected", ["operator"], registry=self.registry
@@ -107,9 +110,19 @@ class Metrics:
         """A figure of this process now; of several processes the sum over those that live."""
         return Gauge(name, about, registry=self.registry, multiprocess_mode="livesum")
 
+    def answered(self, route: str, status: str) -> None:
+        """Count a request."""
+        counter = self._answered.get((route, status))
+        if counter is None:
+            counter = self._answered[route, status] = self.requests.labels(route, status)
+        counter.inc()
+
     def recorded(self, turn: Turn, events: list[Event]) -> None:
         """Count a turn and its events."""
-        self.turns.labels(turn.fitness).inc()
+        counter = self._of_fitness.get(turn.fitness)
+        if counter is None:
+            counter = self._of_fitness[turn.fitness] = self.turns.labels(turn.fitness)
+        counter.inc()
         for event in events:
             (self.events if event.after is not None else self.withdrawals).labels(event.operator).inc()
 

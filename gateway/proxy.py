@@ -8,7 +8,6 @@ from functools import partial
 from itertools import count
 
 import structlog
-from structlog.contextvars import bind_contextvars
 
 from gateway.answering import Answering
 from gateway.asgi import JSON, ClientGone, Http, Message, Receive, Send
@@ -22,6 +21,7 @@ from gateway.exchange import Exchange
 from gateway.flights import Flights
 from gateway.inference import Traces, traces_of
 from gateway.language.preparing import Preparing
+from gateway.logs import say_also, say_with_all
 from gateway.metrics import Metrics
 from gateway.noise import NOISE_FAILED, Noise
 from gateway.opening import LiveSession
@@ -74,7 +74,7 @@ class Proxy:
         http = Http(scope, receive, send)
         route = route_of(http)
         status = "gone"
-        bind_contextvars(request=next(_numbers))
+        say_with_all(request=next(_numbers))
         self.metrics.in_flight.inc()
         try:
             status = str(await self._serve(http, route))
@@ -91,7 +91,7 @@ class Proxy:
         finally:
             http.stop_watching()
             self.metrics.in_flight.dec()
-            self.metrics.requests.labels(route.kind, status).inc()
+            self.metrics.answered(route.kind, status)
 
     async def _serve(self, http: Http, route: Route) -> int:
         if route.kind == HEALTH:
@@ -101,7 +101,7 @@ class Proxy:
             raise ServiceError(
                 404, f"no route {http.raw_path.decode('latin-1')!r}; the API is under /v1", code="not_found"
             )
-        if sum([len(name) + len(value) for name, value in http.headers]) > self.settings.limits.header:
+        if http.head_bytes > self.settings.limits.header:
             raise ServiceError(
                 431, "the request's headers are too large; raise limits.header", code="headers_too_large"
             )
@@ -126,7 +126,7 @@ class Proxy:
         call = Call(http, route, codec, caller, self.upstreams.choose(codec.name, split.model))
         traces = Traces() if named else traces_of(split, codec, content_key(body), retry=call.counted_retry)
         session = await self.sessions.find(claim, traces)
-        bind_contextvars(session=session.record.id)
+        say_also("session", session.record.id)
         session.busy += 1
         try:
             return await self._converse(call, session, split)

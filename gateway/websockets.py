@@ -63,7 +63,7 @@ class WebSockets:
             await _answer(send, error)
         finally:
             self.metrics.in_flight.dec()
-            self.metrics.requests.labels(_KIND, status).inc()
+            self.metrics.answered(_KIND, status)
 
     async def _relay(
         self, http: Http, route: Route, offered: list[str], receive: Receive, send: Send

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from urllib.parse import parse_qsl, quote
 
 import aiohttp
@@ -68,7 +68,7 @@ class Upstream:
         named = self.settings.model_map.get(model) if model is not None else None
         return {} if named is None else {"model": encode(named)}
 
-    def headers(self, given: Iterable[tuple[bytes, bytes]], caller: Caller, changes: Changes) -> Headers:
+    def headers(self, given: Sequence[tuple[bytes, bytes]], caller: Caller, changes: Changes) -> Headers:
         """A client's headers as this upstream gets them: its credential, its extra fields, none of ours."""
         kept = forwarded(given, {**self._credentials(caller), **self._added, **changes})
         if self._allowed is None:
