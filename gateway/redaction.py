@@ -6,6 +6,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterable
 from functools import lru_cache
+from threading import Lock
 
 from gateway.configuration.sections import Secrets
 
@@ -36,13 +37,13 @@ _PATTERNS = (
 that a piece is absent costs a tenth of trying the expression.
 """
 
-_REPEATED = 256
-"""How many segments are remembered as clean."""
-_WORTH_REMEMBERING = range(2 << 10, 64 << 10)
-"""Their size in bytes."""
+_REPEATED_BYTES = 8 << 20
+"""How much is remembered as clean."""
+_WORTH_REMEMBERING = range(64, 64 << 10)
+"""The size in bytes of a segment that is."""
 
 
-@lru_cache(_REPEATED)
+@lru_cache(256)
 def _compiled(expressions: tuple[bytes, ...]) -> re.Pattern[bytes]:
     return re.compile(b"|".join(expressions), re.DOTALL)
 
@@ -56,7 +57,7 @@ class Redactor:
         literal = [secret.encode() for secret in configured if len(secret) >= SHORTEST]
         self.mode = mode
         self._pieces = (*_PATTERNS, *((secret.lower(), re.escape(secret)) for secret in literal))
-        self._clean: OrderedDict[bytes, None] = OrderedDict()
+        self._clean = _Clean()
         self._credential = b""
 
     def of_caller(self, credential: str | None) -> Redactor:
@@ -72,36 +73,23 @@ class Redactor:
         """The segment as it may be stored: the very same object where nothing had to be hidden."""
         if self.mode != "redact" or len(segment) < SHORTEST:
             return segment
-        masked = segment if self._is_clean(segment) else self._without_secrets(segment)
+        masked = segment if segment in self._clean else self._without_secrets(segment)
         if self._credential and self._credential in masked:
             return masked.replace(self._credential, MASK)
         return masked
-
-    def _is_clean(self, segment: bytes) -> bool:
-        """Whether it was looked through lately: tools and system prompts come again and again."""
-        if len(segment) not in _WORTH_REMEMBERING:
-            return False
-        try:
-            self._clean.move_to_end(segment)
-        except KeyError:  # Not there, or another thread has just let go of it.
-            return False
-        return True
 
     def _without_secrets(self, segment: bytes) -> bytes:
         secret = self._possible(segment)
         masked = segment if secret is None else secret.sub(MASK, segment)
         if masked != segment:
             return masked
-        if len(segment) in _WORTH_REMEMBERING:
-            self._clean[segment] = None
-            if len(self._clean) > _REPEATED:
-                self._clean.popitem(last=False)
+        self._clean.add(segment)
         return segment
 
     def _possible(self, segment: bytes) -> re.Pattern[bytes] | None:
         """What has to be tried on a segment: the kinds of secret whose pieces are in it; None: none."""
         lowered = segment.lower()
-        found = tuple(expression for piece, expression in self._pieces if piece in lowered)
+        found = tuple([expression for piece, expression in self._pieces if piece in lowered])
         return _compiled(found) if found else None
 
     def mask_text(self, text: str) -> str:
@@ -116,3 +104,35 @@ class Redactor:
         if secret is not None and secret.search(segment) is not None:
             return True
         return bool(self._credential and self._credential in segment)
+
+
+class _Clean:
+    """Segments that were looked through lately and had nothing to hide: tools, system prompts and what stands
+    around the messages come again and again.
+    """
+
+    def __init__(self) -> None:
+        self._segments: OrderedDict[bytes, None] = OrderedDict()
+        self._bytes = 0
+        self._lock = Lock()
+
+    def __contains__(self, segment: bytes) -> bool:
+        if len(segment) not in _WORTH_REMEMBERING:
+            return False
+        try:
+            self._segments.move_to_end(segment)
+        except KeyError:  # Not there, or another thread has just let go of it.
+            return False
+        return True
+
+    def add(self, segment: bytes) -> None:
+        """Remember a segment; those that were met the longest time ago are forgotten."""
+        if len(segment) not in _WORTH_REMEMBERING:
+            return
+        with self._lock:
+            if segment in self._segments:
+                return
+            self._segments[segment] = None
+            self._bytes += len(segment)
+            while self._bytes > _REPEATED_BYTES:
+                self._bytes -= len(self._segments.popitem(last=False)[0])

@@ -69,6 +69,11 @@ class History:
         """Read the messages at `spans`, which come next; `start` is where the first one's separator
         begins.
         """
+        if len(spans) > 1:
+            new = body[start : spans[-1][1]]
+            if mask(new) is new:
+                # Where nothing is hidden in all of them, nothing is in one.
+                mask = _as_it_is
         for before, (begin, end) in zip([start, *(e for _, e in spans)], spans, strict=False):
             self.extend(body[before:end], begin - before, mask)
 
@@ -174,6 +179,10 @@ class History:
             self._seen[item.anchor if named else item.anchor.rpartition("#")[0] + "#0"] += 1
         if step.made is not None:
             self._seen[step.made.rpartition("#")[0]] += 1
+
+
+def _as_it_is(segment: bytes) -> bytes:
+    return segment
 
 
 def _says(before: bytes, read: Read) -> bytes:
