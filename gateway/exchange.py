@@ -16,7 +16,7 @@ from gateway.protocols.codec import Codec
 from gateway.protocols.request import Request
 from gateway.protocols.world import InnerCall
 from gateway.redaction import MASK, Redactor
-from gateway.trajectory.content import Chain, View
+from gateway.trajectory.content import Chain, Frame, View
 from gateway.trajectory.record import FIT, NOTHING_SAMPLED, Completion, Durable, Turn
 from gateway.turns import Place
 
@@ -149,6 +149,11 @@ class Exchange:
             fitness = REDACTED_SECRET if redactor.mode == "redact" else CONTAINS_SECRET
         return fitness, prompt_ids
 
+    def _frames(self) -> Frame:
+        """What is stored around the messages, as it came and as it was sent."""
+        received, sent = self.received.frame, self.sent.frame
+        return received if sent is received else received + sent
+
     def _secret(self, redactor: Redactor, produced: bytes | None, *, hidden: bool) -> bool:
         """Whether a secret is in what came or went, and something is done about it; `hidden`: in what was
         produced.
@@ -162,7 +167,7 @@ class Exchange:
         return (
             hidden
             or any(step.masked for step in self.request.steps)
-            or any(MASK in (piece or b"") for view in (self.received, self.sent) for piece in view.frame)
+            or any(piece is not None and MASK in piece for piece in self._frames())
         )
 
 

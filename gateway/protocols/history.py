@@ -130,9 +130,7 @@ class History:
         return tuple(items)
 
     def _user_text(self, index: int, part: Text) -> UserText:
-        base = text_anchor(Site.USER_TEXT, part.text, 0)
-        anchor = text_anchor(Site.USER_TEXT, part.text, self._seen[base])
-        self._seen[base] += 1
+        anchor = self._text_anchor(Site.USER_TEXT, part.text)
         return UserText(Ref(index, part.place), part.text, anchor, self._users)
 
     def _result(self, index: int, result: Answered) -> list[Item]:
@@ -144,12 +142,16 @@ class History:
                 anchor = call_anchor(call.call_id, occurrence) + (f".{order}" if order else "")
                 self._seen[anchor] += 1
             else:
-                base = text_anchor(Site.TOOL_RESULT, part.text, 0)
-                anchor = text_anchor(Site.TOOL_RESULT, part.text, self._seen[base])
-                self._seen[base] += 1
+                anchor = self._text_anchor(Site.TOOL_RESULT, part.text)
             items.append(ToolResult(Ref(index, part.place), part.text, anchor, self._results, call, key))
         self._results += 1
         return items
+
+    def _text_anchor(self, site: Site, text: str) -> str:
+        """The anchor of a text, by its occurrence among equals."""
+        first = text_anchor(site, text, 0)
+        occurrence, self._seen[first] = self._seen[first], self._seen[first] + 1
+        return text_anchor(site, text, occurrence) if occurrence else first
 
     def _answered(self, result: Answered) -> tuple[ToolCall, int]:
         """The call that a result answers, and the result's occurrence among those of that id."""
