@@ -198,7 +198,7 @@ def test_a_turn_reads_only_what_is_new(monkeypatch: Any) -> None:
 
 def test_capture_keeps_a_clients_own_stream_options() -> None:
     request = read([], Reader(CODEC), stream=True, stream_options={"continuous_usage_stats": True})
-    edits, _ = CODEC.capture_edits(request, training=False)
+    edits, _ = CODEC.capture_edits(request, training=False, top=0)
     assert json.loads(edits["stream_options"] or b"") == {
         "continuous_usage_stats": True,
         "include_usage": True,
