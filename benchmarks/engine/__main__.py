@@ -37,8 +37,9 @@ STREAMS = Shape(connections=32, streams=3, tokens=64)
 
 @click.command()
 @click.option("--quick", is_flag=True, help="One round of each: for development.")
+@click.option("--rounds", type=click.IntRange(1), help="How often all is measured.  [5; quick: 1]")
 @click.option("--out", type=click.Path(path_type=Path), help="The page.  [runs/bench-engine/table.md]")
-def main(quick: bool, out: Path | None) -> None:
+def main(quick: bool, rounds: int | None, out: Path | None) -> None:
     """Measure policies on vLLM, and write a section of the page and its figures as JSON."""
     rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
@@ -49,7 +50,7 @@ def main(quick: bool, out: Path | None) -> None:
     run: dict[str, Any] = {
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "command": " ".join(["python -m benchmarks.engine", *map(shlex.quote, sys.argv[1:])]),
-        "rounds": 1 if quick else 5,
+        "rounds": rounds or (1 if quick else 5),
         "machine": machine(),
         "build": environment.build.upper(),
     }

@@ -21,7 +21,7 @@ _SECTION = """\
 
 Made by `make bench-engine` (`{command}`) on {date}; every figure is of this one run, and what is compared
 took turns within it. Machine: {machine}. vLLM {vllm}, {build} build, with the policy of 0.9 M parameters
-that comes with the package, in float32; engine, gateway and load share all cores. Rounds: {rounds}.
+that comes with the package, in float32; engine, gateway and load share all cores. Rounds: {rounds}.{busy}
 
 {table}
 
@@ -35,6 +35,10 @@ strictly. Prefix cache: {sessions} sessions of {turns} turns on each side, the f
 {figures}
 ```
 """
+_BUSY = (
+    "\n\n**The machine was busy with other work**: what is timed here says little, as the spread of the rounds "
+    "shows; pauses, CPU and the prefix cache bear it better. Measure on an idle one."
+)
 
 
 def section(run: Mapping[str, Any], figures: str) -> str:
@@ -44,6 +48,7 @@ def section(run: Mapping[str, Any], figures: str) -> str:
         f"{machine['cores']} cores ({machine['processor']}), {machine['memory_gb']} GB, {machine['system']}, "
         f"Python {machine['python']}, load {machine['load_before']} before the start"
     )
+    busy = _BUSY if machine["load_before"] > machine["cores"] / 2 else ""
     rows = [" | ".join(row).format(**run) for row in _ROWS]
     table = "\n".join(("| | measured | aim |", "|---|---:|---:|", *(f"| {row} |" for row in rows)))
-    return _SECTION.format(**run | {"machine": told, "table": table, "figures": figures})
+    return _SECTION.format(**run | {"machine": told, "busy": busy, "table": table, "figures": figures})
