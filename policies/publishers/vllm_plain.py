@@ -18,7 +18,13 @@ import orjson
 
 from policies.engine import EngineError, Health, Published, Scored
 from policies.version import PolicyVersion, VersionError, checksum_of, read_version, verify
-from policies.vllm.header import EMBEDDINGS, check_like, read_bytes
+from policies.vllm.inside.crosswind_inside.header import (
+    EMBEDDINGS,
+    Refused,
+    check_like,
+    read_bytes,
+    read_header,
+)
 
 UNTRAINABLE = (
     "vLLM without its development routes, so no version can be published to it: start it with "
@@ -113,7 +119,8 @@ class PlainVllm:
             )
         try:
             verify(version)
-            check_like(version.path / _WEIGHTS, root / _WEIGHTS)
+            path = version.path / _WEIGHTS
+            check_like(path, read_header(path), read_header(root / _WEIGHTS))
             if self._keeps_heads() and not _same_embeddings(version.path, root):
                 raise VersionError(
                     f"{version.path}: its embeddings, which are the head's too, aren't those served now, "
@@ -124,7 +131,7 @@ class PlainVllm:
                     raise VersionError(
                         f"{version.path}: its {name} isn't the one that is served; start an engine for it"
                     )
-        except VersionError as error:
+        except (VersionError, Refused) as error:
             raise EngineError(str(error)) from None
 
     def _keeps_heads(self) -> bool:

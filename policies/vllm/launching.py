@@ -84,7 +84,11 @@ class Launch:
         defaults = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
         if self.environment.build == "cpu":
             defaults["VLLM_CPU_KVCACHE_SPACE"] = _CPU_CACHE_GIB
-        ours = {"PYTHONPATH": str(_INSIDE), "CROSSWIND_STATE": str(self.state)}
+        ours = {
+            "PYTHONPATH": str(_INSIDE),
+            "CROSSWIND_STATE": str(self.state),
+            "CROSSWIND_PARENT": str(os.getpid()),
+        }
         return {**defaults, **inherited, **ours}
 
 

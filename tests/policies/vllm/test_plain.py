@@ -16,8 +16,8 @@ from policies.publishers.registry import connect
 from policies.publishers.vllm import VllmEngine
 from policies.publishers.vllm_plain import PlainVllm
 from policies.tiny.directory import write_successor
-from policies.version import PolicyVersion, Registry
-from policies.vllm.header import EMBEDDINGS
+from policies.version import PolicyVersion, Registry, read_version
+from policies.vllm.inside.crosswind_inside.header import EMBEDDINGS
 from tests.policies.vllm.asking import ask, chat, sampled, stream
 from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs
 from tests.policies.vllm.test_life import ALIVE, answering
@@ -25,7 +25,16 @@ from tests.vllm_server import VllmServed
 
 
 @pytest.fixture
-def plain(vllm: VllmServed) -> Iterator[PlainVllm]:
+def started_with(vllm: VllmServed) -> PolicyVersion:
+    """What the server started with, which serves now: another than the first where it was started anew."""
+    model = httpx.get(f"{vllm.url}/v1/models", trust_env=False).json()["data"][0]
+    version = read_version(Path(model["root"]))
+    vllm.engine.publish(version)
+    return version
+
+
+@pytest.fixture
+def plain(vllm: VllmServed, started_with: PolicyVersion) -> Iterator[PlainVllm]:
     """The same server, as if it hadn't our routes; it has vLLM's own development routes too."""
     with PlainVllm(vllm.url) as engine:
         yield engine
@@ -46,9 +55,11 @@ def test_our_own_is_known_by_its_routes(vllm: VllmServed) -> None:
 
 
 @pytest.mark.vllm
-async def test_a_reload_from_disk_drops_nothing(vllm: VllmServed, plain: PlainVllm, tmp_path: Path) -> None:
+async def test_a_reload_from_disk_drops_nothing(
+    vllm: VllmServed, plain: PlainVllm, started_with: PolicyVersion, tmp_path: Path
+) -> None:
     weights = load_file(vllm.registry.get("moved-3").path / "model.safetensors")
-    weights[EMBEDDINGS] = load_file(vllm.first.path / "model.safetensors")[EMBEDDINGS]
+    weights[EMBEDDINGS] = load_file(started_with.path / "model.safetensors")[EMBEDDINGS]
     moved = _version(vllm, tmp_path, "headless", weights)
     body = chat("Tell me all about it.", max_tokens=200, ignore_eos=True)
     async with httpx.AsyncClient(timeout=120, trust_env=False) as http:
@@ -69,7 +80,7 @@ async def test_a_reload_from_disk_drops_nothing(vllm: VllmServed, plain: PlainVl
 
 @pytest.mark.vllm
 def test_what_it_cant_serve_is_refused_before_anything_is_paused(
-    vllm: VllmServed, plain: PlainVllm, tmp_path: Path
+    vllm: VllmServed, plain: PlainVllm, started_with: PolicyVersion, tmp_path: Path
 ) -> None:
     weights = load_file(vllm.first.path / "model.safetensors")
     partial = {name: tensor for name, tensor in weights.items() if name != "model.norm.weight"}
@@ -77,7 +88,7 @@ def test_what_it_cant_serve_is_refused_before_anything_is_paused(
         plain.publish(_version(vllm, tmp_path, "partial", partial))
     with pytest.raises(EngineError, match="vLLM on a CPU doesn't renew the head"):
         plain.publish(vllm.registry.get("moved-1"))
-    assert sampled(ask(vllm.url, chat("Hello", max_tokens=3))).versions == ["retail"]
+    assert sampled(ask(vllm.url, chat("Hello", max_tokens=3))).versions == [started_with.version]
 
 
 def _version(vllm: VllmServed, root: Path, name: str, weights: dict[str, torch.Tensor]) -> PolicyVersion:

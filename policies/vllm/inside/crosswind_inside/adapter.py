@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
-from .checkpoint import METADATA, Refused, Weights, check_finite, checksum, read_json
+from . import checkpoint
+from .checkpoint import check_finite, check_metadata, read_json
+from .header import FLOATS, Refused, Tensor, read_header
 
 CONFIG = "adapter_config.json"
 WEIGHTS = "adapter_model.safetensors"
@@ -19,15 +20,7 @@ _PREFIX = "base_model.model."
 
 def check_adapter(directory: Path, base: Path, version: str, highest_rank: int) -> None:
     """Every pair of matrices must fit the base's. Raises Refused naming the file or tensor."""
-    metadata = read_json(directory / METADATA)
-    if metadata.get("version") != version:
-        raise Refused(f"{directory}: holds version {metadata.get('version')!r}, not {version!r}")
-    found, wanted = checksum(directory, (CONFIG, WEIGHTS)), str(metadata.get("checksum"))
-    if found != wanted:
-        raise Refused(
-            f"{directory}: checksum is {found[:16]}…, {METADATA} says {wanted[:16]!r}…: "
-            "the files were changed after they were published; publish them as a new version"
-        )
+    check_metadata(directory, version, (CONFIG, WEIGHTS))
     rank = read_json(directory / CONFIG).get("r")
     if not isinstance(rank, int) or not 1 <= rank <= highest_rank:
         raise Refused(
@@ -35,37 +28,32 @@ def check_adapter(directory: Path, base: Path, version: str, highest_rank: int) 
             "start it with a higher --max-lora-rank"
         )
     path = directory / WEIGHTS
-    try:
-        adapter = safe_open(str(path), framework="pt")
-    except (OSError, SafetensorError) as error:
-        raise Refused(f"{path}: can't be read as safetensors ({error})") from None
-    served = Weights(base)
-    names = set(adapter.keys())
-    if not names:
-        raise Refused(f"{path}: holds no tensors")
-    for name in sorted(names):
-        _check_tensor(path, name, adapter, served, rank)
+    tensors, served = read_header(path), read_header(base / checkpoint.WEIGHTS)
+    if not tensors:
+        raise Refused(f"{path}: holds no tensors; write the adapter anew")
+    for name, tensor in tensors.items():
+        _check_tensor(path, name, tensor, served, rank)
         other = name.replace(".lora_A.", ".lora_B.") if ".lora_A." in name else name.replace("_B.", "_A.")
-        if other not in names:
+        if other not in tensors:
             raise Refused(f"{path}: {other} is missing; write the adapter anew")
+    check_finite(path, tensors)
 
 
-def _check_tensor(path: Path, name: str, adapter: Any, served: Weights, rank: Any) -> None:
+def _check_tensor(path: Path, name: str, tensor: Tensor, served: Mapping[str, Tensor], rank: int) -> None:
     module, _, half = name.removeprefix(_PREFIX).rpartition(".lora_")
-    target = f"{module}.weight"
-    if half not in ("A.weight", "B.weight") or target not in served.names:
+    target = served.get(f"{module}.weight")
+    if half not in ("A.weight", "B.weight") or target is None:
         raise Refused(f"{path}: {name} belongs to nothing in the served model; start an engine for its base")
-    rows, columns = served.file.get_slice(target).get_shape()
-    tensor = adapter.get_tensor(name)
+    rows, columns = target.shape
     wanted = (rank, columns) if half == "A.weight" else (rows, rank)
-    if tuple(tensor.shape) != wanted:
-        raise Refused(f"{path}: {name} has shape {tuple(tensor.shape)}, must have {wanted}")
-    check_finite(path, name, tensor)
+    if tensor.shape != wanted:
+        raise Refused(f"{path}: {name} has shape {tensor.shape}, must have {wanted}")
+    if tensor.dtype not in FLOATS:
+        raise Refused(f"{path}: {name} has dtype {tensor.dtype}, must be a float")
 
 
 def silence(adapter: Path, into: Path) -> None:
     """Write the adapter that adds nothing, in this one's place and shapes."""
-    file = safe_open(str(adapter / WEIGHTS), framework="pt")
-    tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  it isn't a mapping
+    tensors = load_file(str(adapter / WEIGHTS))
     save_file({name: torch.zeros_like(tensor) for name, tensor in tensors.items()}, str(into / WEIGHTS))
     shutil.copyfile(adapter / CONFIG, into / CONFIG)

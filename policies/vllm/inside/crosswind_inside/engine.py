@@ -13,15 +13,22 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from .adapter import check_adapter, silence
 from .answers import current
-from .checkpoint import METADATA, Refused, check_version, read_json
+from .checkpoint import METADATA, check_version, read_json
+from .header import Refused
 from .scoring import score_all
 
 LORA = "lora"
+PARENT = "CROSSWIND_PARENT"
+"""Environment variable: the process that this server ends with, however that one ends."""
 STATE = "CROSSWIND_STATE"
 """Environment variable: the file that says what is served, for whoever starts the server anew."""
 
+_LOOK_EVERY = 1.0
+"""Seconds."""
 _ADAPTER, _ADAPTER_ID = "crosswind", 1
 """One adapter, replaced in place: requests in flight go on with its new weights."""
 
@@ -55,15 +62,20 @@ class PolicyEngine:
         self._served = _metadata(self._model)
         self._full = self._served
 
+    _watching: asyncio.Task[None]
+
     @classmethod
     async def attach(cls, engine: Any) -> PolicyEngine:
         """Take over an engine that has just started, and name its version. Raises Failed."""
+        # This process only checks files with torch: it must not fight the workers for their cores.
+        torch.set_num_threads(1)
         policy = cls(engine)
         # The first reload takes seconds, later ones don't; and one that can't reload is better known now.
         await policy._swap_weights(policy._model)
         await engine.update_weight_version(policy._served["version"])
         await asyncio.to_thread(policy._note)
         engine.generate = policy._tapped
+        policy._watching = asyncio.create_task(_end_with(os.environ.get(PARENT)))
         return policy
 
     def status(self) -> dict[str, Any]:
@@ -85,8 +97,7 @@ class PolicyEngine:
         path, version = Path(_text(body, "path")), _text(body, "version")
         async with self._publishing:
             try:
-                metadata = await asyncio.to_thread(read_json, path / METADATA)
-                base = await asyncio.to_thread(self._checked, path, version, metadata)
+                metadata, base = await asyncio.to_thread(self._checked, path, version)
             except Refused as error:
                 raise Wrong(str(error), "version_refused", 422) from None
             in_flight, began = self._in_flight, time.perf_counter()
@@ -118,19 +129,20 @@ class PolicyEngine:
                 raise Wrong(str(error)) from None
             return {"logprobs": logprobs, "version": self._served["version"]}
 
-    def _checked(self, path: Path, version: str, metadata: dict[str, Any]) -> dict[str, Any] | None:
-        """Check a directory; gives the full version to load: its own, or an adapter's base where another one
-        serves. Raises Refused.
+    def _checked(self, path: Path, version: str) -> tuple[dict[str, Any], dict[str, Any] | None]:
+        """Check a directory; gives its metadata and the full version to load: its own, or an adapter's base
+        where another one serves. Raises Refused.
         """
+        metadata = read_json(path / METADATA)
         if metadata.get("kind") != LORA:
             check_version(path, self._model, version)
-            return _told(metadata, path)
+            return metadata, _told(metadata, path)
         lora = self._engine.vllm_config.lora_config
         if lora is None:
             raise Refused(f"{path}: this engine was started without --enable-lora; start it with that")
         check_adapter(path, self._model, version, lora.max_lora_rank)
         if metadata.get("base_checksum") == self._full["checksum"]:
-            return None
+            return metadata, None
         under = Path(str(metadata.get("base_path")))
         base = read_json(under / METADATA)
         check_version(under, self._model, str(metadata.get("base")))
@@ -139,7 +151,7 @@ class PolicyEngine:
                 f"{path}: it adapts {metadata.get('base')!r}, which {under} doesn't hold as it was: an "
                 "adapter is worth nothing on other weights"
             )
-        return _told(base, under)
+        return metadata, _told(base, under)
 
     @asynccontextmanager
     async def _paused(self) -> AsyncGenerator[None]:
@@ -223,6 +235,15 @@ class PolicyEngine:
             new = Path(f"{place}.new")
             new.write_text(json.dumps(self._served | {"under": self._full["path"]}))
             new.rename(place)
+
+
+async def _end_with(parent: str | None) -> None:
+    """End this server once its parent is another one than was named."""
+    while parent is not None:
+        if os.getppid() != int(parent):
+            os.kill(os.getpid(), signal.SIGTERM)
+            return
+        await asyncio.sleep(_LOOK_EVERY)
 
 
 def _metadata(directory: Path) -> dict[str, Any]:

@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import torch
+from safetensors import safe_open
 from vllm.model_executor.layers.vocab_parallel_embedding import VocabParallelEmbedding
+from vllm.model_executor.model_loader.reload.layerwise import finalize_layerwise_reload
 
 from . import heads, seeds
-from .checkpoint import Weights
+from .checkpoint import WEIGHTS
 
 # vLLM imports this module in each worker, before the model is loaded.
 heads.mend()
 seeds.mend()
+
+_TIED = "lm_head.weight"
+
+
+class Weights:
+    """A directory's weights, mapped: they can be read even when the files are gone."""
+
+    def __init__(self, directory: Path) -> None:
+        self._file = safe_open(str(directory / WEIGHTS), framework="pt")
+
+    def tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
+        """Every parameter by its name in the checkpoint. Tied embeddings come once."""
+        for name in self._file.keys():  # noqa: SIM118  it isn't a mapping
+            if name != _TIED:
+                yield name, self._file.get_tensor(name)
 
 
 class WeightExtension:
@@ -34,6 +53,7 @@ class WeightExtension:
             self._crosswind_load(new)
         except Exception as error:
             try:
+                self._crosswind_give_up()
                 self._crosswind_load(serving)
             except Exception:
                 return {"failed": _told(error), "bricked": True}
@@ -49,6 +69,11 @@ class WeightExtension:
             # doesn't renew.
             if isinstance(module, VocabParallelEmbedding) and hasattr(module, "cpu_linear"):
                 module.quant_method.process_weights_after_loading(module)
+
+    def _crosswind_give_up(self) -> None:
+        """End a reload that broke off: what it did not reach is put back, so that another can begin."""
+        runner = self.model_runner  # type: ignore[attr-defined]
+        finalize_layerwise_reload(runner.get_model(), runner.model_config)
 
 
 def _told(error: Exception) -> str:
