@@ -36,7 +36,7 @@ strictly. Prefix cache: {sessions} sessions of {turns} turns on each side, the f
 ```
 """
 _BUSY = (
-    "\n\n**The machine was busy with other work**: what is timed here says little, as the spread of the rounds "
+    "\n\n**The machine was busy with other work**: what is timed says little, as the spread of the rounds "
     "shows; pauses, CPU and the prefix cache bear it better. Measure on an idle one."
 )
 
