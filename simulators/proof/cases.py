@@ -32,6 +32,8 @@ class Case:
     """None: as the profile has it."""
     kinds: tuple[str, ...] = ()
     """The kinds of task in which the noise applies; none named: all."""
+    stream: bool | None = None
+    """Whether answers are to be streamed; None: every other episode's."""
     yaml: str | None = field(default=None, repr=False)
     """The profile's text, where it is made for the measurement."""
 
@@ -43,6 +45,9 @@ class Fitting:
     kinds: tuple[str, ...] = ()
     severities: tuple[float, ...] = SEVERITIES
     options: Mapping[str, Any] = field(default_factory=dict)
+    stream: bool | None = None
+    distance: bool = False
+    """Whether a distance is its response, although its recovery is one without which agents fail."""
     why: str = ""
 
 
@@ -55,6 +60,12 @@ FITTINGS: Mapping[str, Fitting] = {
         ("amount", "price", "stock", "spending"),
         (0.01, 0.02, 0.04, 0.08, 0.16),
         why="only there the answer is a number; a fifth more or less changes any of them",
+    ),
+    "transport.sse_cut": Fitting(stream=True, why="it leaves plain answers alone"),
+    "transport.truncated_body": Fitting(stream=False, why="it leaves streams alone"),
+    "model.stream_cut": Fitting(stream=True, why="it leaves plain answers alone"),
+    "user.interaction_pattern": Fitting(
+        distance=True, why="it rewrites what a model that plays the user is told; here the user is a script"
     ),
     "schema.bloat": Fitting(
         options={"per_tool": 2}, why="the operator's 32 tools are used up soon by a list of 14"
@@ -100,7 +111,15 @@ def alone(
                 },
                 "rules": [rule],
             }
-            yield Case(operator.name, named, None, severity, kinds=fitting.kinds, yaml=json.dumps(profile))
+            yield Case(
+                operator.name,
+                named,
+                None,
+                severity,
+                kinds=fitting.kinds,
+                stream=fitting.stream,
+                yaml=json.dumps(profile),
+            )
 
 
 def _varied(profile: Mapping[str, Any], name: str, severity: float, stage: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from simulators.proof.accounts import TOOK_PLACE, fates
+from simulators.proof.cases import FITTINGS, Fitting
 from simulators.proof.catalogue import Catalogue, Operator
 from simulators.proof.distance import distance, unit_of
 from simulators.proof.playing import Outcome
@@ -82,7 +83,7 @@ class Dose:
 
 def hurts(operator: Operator) -> bool:
     """Whether an agent that doesn't recover as the operator declares fails."""
-    return operator.recovery in HURTS
+    return operator.recovery in HURTS and not FITTINGS.get(operator.name, Fitting()).distance
 
 
 def _response(operator: Operator, severities: Sequence[float], measured: Sequence[list[float]]) -> Response:

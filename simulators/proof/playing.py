@@ -86,7 +86,8 @@ async def play(
     concurrency: int,
     on_outcome: Callable[[Outcome], None],
 ) -> None:
-    """Play all of them, every other episode streamed. GatewayError where the gateway is lost.
+    """Play all of them, every other episode streamed unless its case says. GatewayError where the gateway is
+    lost.
 
     An agent that recovers asks anew for answers that it can't use; one that doesn't takes what comes, and an
     answer that doesn't come ends its episode.
@@ -100,7 +101,8 @@ async def play(
 
         async def work() -> None:
             for number, (case, job) in jobs:
-                record = await stages[number % 2].perform(job)
+                stream = bool(number % 2) if case.stream is None else case.stream
+                record = await stages[stream].perform(job)
                 if record.session_id is None:
                     raise RuntimeError(f"no session under {case.profile}: {record.error}")
                 on_outcome(Outcome(case, record, await client.events(record.session_id)))

@@ -122,6 +122,10 @@ def fitted(name: str) -> str:
         told.append(f"severities {', '.join(f'{one:g}' for one in fitting.severities)}")
     if fitting.options:
         told.append(", ".join(f"`{option}: {value}`" for option, value in fitting.options.items()))
+    if fitting.stream is not None:
+        told.append("streams only" if fitting.stream else "plain answers only")
+    if fitting.distance:
+        told.append("its distance is the response")
     return f"`{name}`: {', '.join(told)} ({fitting.why})."
 
 
