@@ -73,10 +73,10 @@ class Evolution:
         """Search, choose, measure on held-out tasks, freeze."""
         settings = self.settings
         reference = self._measuring(settings.reference, "reference")
-        tasks = (settings.searched, settings.confirmed)
-        hand_made = pooled([await reference.hand_made(each) for each in tasks])
+        hand_made = await reference.hand_made(settings.searched)
         self.say(f"{self.against.name}: {fitness_told(hand_made)}; this dose is the cap")
         survivors = await self._searched(reference, hand_made)
+        hand_made = pooled([hand_made, await reference.hand_made(settings.confirmed)])
         winner = await self._chosen(survivors, hand_made, reference)
         candidate = winner.individual.candidate
         self.say(f"chosen: {candidate}")

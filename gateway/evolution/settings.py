@@ -9,7 +9,7 @@ from typing import Any
 from gateway.evolution.evaluation import Tasks
 from injectors.identity import digest
 
-FINALISTS = 6
+FINALISTS = 4
 """Survivors that are measured again, on other tasks than those they were selected on."""
 
 
