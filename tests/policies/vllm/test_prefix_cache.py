@@ -1,0 +1,99 @@
+"""The engine's prefix cache through the gateway: noise stays put, so noisy turns hit it as calm ones do."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from gateway.client import Client
+from tests.policies.conftest import TOOLS
+from tests.vllm_server import VllmServed
+
+pytestmark = pytest.mark.vllm
+
+SESSIONS, TURNS = 4, 4
+ASKED = (
+    "Please look up order #W{:04d} for me and tell me exactly when it was shipped, what I paid for every "
+    "single item in it, and whether the blue chair that I ordered last week can still be exchanged."
+)
+RESULT = (
+    '{{"order_id": "#W{:04d}", "status": "delivered", "items": ["chair", "table", "lamp"], "total": 120.5}}'
+)
+
+
+@contextmanager
+def gateway(upstream: str, folder: Path) -> Iterator[Client]:
+    """The gateway as a process of its own; gives its control plane's client."""
+    program = "from gateway.cli import main; main()"
+    options = ("--upstream", upstream, "--store", f"sqlite:///{folder / 'store.db'}", "--capture", "on")
+    with subprocess.Popen(
+        [sys.executable, "-c", program, "serve", *options, "--port", "0", "--control-port", "0"],
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stderr is not None
+            said = ""
+            while not (found := re.search(r"control plane\s+(http://\S+)", said)):
+                line = process.stderr.readline()
+                assert line, said
+                said += line
+            with Client(found[1]) as client:
+                yield client
+        finally:
+            process.terminate()
+            process.communicate()
+
+
+@pytest.mark.parametrize("profile", ["off", "agentnoisebench/all"])
+def test_every_turn_hits_what_the_turn_before_computed(
+    vllm: VllmServed, tmp_path: Path, profile: str
+) -> None:
+    """A turn's prompt is cached by whole blocks; the next turn computes none of them again."""
+    told = re.search(r'block_size="(\d+)"', httpx.get(f"{vllm.url}/metrics", trust_env=False).text)
+    assert told
+    block = int(told[1])
+    injected = 0
+    with gateway(f"{vllm.url}/v1", tmp_path) as control:
+        for number in range(SESSIONS):
+            session = control.open_session(task_id=f"t-{number}", profile=profile, seed=number)
+            usages = _converse(session.base_url, session.api_key, number)
+            for before, after in pairwise(usages):
+                known = before["prompt_tokens"] // block * block
+                assert after["prompt_tokens_details"]["cached_tokens"] >= known
+            assert usages[-1]["prompt_tokens_details"]["cached_tokens"] > 0
+            injected += len(control.events(session.id))
+            control.close(session.id)
+    assert (injected > 0) == (profile != "off")
+
+
+def _converse(base_url: str, key: str, number: int) -> list[dict[str, Any]]:
+    """A conversation of several turns, tool calls answered; gives each turn's usage."""
+    messages: list[dict[str, Any]] = [{"role": "system", "content": "You are a helpful shop assistant."}]
+    usages = []
+    with httpx.Client(
+        base_url=base_url, headers={"authorization": f"Bearer {key}"}, timeout=120, trust_env=False
+    ) as http:
+        for turn in range(TURNS):
+            messages.append({"role": "user", "content": ASKED.format(10 * number + turn)})
+            body = {"model": "policy", "messages": messages, "tools": TOOLS, "max_tokens": 16, "seed": number}
+            response = http.post("chat/completions", json=body)
+            assert response.status_code == 200, response.text
+            answer = response.json()
+            usages.append(answer["usage"])
+            message = answer["choices"][0]["message"]
+            messages.append({name: value for name, value in message.items() if value})
+            messages += [
+                {"role": "tool", "tool_call_id": call["id"], "content": RESULT.format(turn)}
+                for call in message.get("tool_calls") or ()
+            ]
+    return usages
