@@ -1,4 +1,4 @@
-"""`crosswind policy`: serve a policy; what else it does is in `versioning` and `comparing`."""
+"""`crosswind policy`: serve a policy; what else it does is in `version_commands` and `compare_command`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from policies.comparing import compare
-from policies.versioning import fail, list_versions, publish, refuse, rollback, verify
+from policies.compare_command import compare
+from policies.version_commands import fail, list_versions, publish, refuse, rollback, verify
 
 
 @click.group()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from policies.versioning import VERSIONS, chosen, fail, failing, known, refuse, service
+from policies.version_commands import VERSIONS, chosen, fail, failing, known, refuse, service
 
 if TYPE_CHECKING:
     from policies.comparison import Comparison
