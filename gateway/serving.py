@@ -41,8 +41,10 @@ class ClientConnection(HttpToolsProtocol):
         self.scope["extensions"] = {WHEN_GONE: {"call": self._when_gone}}
 
     def _when_gone(self, told: Callable[[], None] | None) -> None:
-        """Call this when the client goes away; None: nobody wants to know."""
+        """Call this when the client goes away, at once where it has gone; None: nobody wants to know."""
         self._told = told
+        if told is not None and self.transport.is_closing():
+            told()
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)

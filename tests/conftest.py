@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadGroupScheduling
 
 from policies.vllm.environment import NOT_INSTALLED, NotInstalled, find
 from tests.vllm_server import VllmServed, serving_vllm
@@ -12,11 +14,17 @@ from tests.vllm_server import VllmServed, serving_vllm
 _left_out: list[str] = []
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All of vLLM's tests run in one process, since they share one server."""
-    for item in items:
-        if item.get_closest_marker("vllm"):
-            item.add_marker(pytest.mark.xdist_group("vllm"))
+class _OneVllm(LoadGroupScheduling):  # type: ignore[misc]
+    """All of vLLM's tests run in one process, since they share one server; the others where there is room. By
+    their folder, since pytest 9.2's node ids don't show what `xdist_group` says.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "vllm" if nodeid.startswith("tests/policies/vllm/") else nodeid
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadGroupScheduling | None:
+    return _OneVllm(config, log) if config.getoption("dist") == "loadgroup" else None
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
+Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
+"""A number as large as the store holds."""
 
 
 class Body(BaseModel):
@@ -20,12 +22,12 @@ class OpenSession(Body):
 
     task_id: Name | None = None
     group_id: Name | None = None
-    group_size: Annotated[int, Field(ge=1)] | None = None
-    rollout_index: Annotated[int, Field(ge=0)] | None = None
+    group_size: Annotated[Count, Field(ge=1)] | None = None
+    rollout_index: Count | None = None
     arm: Literal["clean", "noisy", "auto"] = "auto"
     profile: Name | None = None
     noise_type: Name | None = None
-    level: Annotated[int, Field(ge=0)] | None = None
+    level: Count | None = None
     seed: Annotated[int, Field(ge=0)] | None = None
     seed_scope: Literal["session", "group", "task"] | None = None
     labels: dict[str, str | int | float | bool | None] = Field(default_factory=dict)

@@ -72,6 +72,10 @@ def test_an_adapter_samples_as_the_merged_weights_would(vllm: VllmServed, tmp_pa
     assert furthest(read.logprobs, logprobs(vllm.first.path, read.prompt, read.tokens)) < TOLERANCE
 
 
+LENGTH = 800
+"""Of streams that are to be seen through three swaps: nearly all that the context has room for."""
+
+
 async def test_streams_go_on_over_adapters_and_say_what_sampled_them(
     vllm: VllmServed, tmp_path: Path
 ) -> None:
@@ -83,7 +87,7 @@ async def test_streams_go_on_over_adapters_and_say_what_sampled_them(
         published(registry, vllm.first, random_adapter(vllm.first, number), f"adapter-{number}")
         for number in range(3)
     ]
-    body = chat("Tell me all about it.", max_tokens=200, ignore_eos=True)
+    body = chat("Tell me all about it.", max_tokens=LENGTH, ignore_eos=True)
 
     async with httpx.AsyncClient(timeout=120, trust_env=False) as http:
 
@@ -92,20 +96,20 @@ async def test_streams_go_on_over_adapters_and_say_what_sampled_them(
             answer = await http.post(f"{vllm.url}/policy/publish", json=asked)
             assert answer.status_code == 200, answer.text
 
-        async def begun(count: int) -> None:
-            while (await http.get(f"{vllm.url}/policy")).json()["in_flight"] < count:
-                pass
+        async def begun(streams: list[asyncio.Task[Read]]) -> None:
+            while (await http.get(f"{vllm.url}/policy")).json()["in_flight"] < len(streams):
+                assert not any(stream.done() for stream in streams), "too short to see a swap"
 
         before = [asyncio.create_task(stream(http, vllm.url, body | {"seed": seed})) for seed in range(4)]
-        await begun(4)
+        await begun(before)
         await publish(adapters[0])
         during = [asyncio.create_task(stream(http, vllm.url, body | {"seed": seed})) for seed in range(4)]
-        await begun(8)
+        await begun([*before, *during])
         await publish(adapters[1])
         await publish(vllm.registry.get("moved-2"))
         read = await asyncio.gather(*before, *during)
     for one in read:
-        assert one.finish == "length" and len(one.tokens) == len(one.logprobs) == 200
+        assert one.finish == "length" and len(one.tokens) == len(one.logprobs) == LENGTH
     for one in read[:4]:
         assert one.versions == ["retail", "moved-2"]
     for one in read[4:]:

@@ -1,0 +1,34 @@
+"""What our server tells an application beyond ASGI."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from gateway.asgi import WHEN_GONE
+from gateway.serving import make_server
+from tests.gateway.servers import listener, serving, settings
+
+REQUEST = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}"
+
+
+async def test_who_asks_after_the_client_has_gone_is_told_at_once(tmp_path: Path) -> None:
+    told: list[str] = []
+    asked = asyncio.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        scope["extensions"][WHEN_GONE]["call"](lambda: told.append("gone"))
+        asked.set()
+
+    server = make_server(settings(tmp_path, "http://127.0.0.1:1"), app)
+    async with serving(server, listener()) as url:
+        _, writer = await asyncio.open_connection("127.0.0.1", urlsplit(url).port)
+        writer.write(REQUEST)
+        await writer.drain()
+        writer.close()
+        await asyncio.wait_for(asked.wait(), 20)
+    assert told == ["gone"]
