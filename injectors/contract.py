@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -29,12 +30,20 @@ def checked_draw(entry: Registered, draw: object) -> Draw | None:
     if draw is None:
         return None
     try:
-        stored = msgspec.json.decode(msgspec.json.encode(draw))
+        stored = _stored(draw)
     except (TypeError, ValueError, RecursionError) as error:
         raise OperatorFailed(f"{entry.name} drew what is no JSON data ({error})") from error
     if not isinstance(stored, dict):
         raise OperatorFailed(f"{entry.name} drew {type(draw).__name__}, not a mapping")
     return stored
+
+
+def _stored(draw: object) -> Any:
+    try:
+        return msgspec.json.decode(msgspec.json.encode(draw))
+    except UnicodeEncodeError:
+        # A lone surrogate, which Python clients send: it is stored escaped.
+        return json.loads(json.dumps(draw, allow_nan=False))
 
 
 def checked_result(entry: Registered, result: object) -> Result:
