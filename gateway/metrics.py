@@ -41,9 +41,9 @@ class Metrics:
         self.requests = Counter(
             "crosswind_requests", "Requests on the data plane", ["route", "status"], registry=self.registry
         )
+        # Looked up once each: to find a child by its labels takes longer than to count.
         self._answered: dict[tuple[str, str], Counter] = {}
         self._of_fitness: dict[str, Counter] = {}
-        # Looked up once each: to find a child by its labels takes longer than to count.
         self.turns = Counter("crosswind_turns", "Turns recorded", ["fitness"], registry=self.registry)
         self.events = Counter(
             "crosswind_events", "Noise that was injected", ["operator"], registry=self.registry
