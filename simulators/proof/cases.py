@@ -124,7 +124,8 @@ def alone(
 
 def _varied(profile: Mapping[str, Any], name: str, severity: float, stage: str) -> str:
     def rule(one: Mapping[str, Any]) -> dict[str, Any]:
-        changed = {**one, "severity": severity, "when": {**one.get("when", {}), "stage": stage}}
+        when = {key: value for key, value in one.get("when", {}).items() if key != "during"}
+        changed = {**one, "severity": severity, "when": {**when, "stage": stage}}
         if "with" in one:
             changed["with"] = [rule(companion) for companion in one["with"]]
         return changed

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from injectors.profile import names, parse, source
 from simulators.environment import load
 from simulators.proof.accounts import Account, fates
-from simulators.proof.cases import alone, as_written
+from simulators.proof.cases import alone, as_written, varied
 from simulators.proof.catalogue import Catalogue
 from simulators.proof.commands import dose, prove
 from simulators.proof.distance import words_edited
@@ -46,6 +48,16 @@ def test_the_oracle_solves_tasks_under_every_profile() -> None:
     assert {name for name, _, _ in proof.profiles} == set(proof.catalogue.profiles)
     injecting = [row for row in proof.profiles.values() if row.account.took_place]
     assert len(injecting) >= MANY, "and the noise really took place"
+
+
+def test_every_profile_makes_a_profile_at_each_severity_in_each_stage() -> None:
+    written = {name: yaml.safe_load(source(name)) for name in names()}
+    cases = list(varied(Catalogue(written, {}), ["*"]))
+    assert {case.subject for case in cases} == {name for name, each in written.items() if each["rules"]}
+    for case in cases:
+        assert case.yaml is not None
+        profile = parse(case.yaml, case.profile)
+        assert all((rule.severity, rule.when.stage) == (case.severity, case.stage) for rule in profile.rules)
 
 
 def test_an_oracle_without_recovery_is_told_of() -> None:

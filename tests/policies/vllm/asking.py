@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,8 +54,10 @@ def sampled(answer: dict[str, Any], index: int = 0) -> Read:
     )
 
 
-async def stream(http: httpx.AsyncClient, url: str, body: dict[str, Any]) -> Read:
-    """A streamed answer of one choice."""
+async def stream(
+    http: httpx.AsyncClient, url: str, body: dict[str, Any], begun: asyncio.Event | None = None
+) -> Read:
+    """A streamed answer of one choice; `begun` is set when its first token has come."""
     asked = body | {"stream": True, "stream_options": {"include_usage": True}}
     read = Read()
     async with http.stream("POST", f"{url}/v1/chat/completions", json=asked) as response:
@@ -62,7 +65,45 @@ async def stream(http: httpx.AsyncClient, url: str, body: dict[str, Any]) -> Rea
         async for line in response.aiter_lines():
             if line and line != "data: [DONE]":
                 _add(read, json.loads(line.removeprefix("data: ")))
+                if begun is not None and read.tokens:
+                    begun.set()
     return read
+
+
+async def first_token(task: asyncio.Task[Any], begun: asyncio.Event) -> None:
+    """Wait until a stream has begun, or raise what ended its task before."""
+    begins = asyncio.create_task(begun.wait())
+    await asyncio.wait([task, begins], return_when=asyncio.FIRST_COMPLETED)
+    begins.cancel()
+    if task.done():
+        task.result()
+
+
+class Streams:
+    """Streams that go on side by side, of which one can wait until each has its first token."""
+
+    def __init__(self, http: httpx.AsyncClient, url: str) -> None:
+        self._http, self._url = http, url
+        self._tasks: list[asyncio.Task[Read]] = []
+
+    async def begin(self, bodies: list[dict[str, Any]]) -> None:
+        """Start one stream per body, and return when each has begun.
+
+        :raises AssertionError: a stream has ended before: it is too short for what it shall see.
+        """
+        signs = [asyncio.Event() for _ in bodies]
+        tasks = [
+            asyncio.create_task(stream(self._http, self._url, body, begun))
+            for body, begun in zip(bodies, signs, strict=True)
+        ]
+        self._tasks += tasks
+        for task, begun in zip(tasks, signs, strict=True):
+            await first_token(task, begun)
+        assert not any(task.done() for task in self._tasks), "too short to see a swap"
+
+    async def ends(self) -> list[Read]:
+        """What each has read, in the order of their beginnings."""
+        return await asyncio.gather(*self._tasks)
 
 
 def _add(read: Read, chunk: dict[str, Any]) -> None:

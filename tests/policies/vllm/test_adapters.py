@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import httpx
@@ -14,7 +13,7 @@ from policies.adapter import Adapter
 from policies.engine import EngineError
 from policies.tiny.directory import write_successor
 from policies.version import PolicyVersion, Registry
-from tests.policies.vllm.asking import Read, ask, chat, sampled, stream
+from tests.policies.vllm.asking import Read, Streams, ask, chat, sampled
 from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs
 from tests.vllm_server import VllmServed
 
@@ -96,18 +95,14 @@ async def test_streams_go_on_over_adapters_and_say_what_sampled_them(
             answer = await http.post(f"{vllm.url}/policy/publish", json=asked)
             assert answer.status_code == 200, answer.text
 
-        async def begun(streams: list[asyncio.Task[Read]]) -> None:
-            while (await http.get(f"{vllm.url}/policy")).json()["in_flight"] < len(streams):
-                assert not any(stream.done() for stream in streams), "too short to see a swap"
-
-        before = [asyncio.create_task(stream(http, vllm.url, body | {"seed": seed})) for seed in range(4)]
-        await begun(before)
+        streams = Streams(http, vllm.url)
+        bodies = [body | {"seed": seed} for seed in range(4)]
+        await streams.begin(bodies)
         await publish(adapters[0])
-        during = [asyncio.create_task(stream(http, vllm.url, body | {"seed": seed})) for seed in range(4)]
-        await begun([*before, *during])
+        await streams.begin(bodies)
         await publish(adapters[1])
         await publish(vllm.registry.get("moved-2"))
-        read = await asyncio.gather(*before, *during)
+        read = await streams.ends()
     for one in read:
         assert one.finish == "length" and len(one.tokens) == len(one.logprobs) == LENGTH
     for one in read[:4]:

@@ -18,7 +18,7 @@ from policies.publishers.vllm_plain import PlainVllm
 from policies.tiny.directory import write_successor
 from policies.version import PolicyVersion, Registry, read_version
 from policies.vllm.inside.crosswind_inside.header import EMBEDDINGS
-from tests.policies.vllm.asking import ask, chat, sampled, stream
+from tests.policies.vllm.asking import Streams, ask, chat, sampled
 from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs
 from tests.policies.vllm.test_life import ALIVE, answering
 from tests.vllm_server import VllmServed
@@ -67,11 +67,10 @@ async def test_a_reload_from_disk_drops_nothing(
     moved = _version(vllm, tmp_path, "headless", weights)
     body = chat("Tell me all about it.", max_tokens=LENGTH, ignore_eos=True)
     async with httpx.AsyncClient(timeout=120, trust_env=False) as http:
-        streams = [asyncio.create_task(stream(http, vllm.url, body | {"seed": seed})) for seed in range(8)]
-        while (await http.get(f"{vllm.url}/policy")).json()["in_flight"] < 4:
-            assert not any(task.done() for task in streams), "too short to see a reload"
+        streams = Streams(http, vllm.url)
+        await streams.begin([body | {"seed": seed} for seed in range(8)])
         published = await asyncio.to_thread(plain.publish, moved)
-        read = await asyncio.gather(*streams)
+        read = await streams.ends()
     assert published.version == plain.health().version == "headless"
     for one in read:
         assert one.finish == "length" and len(one.tokens) == len(one.logprobs) == LENGTH

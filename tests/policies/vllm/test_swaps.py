@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from itertools import chain, cycle, islice
+from itertools import cycle, islice
 
 import httpx
 import pytest
 
 from policies.confirmation import Probe, confirm
-from tests.policies.vllm.asking import Read, ask, chat, sampled, stream
+from tests.policies.vllm.asking import Read, ask, chat, first_token, sampled, stream
 from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs
 from tests.vllm_server import VllmServed
 
 pytestmark = pytest.mark.vllm
 
-STREAMS, SWAPS, LENGTH = 64, 20, 120
+STREAMS, SWAPS, LENGTH, FIRST = 64, 20, 120, 240
+"""The first stream of each client is longer: all of them are to be seen through a swap."""
 
 
 async def test_swaps_under_load_drop_nothing(vllm: VllmServed) -> None:
@@ -28,15 +29,17 @@ async def test_swaps_under_load_drop_nothing(vllm: VllmServed) -> None:
     async with httpx.AsyncClient(timeout=300, limits=limits, trust_env=False) as http:
 
         async def client(number: int) -> list[Read]:
-            read = []
+            read: list[Read] = []
             while not swapped.is_set():
-                seed = 1000 * number + len(read)
-                body = chat(f"What about order #W{number:04d}?", seed=seed, max_tokens=LENGTH)
-                read.append(await stream(http, vllm.url, body | {"ignore_eos": True}))
+                seed, length = 1000 * number + len(read), LENGTH if read else FIRST
+                body = chat(f"What about order #W{number:04d}?", seed=seed, max_tokens=length)
+                read.append(await stream(http, vllm.url, body | {"ignore_eos": True}, begun[number]))
             return read
 
+        begun = [asyncio.Event() for _ in range(STREAMS)]
         clients = [asyncio.create_task(client(number)) for number in range(STREAMS)]
-        await _all_in_flight(http, vllm.url)
+        for one, sign in zip(clients, begun, strict=True):
+            await first_token(one, sign)
         swaps = []
         for version in versions:
             asked = {"version": version.version, "path": str(version.path)}
@@ -46,19 +49,19 @@ async def test_swaps_under_load_drop_nothing(vllm: VllmServed) -> None:
         after = await stream(http, vllm.url, chat("Where is order #W1234?", max_tokens=40))
     assert [swap["version"] for swap in swaps] == order[1:]
     assert all(swap["in_flight"] > 0 for swap in swaps) and swaps[0]["in_flight"] == STREAMS
-    for read in chain.from_iterable(streams):
+    numbered = [(number, read) for each in streams for number, read in enumerate(each)]
+    for number, read in numbered:
         assert read.finish == "length"
-        assert len(read.tokens) == len(read.logprobs) == read.usage["completion_tokens"] == LENGTH
+        assert (
+            len(read.tokens)
+            == len(read.logprobs)
+            == read.usage["completion_tokens"]
+            == (LENGTH if number else FIRST)
+        )
         _assert_spans_follow(read, order)
     assert all(len(first.spans) >= 2 for first, *_ in streams)
     assert after.versions == [order[-1]]
     assert furthest(after.logprobs, logprobs(versions[-1].path, after.prompt, after.tokens)) < TOLERANCE
-
-
-async def _all_in_flight(http: httpx.AsyncClient, url: str) -> None:
-    in_flight = 0
-    while in_flight < STREAMS:
-        in_flight = (await http.get(f"{url}/policy")).json()["in_flight"]
 
 
 def _assert_spans_follow(read: Read, order: list[str]) -> None:
