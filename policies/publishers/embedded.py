@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import httpx
 
-from policies.engine import EngineError, Health, Published, Scored
+from policies.engine import Closing, EngineError, Health, Published, Scored, root_of
 from policies.version import PolicyVersion
 
 
-class EmbeddedEngine:
+class EmbeddedEngine(Closing):
     """Implements `policies.engine.Engine`. `url` is the server's root, without `/v1`; a trailing `/v1` is
     dropped.
     """
@@ -21,24 +20,16 @@ class EmbeddedEngine:
 
     def __init__(self, url: str, *, timeout: float = 60.0) -> None:
         """`timeout` is in seconds, for each request."""
-        self._http = httpx.Client(base_url=_root(url), timeout=timeout, trust_env=False)
+        self._http = httpx.Client(base_url=root_of(url), timeout=timeout, trust_env=False)
 
     @classmethod
     def recognises(cls, url: str, timeout: float) -> bool:
         """Whether the server has the embedded engine's own routes."""
         try:
-            body = httpx.get(f"{_root(url)}/policy", timeout=timeout, trust_env=False).json()
+            body = httpx.get(f"{root_of(url)}/policy", timeout=timeout, trust_env=False).json()
         except (httpx.HTTPError, httpx.InvalidURL, ValueError):
             return False
         return isinstance(body, dict) and body.get("engine") == cls.name
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         self._http.close()
@@ -81,10 +72,6 @@ class EmbeddedEngine:
         if response.status_code != 200:
             raise EngineError(_reason(response))
         return response.json()
-
-
-def _root(url: str) -> str:
-    return url.rstrip("/").removesuffix("/v1")
 
 
 def _reason(response: httpx.Response) -> str:

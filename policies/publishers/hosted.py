@@ -5,12 +5,11 @@ server that is none of the engines we know. Everything but training works with i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import httpx
 
-from policies.engine import EngineError, Health, Published, Scored
+from policies.engine import Closing, EngineError, Health, Published, Scored
 from policies.version import PolicyVersion
 
 UNTRAINABLE = (
@@ -20,7 +19,7 @@ UNTRAINABLE = (
 )
 
 
-class HostedModel:
+class HostedModel(Closing):
     """Implements `policies.engine.Engine` as far as that goes: it is there, and nothing can be published."""
 
     name: ClassVar[str] = "hosted"
@@ -54,14 +53,6 @@ class HostedModel:
 
     def close(self) -> None:
         """Nothing is held open."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _models(url: str) -> str:

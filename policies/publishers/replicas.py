@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
-from typing import ClassVar, Self
+from typing import ClassVar
 
-from policies.engine import Engine, EngineError, Health, Published, Scored
+from policies.engine import Closing, Engine, EngineError, Health, Published, Scored
 from policies.version import PolicyVersion, VersionError, read_version
 
 _SEPARATOR = ","
@@ -17,7 +16,7 @@ _ALIKE = 1e-3
 """How far replicas' log-probabilities may be apart in float32 before they serve different weights."""
 
 
-class Replicas:
+class Replicas(Closing):
     """Implements `policies.engine.Engine` over the URLs of a comma-separated list."""
 
     name: ClassVar[str] = "replicas"
@@ -102,14 +101,6 @@ class Replicas:
 
     def close(self) -> None:
         self._stack.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _apart(one: Scored, other: Scored) -> float:

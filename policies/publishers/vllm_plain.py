@@ -10,13 +10,12 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import httpx
 import orjson
 
-from policies.engine import EngineError, Health, Published, Scored
+from policies.engine import Closing, EngineError, Health, Published, Scored, root_of
 from policies.version import PolicyVersion, VersionError, checksum_of, read_version, verify
 from policies.vllm.inside.crosswind_inside.header import (
     EMBEDDINGS,
@@ -35,20 +34,20 @@ _UNNAMED = "default"
 """What vLLM calls the weights that it started with."""
 
 
-class PlainVllm:
+class PlainVllm(Closing):
     """Implements `policies.engine.Engine`. The server must see the versions' directories too."""
 
     name: ClassVar[str] = "vllm-plain"
 
     def __init__(self, url: str, *, timeout: float = 60.0) -> None:
-        self._http = httpx.Client(base_url=_root(url), timeout=timeout, trust_env=False)
+        self._http = httpx.Client(base_url=root_of(url), timeout=timeout, trust_env=False)
         self._last: PolicyVersion | None = None
 
     @classmethod
     def recognises(cls, url: str, timeout: float) -> bool:
         """Whether the server says vLLM's version, and nothing of a policy of ours."""
         try:
-            with httpx.Client(base_url=_root(url), timeout=timeout, trust_env=False) as http:
+            with httpx.Client(base_url=root_of(url), timeout=timeout, trust_env=False) as http:
                 version, policy = http.get("/version"), http.get("/policy")
             found = version.status_code == 200 and isinstance(version.json().get("version"), str)
         except (httpx.HTTPError, httpx.InvalidURL, ValueError, AttributeError):
@@ -102,14 +101,6 @@ class PlainVllm:
 
     def close(self) -> None:
         self._http.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _check(self, version: PolicyVersion, root: Path) -> None:
         if version.kind != "full":
@@ -173,10 +164,6 @@ def _same_embeddings(directory: Path, served: Path) -> bool:
     if not orjson.loads((served / "config.json").read_bytes()).get("tie_word_embeddings"):
         return True
     return read_bytes(directory / _WEIGHTS, EMBEDDINGS) == read_bytes(served / _WEIGHTS, EMBEDDINGS)
-
-
-def _root(url: str) -> str:
-    return url.rstrip("/").removesuffix("/v1")
 
 
 def _read(response: httpx.Response) -> Any:

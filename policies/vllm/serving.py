@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Event
 from types import FrameType
 
+from policies.engine import root_of
 from policies.servers.server import ServeError, ServeRequest
 from policies.vllm.environment import NotInstalled, find
 from policies.vllm.launching import Launch, free_port
@@ -22,8 +23,7 @@ def serve(request: ServeRequest, say: Say, patience: Patience | None = None) -> 
     with ExitStack() as stack:
         if request.attach:
             replicas: list[Replica] = [
-                AttachedServer(url.rstrip("/").removesuffix("/v1"), request.directory, patience, say)
-                for url in request.attach
+                AttachedServer(root_of(url), request.directory, patience, say) for url in request.attach
             ]
             _refuse_own(request)
         else:

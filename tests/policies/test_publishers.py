@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -20,33 +15,7 @@ from policies.publishers import registry
 from policies.publishers.embedded import EmbeddedEngine
 from policies.publishers.hosted import HostedModel
 from tests.policies.conftest import Served
-
-
-@contextmanager
-def answering(status: int, body: Any) -> Iterator[str]:
-    """A server that gives this answer to every GET of /v1/models, and 404 else."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            found = self.path == "/v1/models"
-            raw = json.dumps(body).encode() if found else b"{}"
-            self.send_response(status if found else 404)
-            self.send_header("content-length", str(len(raw)))
-            self.end_headers()
-            self.wfile.write(raw)
-
-        def log_message(self, *_: Any) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+from tests.policies.scripted import answering
 
 
 def test_the_embedded_engine_is_known_by_what_it_says(served: Served) -> None:
@@ -58,7 +27,7 @@ def test_the_embedded_engine_is_known_by_what_it_says(served: Served) -> None:
 
 @pytest.mark.parametrize(("status", "body"), [(200, {"data": [{"id": "m"}]}), (401, {"error": "a key"})])
 def test_a_hosted_model_is_there_and_cant_be_trained(served: Served, status: int, body: Any) -> None:
-    with answering(status, body) as url, registry.connect(url) as engine:
+    with answering({"/v1/models": body}, status) as url, registry.connect(url) as engine:
         assert isinstance(engine, HostedModel)
         assert "no token ids" in str(engine.health().untrainable)
         with pytest.raises(EngineError, match="'random-0' can't be published"):
@@ -68,7 +37,10 @@ def test_a_hosted_model_is_there_and_cant_be_trained(served: Served, status: int
 
 
 def test_what_is_no_engine_is_refused_by_name() -> None:
-    with answering(200, ["not", "models"]) as url, pytest.raises(EngineError, match="embedded, hosted"):
+    with (
+        answering({"/v1/models": ["not", "models"]}) as url,
+        pytest.raises(EngineError, match="embedded, hosted"),
+    ):
         registry.connect(url)
     with pytest.raises(EngineError, match="is it up"):
         registry.connect("http://127.0.0.1:9", timeout=2)

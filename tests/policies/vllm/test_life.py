@@ -6,21 +6,17 @@ import os
 import re
 import signal
 import socket
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import httpx
-import orjson
 import pytest
 from click.testing import CliRunner, Result
 
 from policies.commands import policy
 from policies.version import PRETRAINED
 from policies.vllm.diagnosis import diagnose
+from tests.policies.scripted import answering
 from tests.policies.vllm.asking import ask, chat, sampled
 from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs
 from tests.vllm_server import VllmServed, supervised
@@ -91,40 +87,6 @@ def test_a_missing_environment_or_directory(monkeypatch: pytest.MonkeyPatch, tmp
     assert (result.exit_code, result.output) == (2, f"no vLLM in {tmp_path / 'none'}: run `make vllm`\n")
     assert "--engine nothing: the kinds are embedded, vllm" in _serve("retail", "--engine", "nothing").output
     assert "--attach: the embedded engine" in _serve("retail", "--embedded", "--attach", "http://x").output
-
-
-@contextmanager
-def answering(answers: dict[str, Any]) -> Iterator[str]:
-    """A server that gives these answers by path, and 404 else; gives its root URL."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def _answer(self) -> None:
-            found = self.path in answers
-            raw = orjson.dumps(answers.get(self.path))
-            self.send_response(200 if found else 404)
-            self.send_header("content-length", str(len(raw)))
-            self.end_headers()
-            self.wfile.write(raw)
-
-        def do_GET(self) -> None:
-            self._answer()
-
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["content-length"]))
-            self._answer()
-
-        def log_message(self, *_: Any) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 ALIVE: dict[str, Any] = {"/health": {}, "/v1/models": {"data": [{"id": "m"}]}}

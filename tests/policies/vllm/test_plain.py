@@ -18,9 +18,10 @@ from policies.publishers.vllm_plain import PlainVllm
 from policies.tiny.directory import write_successor
 from policies.version import PolicyVersion, Registry, read_version
 from policies.vllm.inside.crosswind_inside.header import EMBEDDINGS
+from tests.policies.scripted import answering
 from tests.policies.vllm.asking import Streams, ask, chat, sampled
 from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs
-from tests.policies.vllm.test_life import ALIVE, answering
+from tests.policies.vllm.test_life import ALIVE
 from tests.vllm_server import VllmServed
 
 
