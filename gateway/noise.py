@@ -19,8 +19,9 @@ from gateway.redaction import Redactor
 from gateway.scribe import Scribe
 from gateway.trajectory.record import Event, NameMap, Row, SessionMarked
 from gateway.turns import Place
+from gateway.withdrawing import take_back
 from injectors.conversation import Ref, Site
-from injectors.decide import perturb
+from injectors.decide import NewlyShown, perturb
 from injectors.generation import Texts
 from injectors.link import Decided, decide_transport
 from injectors.model_link import decide_model
@@ -30,6 +31,7 @@ _log = structlog.get_logger("crosswind.noise")
 LEDGER_UNAVAILABLE = "ledger_unavailable"
 NOISE_STOPPED = "noise_stopped"
 NOISE_FAILED = "noise_failed"
+_TAKEN_BACK = "Not injected: it couldn't be written into the request."
 
 
 @dataclass(slots=True)
@@ -48,6 +50,8 @@ class Noise:
     """Why the turn may not train, where noise is the reason."""
     texts: Texts | None = None
     """What a model wrote for it."""
+    new: Sequence[NewlyShown] = ()
+    """What was decided in this request, of texts."""
 
     def withhold_faults(self, why: str) -> None:
         """Carry none of the faults out; their events say why."""
@@ -115,16 +119,26 @@ def noise_in(
         return _stopped(session, codec, request)
     if not session.ledger.complete:
         return Noise(unfit=LEDGER_UNAVAILABLE)
+    noise = Noise()
     try:
         if session.behind or not request.certain:
             return _as_known(session, codec, request, place, now)
-        return _decided(session, codec, request, place, now, redactor)
+        return _decided(noise, session, codec, request, place, now, redactor)
     except Exception:
         # Noise must never break traffic: the clean payload goes through, the turn says why it can't train.
         _log.exception(
             "noise failed; the clean request goes through", session=session.record.id, turn=place.index
         )
-        return Noise(unfit=NOISE_FAILED)
+        return taken_back(noise, session, request, place)
+
+
+def taken_back(noise: Noise, session: LiveSession, request: Request, place: Place) -> Noise:
+    """What stands in the place of noise that couldn't be shown: nothing of it, now or later, and the events
+    say so."""
+    shown = noise.world.shown if noise.world is not None else None
+    rows = take_back(session, request, place, noise.new, shown)
+    events = [replace(one, after=None, note=_TAKEN_BACK) for one in noise.events]
+    return Noise(rows=rows, events=events, unfit=NOISE_FAILED)
 
 
 def _stopped(session: LiveSession, codec: Codec, request: Request) -> Noise:
@@ -168,6 +182,7 @@ def _unattended(session: LiveSession, codec: Codec, request: Request, place: Pla
 
 
 def _decided(
+    noise: Noise,
     session: LiveSession,
     codec: Codec,
     request: Request,
@@ -183,7 +198,8 @@ def _decided(
         session.plan, conversation, session.ledger.known, allow_new=now.allow_new, texts=now.texts
     )
     instruct(perturbed, session, codec, request, place, allow_new=now.allow_new, texts=now.texts)
-    noise = Noise(perturbed.replacements, spared=not now.allow_new, texts=now.texts)
+    noise.replacements, noise.new = perturbed.replacements, perturbed.new
+    noise.spared, noise.texts = not now.allow_new, now.texts
     _show_tools(noise, session, codec, request, place, now, scribe)
     for new in perturbed.new:
         shown = session.ledger.add(new, session_id=session.record.id, turn=place.index, branch=place.branch)

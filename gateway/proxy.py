@@ -23,7 +23,7 @@ from gateway.inference import Traces, traces_of
 from gateway.language.preparing import Preparing
 from gateway.logs import say_also, say_with_all
 from gateway.metrics import Metrics
-from gateway.noise import NOISE_FAILED, Noise
+from gateway.noise import Noise, taken_back
 from gateway.opening import LiveSession
 from gateway.outlet import Outlet, delivered_by
 from gateway.passing import PassThrough
@@ -195,6 +195,9 @@ class Proxy:
             if not call.http.gone:
                 raise
             raise ClientGone from None
+        except Exception:
+            self.recording.broken(exchange)
+            raise
         finally:
             if faulty:
                 self.in_flight.over()
@@ -208,9 +211,30 @@ class Proxy:
         redactor: Redactor,
         noise: Noise,
     ) -> tuple[Exchange, bytes]:
-        """Decide what is captured, and write it and the turn's noise into the body to send."""
+        """The exchange as it is to be, and the body to send; noise that can't be written is taken back."""
+        offered = call.upstream.dialect.token_ids
+        captured = call.codec.tokens and session.captures(self.settings.capture, offered)
+        try:
+            return self._written(call, session, request, place, redactor, noise, captured=captured)
+        except Exception:
+            # As in `noise_in`: the clean request goes through, and asks for no token ids either.
+            _log.exception("noise can't be written; the clean request goes through", turn=place.index)
+            noise = taken_back(noise, session, request, place)
+            return self._written(call, session, request, place, redactor, noise, captured=False)
+
+    def _written(
+        self,
+        call: Call,
+        session: LiveSession,
+        request: Request,
+        place: Place,
+        redactor: Redactor,
+        noise: Noise,
+        *,
+        captured: bool,
+    ) -> tuple[Exchange, bytes]:
+        """Write what is captured, and the turn's noise, into the body to send."""
         codec, upstream, raw = call.codec, call.upstream, request.document.body
-        captured = codec.tokens and session.captures(self.settings.capture, upstream.dialect.token_ids)
         training, top = session.training, self.settings.capture_top
         edits, neutralised = (
             codec.capture_edits(request, training=training, top=top) if captured else ({}, ())
@@ -223,14 +247,7 @@ class Proxy:
         received = request.received(redactor.mask)
         body, sent = raw, received
         if noise.replacements or edits or noise.forward:
-            try:
-                body, sent = request.rewritten(noise.replacements, edits, redactor.mask, noise.forward)
-            except Exception:
-                # As in `noise_in`: the clean request goes through, and asks for no token ids either.
-                _log.exception("noise can't be written; the clean request goes through", turn=place.index)
-                noise, captured = Noise(unfit=NOISE_FAILED), False
-                if edits := {**upstream.edits(request.model), **request.edits}:
-                    body, sent = request.rewritten({}, edits, redactor.mask)
+            body, sent = request.rewritten(noise.replacements, edits, redactor.mask, noise.forward)
         answer = (
             codec.answer(request, captured=captured)
             if noise.world is None

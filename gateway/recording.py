@@ -119,5 +119,22 @@ class Recording:
             source, kind = ("client", "disconnected") if gone else ("ours", "shutdown")
             exchange.failed(source, kind, "the client closed the connection" if gone else "shutting down")
             self._submit(exchange)
+        self._undelivered(exchange)
+
+    def broken(self, exchange: Exchange) -> None:
+        """A defect of ours ended the exchange. What the policy was shown stands, and is on record."""
+        if not exchange.recorded:
+            exchange.failed("ours", "internal", "the gateway failed; see its log")
+            try:
+                self._submit(exchange)
+            except Exception:
+                # What can't be read of the answer is left out.
+                _log.exception("an answer can't be recorded", turn=exchange.place.index)
+                exchange.answer = exchange.codec.answer(exchange.request, captured=False)
+                exchange.noise.world, exchange.upstream_status = None, None
+                self._submit(exchange)
+        self._undelivered(exchange)
+
+    def _undelivered(self, exchange: Exchange) -> None:
         place, session_id = exchange.place, exchange.session.record.id
         self.recorder.offer([Delivery(session_id, place.index, place.attempt, Delivered.NO)])

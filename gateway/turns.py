@@ -87,7 +87,7 @@ class TurnLine:
     def befell(self, place: Place, count: int) -> None:
         """So much noise befell the exchange of this attempt at a turn."""
         key = place.index, place.attempt
-        if count:
+        if count or key in self._met:
             self._met_in_all += count - self._met.get(key, 0)
             self._met[key] = count
 

@@ -263,7 +263,8 @@ async def test_noise_that_cannot_be_written_lets_the_clean_request_through(
         await lead(running, "s", range(1))
         assert app.seen[0].texts() == clean_texts(1) and "return_token_ids" not in app.seen[0].json
         stored = await running.trajectory("s")
-        assert stored["turns"][0]["fitness"] == "noise_failed" and not stored["events"]
+        assert stored["turns"][0]["fitness"] == "noise_failed"
+        assert [one["after"] for one in stored["events"]] == [None]
 
 
 async def test_an_operator_that_fails_lets_the_clean_request_through(
