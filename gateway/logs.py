@@ -1,4 +1,6 @@
-"""Logs to stderr, for people or as JSON. Credentials can't get there: nothing logs headers or bodies."""
+"""Logs to stderr, for people or as JSON. Credentials can't get there: nothing logs headers or bodies, and
+tracebacks are told without what variables hold.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,11 @@ def configure(settings: Logging) -> None:
     renderer: structlog.typing.Processor = (
         structlog.processors.JSONRenderer()
         if settings.format == "json"
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        else structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty(),
+            # The default one shows what local variables hold: headers, keys, texts.
+            exception_formatter=structlog.dev.plain_traceback,
+        )
     )
     formatting: list[structlog.typing.Processor] = (
         [structlog.processors.format_exc_info] if settings.format == "json" else []

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+import structlog
 from xdist.remote import Producer
 from xdist.scheduler import LoadGroupScheduling
 
 from policies.vllm.environment import NOT_INSTALLED, NotInstalled, find
 from tests.vllm_server import VllmServed, serving_vllm
+
+# As the gateway's own logs have it; the default one spends seconds on a traceback.
+structlog.configure(
+    processors=[structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
+)
 
 _left_out: list[str] = []
 

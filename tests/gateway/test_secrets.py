@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -172,3 +174,27 @@ def test_what_is_clean_for_one_caller_is_looked_through_for_another() -> None:
     piece = b"x" * 3000 + b"the-callers-own-key"
     assert redactor.of_caller("another-callers-key").mask(piece) is piece
     assert redactor.of_caller("the-callers-own-key").mask(piece) == b"x" * 3000 + b"[redacted]"
+
+
+DEFECT = """\
+import structlog
+from gateway.configuration.sections import Logging
+from gateway.logs import configure
+
+def serve(headers):
+    raise RuntimeError("a defect")
+
+configure(Logging(format={format!r}))
+try:
+    serve({{"authorization": "Bearer {secret}"}})
+except RuntimeError:
+    structlog.get_logger().exception("a defect of the gateway's")
+"""
+
+
+@pytest.mark.parametrize("format", ["console", "json"])
+def test_a_traceback_in_the_log_tells_no_values(format: str) -> None:
+    script = DEFECT.format(format=format, secret=SECRETS[-1])
+    logged = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stderr
+    assert "RuntimeError: a defect" in logged and "in serve" in logged
+    assert SECRETS[-1] not in logged
