@@ -243,7 +243,7 @@ def _faults(
             attempt=place.attempt,
             streaming=now.streaming,
             spent=spent,
-            met=met + len(transport),
+            met=met + len(_carried_out(transport)),
         )
     if not transport and not model:
         return NO_FAULTS

@@ -115,11 +115,8 @@ class _Walk:
         done: list[Decision] = []
         for rule in path.rules:
             owed = path.owed.get(rule.name, ()) if isinstance(item, UserText) else ()
-            full = path.full(item, len(done))
-            if full and not path.owed:
-                break
-            due = owed or (not full and self._is_due(rule))
-            injection = self._act(rule, text, owed) if due else None
+            full = None if owed else path.full(item, len(done))
+            injection = self._act(rule, text, owed, full) if owed or self._is_due(rule) else None
             if injection is None:
                 continue
             injections.append(injection)
@@ -137,9 +134,11 @@ class _Walk:
         occasion = self._path.occasion(rule, self._place.turn)
         return due(rule.when, rule.window, occasion, self._plan.expected_turns)
 
-    def _act(self, rule: CompiledRule, text: str, owed: tuple[str, ...]) -> Injection | None:
+    def _act(
+        self, rule: CompiledRule, text: str, owed: tuple[str, ...], full: str | None
+    ) -> Injection | None:
         """One rule's work on one text. None where its chance or its draw leave the text alone; what it owes
-        is not left to chance.
+        is not left to chance. `full` says why there is no room for it, where there is none.
         """
         entry = registry.operators()[rule.operator]
         if entry.fault and not self._place.alone:
@@ -156,7 +155,7 @@ class _Walk:
             drawn = entry.draw(rule.options, target, Stream(slot), rule.severity)
         except Exception as error:
             return self._withdrawn(rule, entry, slot, {}, text, failed(error))
-        return None if drawn is None else self._carried_out(rule, entry, slot, target, drawn)
+        return None if drawn is None else self._carried_out(rule, entry, slot, target, drawn, full)
 
     def _carried_out(
         self,
@@ -165,14 +164,15 @@ class _Walk:
         slot: str,
         target: UserTarget | ToolResultTarget,
         drawn: Draw,
+        full: str | None,
     ) -> Injection | None:
         """What comes of a draw; None where it changes nothing."""
         spent = self._path.spent(self._item)
         attempt = carried_out(
             Acting(entry, target, slot, rule.severity, rule.prompt),
             drawn,
-            lambda result: self._refused(entry, target, spent, str(result.payload)),
-            self._texts,
+            lambda result: self._refused(entry, target, spent, str(result.payload)) or full,
+            None if full else self._texts,
         )
         if attempt.refused == NOTHING:
             return None

@@ -52,11 +52,12 @@ def perturb_instructions(
     done: list[Decision] = []
     for rule, entry in instruction_rules(plan) if allow_new else ():
         occasion = Occasion(item.ordinal, turn, 0, key=rule.key(plan, entry.site.value))
-        if len(done) >= plan.bounds.events_per_session or (rule.text and not search(rule.text, item.text)):
+        if rule.text and not search(rule.text, item.text):
             continue
         if not due(rule.when, rule.window, occasion, plan.expected_turns):
             continue
-        if (injection := _act(plan, rule, entry, item, text, texts)) is not None:
+        full = solvability.FULL if len(done) >= plan.bounds.events_per_session else None
+        if (injection := _act(plan, rule, entry, item, text, texts, full)) is not None:
             injections.append(injection)
             if injection.after is not None:
                 text = injection.after
@@ -72,8 +73,11 @@ def _act(
     item: InstructionText,
     text: str,
     texts: Texts | None,
+    full: str | None,
 ) -> Injection | None:
-    """One rule's work. None where its chance or its draw leave the text alone."""
+    """One rule's work. None where its chance or its draw leave the text alone. `full` says why there is no
+    room for it, where there is none.
+    """
     names = (plan.seed, plan.scope, plan.scope_key, rule.operator, entry.site.value)
     slot = Slot(*names, ordinal=item.ordinal, rule=rule.name).key()
     if not Stream(f"{slot}|when").chance(rule.when.probability):
@@ -96,8 +100,8 @@ def _act(
     attempt = carried_out(
         acting,
         drawn,
-        lambda result: solvability.after_instructions(text, str(result.payload)),
-        texts,
+        lambda result: solvability.after_instructions(text, str(result.payload)) or full,
+        None if full else texts,
     )
     if attempt.refused == NOTHING:
         return None

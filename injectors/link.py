@@ -38,7 +38,7 @@ from injectors.identity import Slot
 from injectors.operator import Draw, ModelTarget, Registered, TransportTarget
 from injectors.plan import CompiledRule, Plan
 from injectors.schedule import Occasion, due
-from injectors.solvability import why_solvable
+from injectors.solvability import FULL, why_solvable
 from injectors.streams import Stream
 
 Settings = Mapping[str, Any]
@@ -86,17 +86,22 @@ class Exchanges:
         rules = self._rules()
         out: list[Decided] = []
         may_destroy: bool | None = None
+        acting = 0
         for rule, entry in rules:
             if entry.fault and may_destroy is None:
                 may_destroy = self._may_destroy(rules, turn, attempt, spent)
-            if met + len(out) >= self.plan.bounds.events_per_session:
-                break
             if (entry.fault and not may_destroy) or not self._due(rule, entry, turn):
                 continue
             decided = self._decided(rule, entry, turn, attempt)
-            if decided is not None:
-                out.append(decided)
-                may_destroy = may_destroy and not (entry.fault and decided[1] is not None)
+            if decided is None:
+                continue
+            decision, settings, _ = decided
+            if settings is not None and met + acting >= self.plan.bounds.events_per_session:
+                out.append((decision, None, f"Not injected: {FULL}."))
+                continue
+            out.append(decided)
+            acting += settings is not None
+            may_destroy = may_destroy and not (entry.fault and settings is not None)
         return out
 
     def _rules(self) -> Rules:

@@ -17,7 +17,7 @@ from injectors.conversation import Site, ToolResult
 from injectors.decision import Decision, Item
 from injectors.plan import CompiledRule, Plan
 from injectors.schedule import Occasion
-from injectors.solvability import Spent
+from injectors.solvability import FULL, FULL_TOOL, Spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +90,15 @@ class Path:
         call = item.logical_call if isinstance(item, ToolResult) else ""
         return Spent(self._faults.get(call, 0), sum(self._faults.values()))
 
-    def full(self, item: Item, now: int) -> bool:
-        """Whether nothing more may be injected into this item, into which `now` injections were made."""
+    def full(self, item: Item, now: int) -> str | None:
+        """Why nothing more may be injected into this item, into which `now` injections were made; or None."""
         bounds = self._plan.bounds
         # What is to be settled has its room kept.
         if self.events + now + len(self.owed) >= bounds.events_per_session:
-            return True
+            return FULL
         if bounds.events_per_tool is None or not isinstance(item, ToolResult):
-            return False
-        return self._by_tool[item.call.name] + now >= bounds.events_per_tool
+            return None
+        return FULL_TOOL if self._by_tool[item.call.name] + now >= bounds.events_per_tool else None
 
     def passed(self, place: Place, decisions: Sequence[Decision]) -> None:
         """Count an item, whether known or new, and what was done to it."""

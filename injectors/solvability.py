@@ -66,6 +66,9 @@ def after_user(entry: Registered, target: UserTarget, after: str) -> str | None:
     return _json_broken(target.text, after)
 
 
+FULL = "the session has met as many injections as `events_per_session` allows"
+FULL_TOOL = "the tool's results have met as many injections as `events_per_tool` allows"
+"""The refusals of what the caps on the dose leave no room for."""
 NO_ROOM = "the session's bounds would leave no room to settle it"
 """The refusal of a doubt that could not be settled later."""
 

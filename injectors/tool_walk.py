@@ -21,7 +21,7 @@ from injectors.operator import AddedTool, Draw, Registered, ToolChange, ToolTarg
 from injectors.plan import CompiledRule, Plan
 from injectors.schedule import Occasion, due
 from injectors.shown_tools import ShownTools
-from injectors.solvability import why_solvable
+from injectors.solvability import FULL, why_solvable
 from injectors.streams import Stream
 from injectors.tool_classes import classify
 from injectors.tool_guard import Asked
@@ -90,9 +90,8 @@ class ToolWalk:
         occasion = Occasion(counter.seen, self._turn, counter.injected, counter.last, key)
         if not due(rule.when, rule.window, occasion, self._plan.expected_turns):
             return ()
-        if len(self.decisions) >= self._plan.bounds.events_per_session:
-            return ()
-        injection, change = self._act(rule, entry, row, anchor, ordinal)
+        full = FULL if len(self.decisions) >= self._plan.bounds.events_per_session else None
+        injection, change = self._act(rule, entry, row, anchor, ordinal, full)
         if injection is None:
             return ()
         self.injections.append(injection)
@@ -103,8 +102,15 @@ class ToolWalk:
         return (injection.decision,)
 
     def _act(
-        self, rule: CompiledRule, entry: Registered, row: Standing, anchor: str, ordinal: int
+        self,
+        rule: CompiledRule,
+        entry: Registered,
+        row: Standing,
+        anchor: str,
+        ordinal: int,
+        full: str | None,
     ) -> tuple[Injection | None, ToolChange | None]:
+        """One rule's work on one tool. `full` says why there is no room for it, where there is none."""
         plan, name = self._plan, row.declared.name
         site = f"{entry.site.value}:{name}"
         names = (plan.seed, plan.scope, plan.scope_key, rule.operator, site)
@@ -122,8 +128,8 @@ class ToolWalk:
         attempt = carried_out(
             Acting(entry, target, slot, rule.severity, rule.prompt),
             drawn,
-            lambda result: self._refused(target, row, result.payload),
-            self._texts,
+            lambda result: self._refused(target, row, result.payload) or full,
+            None if full else self._texts,
         )
         if attempt.refused == NOTHING:
             return None, None

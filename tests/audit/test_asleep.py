@@ -71,7 +71,7 @@ def asleep(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         for name in names:
             monkeypatch.setattr(module, name, nothing)
-    monkeypatch.setattr(Walked, "full", lambda *_: False)
+    monkeypatch.setattr(Walked, "full", nothing)
     monkeypatch.setattr(Exchanges, "_may_destroy", lambda *_: True)
 
 

@@ -9,12 +9,14 @@ from typing import Any
 
 import httpx
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.cli import root
 from gateway.configuration.sections import Abort, Dose
 from gateway.dose import Watch, chosen
-from tests.gateway.dialogue import PROFILE, body, history, user
+from tests.gateway.dialogue import PROFILE, TOOLS, body, history, user
 from tests.gateway.servers import Running, answer, gateway, plain, upstream
 
 RESET = """\
@@ -62,15 +64,52 @@ def test_a_greater_share_holds_every_session_of_a_smaller_one(one: float, other:
     )
 
 
-async def test_a_session_and_a_tool_have_their_caps(tmp_path: Path) -> None:
+async def test_a_session_and_a_tool_have_their_caps_and_what_they_withhold_is_said(tmp_path: Path) -> None:
     profile = tmp_path / "flaky.yaml"
-    profile.write_text(PROFILE)
+    # Both act on each result; the faults are all one call's.
+    profile.write_text(PROFILE.replace("tool.timeout", "tool.redundant"))
     for cap, sites in (("events_per_session", None), ("events_per_tool", "tool_result")):
-        given_: dict[str, Any] = {"profile": str(profile), "store": f"sqlite:///{tmp_path}/{cap}.db"}
+        store = f"sqlite:///{tmp_path}/{cap}.db"
+        given_: dict[str, Any] = {"profile": str(profile), "store": store}
         async with upstream() as app, gateway(tmp_path, app, **given_, dose={cap: 1}) as running:
             await running.chat(body(*history(3)), "one")
-            found = await injected(running, "one")
-            assert len([event for event in found if sites in (None, event["site"])]) == 1
+            events = (await running.trajectory("one"))["events"]
+            concerned = [event for event in events if sites in (None, event["site"])]
+            withheld = [event for event in concerned if f"`{cap}` allows" in event["note"]]
+            assert len(concerned) - len(withheld) == 1 and withheld
+            assert {event["after"] for event in withheld} == {None}
+            # What is withheld stays so, and is said once.
+            await running.chat(body(*history(4)), "one")
+            again = (await running.trajectory("one"))["events"]
+            assert again[: len(events)] == events
+            assert len({(one["anchor"], one["operator"]) for one in again}) == len(again)
+        counted = CliRunner().invoke(root, ["noise", "audit", store, "--json"])
+        tally = json.loads(counted.stdout)
+        assert not tally["breaches"]
+        assert sum(one["withdrawn"] for one in tally["operators"]) >= len(withheld)
+
+
+@pytest.mark.parametrize(
+    ("operator", "turns"),
+    [("transport.latency", 3), ("schema.misleading_description", 1)],
+    ids=["link", "tools"],
+)
+async def test_links_and_tools_say_too_what_the_cap_withholds(
+    tmp_path: Path, operator: str, turns: int
+) -> None:
+    profile = tmp_path / "capped.yaml"
+    profile.write_text(
+        f"name: capped\nversion: 1\nsummary: One.\ncompose: all_of\nrules:\n  - operator: {operator}\n"
+        f"    severity: {0.01 if turns > 1 else 1}\n    when: {{probability: 1.0}}\n"
+    )
+    two = [TOOLS[0], {**TOOLS[0], "function": {**TOOLS[0]["function"], "name": "get_return"}}]
+    dose = {"events_per_session": 1}
+    async with upstream() as app, gateway(tmp_path, app, profile=str(profile), dose=dose) as running:
+        for turn in range(turns):
+            await running.chat(body(*history(turn + 1), tools=two), "one")
+        events = (await running.trajectory("one"))["events"]
+    assert [event["after"] is None for event in events] == [False, *[True] * max(turns - 1, 1)]
+    assert all("`events_per_session` allows" in event["note"] for event in events[1:])
 
 
 async def test_only_so_many_faults_are_in_flight(tmp_path: Path) -> None:
