@@ -13,6 +13,7 @@ from gateway.noise import Noise
 from gateway.opening import LiveSession, now_us
 from gateway.protocols.answer import AnswerReader
 from gateway.protocols.codec import Codec
+from gateway.protocols.constraints import CONSTRAINED, constraints
 from gateway.protocols.request import Request
 from gateway.protocols.world import InnerCall
 from gateway.redaction import MASK, Redactor
@@ -145,8 +146,10 @@ class Exchange:
             fitness = self.noise.unfit
         elif self.undecodable:
             fitness = UNDECODABLE
-        elif secret and fitness == FIT:
+        elif fitness == FIT and secret:
             fitness = REDACTED_SECRET if redactor.mode == "redact" else CONTAINS_SECRET
+        elif fitness == FIT and any(constraints(self.request.document, self.edits)):
+            fitness = CONSTRAINED
         return fitness, prompt_ids
 
     def _frames(self) -> Frame:

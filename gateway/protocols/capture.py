@@ -1,7 +1,7 @@
 """Token capture: what is added to a request so that the engine tells which tokens it sampled.
 
 Sampling knobs under which the recorded log-probabilities would answer another question are neutralised for
-training.
+training. What else constrains the sampling is left, and makes the turn unfit: see `constraints`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ FALSIFYING = (
     "presence_penalty",
     "repetition_penalty",
     "logit_bias",
+    "min_tokens",
+    "bad_words",
 )
-"""Sampling knobs under which the log-probabilities that come back are not those of the distribution sampled
-from.
+"""Sampling knobs under which the log-probabilities that come back are not those of the policy's own
+distribution: an engine gives what is left of it (measured on vLLM), or what it was before (others).
 """
 
-_NEUTRAL: Mapping[str, tuple[Any, ...]] = {
+NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "top_p": (1, None),
     "top_k": (-1, 0, None),
     "min_p": (0, None),
@@ -33,6 +35,8 @@ _NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "presence_penalty": (0, None),
     "repetition_penalty": (1, None),
     "logit_bias": ({}, None),
+    "min_tokens": (0, None),
+    "bad_words": ([], None),
 }
 
 BY_ID: Mapping[str, bytes] = {"return_tokens_as_token_ids": b"true"}
@@ -62,5 +66,5 @@ def capture_edits(
     if not training:
         return edits, ()
     present = [name for name in FALSIFYING if name in request.document.members]
-    neutralised = tuple(name for name in present if request.document.value(name) not in _NEUTRAL[name])
+    neutralised = tuple(name for name in present if request.document.value(name) not in NEUTRAL[name])
     return edits | dict.fromkeys(neutralised), neutralised

@@ -156,6 +156,49 @@ async def test_knobs_that_falsify_log_probabilities_are_neutralised_for_rollouts
         assert json.loads(turn["received"])["top_p"] == 0.5 and "top_p" not in json.loads(turn["sent"])
 
 
+TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+STRICT = {"type": "function", "function": {**TOOL["function"], "strict": True}}
+SCHEMA = {"type": "json_schema", "json_schema": {"name": "s", "schema": {"type": "object"}}}
+CONSTRAINED: list[dict[str, Any]] = [
+    {"response_format": SCHEMA},
+    {"response_format": {"type": "json_object"}},
+    {"structured_outputs": {"choice": ["yes", "no"]}},
+    {"guided_choice": ["yes", "no"]},
+    {"allowed_token_ids": [1, 2]},
+    {"thinking_token_budget": 3},
+    {"use_beam_search": True, "n": 1},
+    {"tools": [TOOL], "tool_choice": "required"},
+    {"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "f"}}},
+    {"tools": [TOOL, STRICT]},
+    {"tools": [TOOL], "parallel_tool_calls": False},
+]
+FREE: list[dict[str, Any]] = [
+    {"response_format": {"type": "text"}},
+    {"tools": [TOOL], "tool_choice": "auto", "parallel_tool_calls": True},
+    {"tools": [STRICT], "tool_choice": "none", "parallel_tool_calls": False},
+    {"parallel_tool_calls": False},
+    {"tools": None, "structured_outputs": None, "ignore_eos": True, "stop": ["x"], "seed": 3},
+    {"top_p": 0.5, "min_tokens": 5, "bad_words": ["x"]},  # neutralised
+]
+
+
+@pytest.mark.parametrize("more", [*CONSTRAINED, *FREE], ids=lambda more: json.dumps(more)[:60])
+async def test_tokens_that_a_grammar_or_a_mask_forced_are_unfit(tmp_path: Path, more: dict[str, Any]) -> None:
+    async with upstream(engine()) as app, gateway(tmp_path, app) as running:
+        session = await rollout(running)
+        assert (await running.chat(BODY | more, session)).status_code == 200
+        (turn,) = (await running.trajectory(session))["turns"]
+        assert turn["fitness"] == ("constrained_sampling" if more in CONSTRAINED else "fit")
+
+
+async def test_knobs_that_are_left_where_nothing_is_trained_make_a_turn_unfit(tmp_path: Path) -> None:
+    async with upstream(engine()) as app, gateway(tmp_path, app, capture="on") as running:
+        for number, knob in enumerate(({"top_p": 0.5}, {"min_tokens": 5}, {"top_p": 1, "min_p": 0})):
+            await running.chat(BODY | knob, f"plain-{number}")
+            (turn,) = (await running.trajectory(f"plain-{number}"))["turns"]
+            assert turn["fitness"] == ("fit" if "min_p" in knob else "constrained_sampling")
+
+
 @pytest.mark.parametrize(
     ("given", "grouped", "captured"),
     [
