@@ -84,70 +84,109 @@ class Answering:
             limit=self.settings.limits.event,
             patience_s=self.settings.timeouts.after_completion,
         )
-        await outlet.start(answer.status, _headers(answer, edited=exchange.edited))
-        settled: Settled | None = None
+        headers = _headers(answer, edited=exchange.edited)
+        await outlet.start(answer.status, headers, follows=answer.arrived)
+        flow = Flow(outlet, exchange, relay, decoding)
         cut: UpstreamError | None = None
         try:
-            settled = await self._relayed(outlet, exchange, relay, decoding, answer)
+            await self._relayed(flow, answer)
             while (following := next_body(exchange)) is not None:
                 with closing(await again(following)) as later:
                     _check(later)
-                    settled = await self._relayed(outlet, exchange, relay, decoding, later)
+                    await self._relayed(flow, later)
         except UpstreamError as error:
             cut = error
         counted = not exchange.edited and bool(answer.header("content-length"))
-        await self._finish(outlet, exchange, relay, settled, cut, tells=not counted)
+        await self._finish(flow, cut, tells=not counted)
 
-    async def _relayed(
-        self, outlet: Outlet, exchange: Exchange, relay: StreamRelay, decoding: Decoding, answer: Answer
-    ) -> Settled | None:
-        """Relay a stream to its end; gives how its turn was recorded, where that was due before the end."""
-        settled: Settled | None = None
+    async def _relayed(self, flow: Flow, answer: Answer) -> None:
+        """Relay a stream to its end, and record its turn where that is due before the end."""
+        relay = flow.relay
+        while not (relay.completed or answer.complete):
+            await answer.pour(flow.take)
+            await flow.pass_on()
+        if relay.settles(idle=False):
+            await self._settle(flow, last=answer.complete)
         async for chunk in answer.chunks(idle_s=relay.patience_s):
-            exchange.first_byte_came()
-            await outlet.chunk(relay.feed(chunk))
-            _note(exchange, decoding)
-            if relay.settles(idle=not chunk) and settled is None:
-                settled = await self._settle(outlet, exchange, relay)
-        await outlet.chunk(relay.finish())
-        return settled
+            flow.take(chunk)
+            await flow.pass_on()
+            if relay.settles(idle=not chunk):
+                await self._settle(flow, last=answer.complete)
+        if rest := relay.finish():
+            await flow.send(rest)
 
-    async def _finish(
-        self,
-        outlet: Outlet,
-        exchange: Exchange,
-        relay: StreamRelay,
-        settled: Settled | None,
-        cut: UpstreamError | None,
-        *,
-        tells: bool,
-    ) -> None:
+    async def _finish(self, flow: Flow, cut: UpstreamError | None, *, tells: bool) -> None:
         """The upstream's stream is over, at its end or cut. `tells`: the client may be told so, since the
         length of what it gets wasn't announced.
         """
+        exchange, outlet = flow.exchange, flow.outlet
         if cut is not None:
             self.recording.metrics.upstream_errors.labels(cut.code).inc()
             exchange.failed("upstream", cut.code, cut.message)
             _log.warning("the upstream broke off a stream", turn=exchange.place.index, error=cut.message)
-        settled = settled or await self._settle(outlet, exchange, relay)
+        settled = flow.settled or await self._settle(flow, last=cut is None)
         if cut is None:
-            await outlet.end()
-        elif tells and not relay.encoded:
+            await outlet.end(flow.rest)
+        elif tells and not flow.relay.encoded:
             # No end is sent after it, so the server cuts the connection, as the client would have seen it.
-            await outlet.chunk(exchange.codec.error_event(cut))
+            await flow.send(exchange.codec.error_event(cut))
+        else:
+            await flow.send(b"")
         self.recording.released(exchange, settled, Delivered.NO if cut else delivered_by(outlet))
 
-    async def _settle(self, outlet: Outlet, exchange: Exchange, relay: StreamRelay) -> Settled:
-        """Record the turn, wait for it to be durable, and release what was held."""
+    async def _settle(self, flow: Flow, *, last: bool) -> Settled:
+        """Record the turn, wait for it to be durable, and release what was held, once. Where nothing comes
+        after it (`last`), it goes with the answer's end.
+        """
+        if flow.settled is not None:
+            return flow.settled
+        exchange = flow.exchange
         if exchange.answer.error is not None:
             exchange.failed("upstream", "error_in_stream", str(exchange.answer.error.get("message", "")))
         if exchange.noise.faults.on_the_way_back:
             foreseen(exchange, exchange.answer.delivered() or exchange.answer.produced())
-        settled = await self.recording.settle(exchange)
-        await outlet.chunk(relay.release())
+        flow.settled = settled = await self.recording.settle(exchange)
+        flow.rest = flow.relay.release()
         if exchange.answer.unanswered:
-            await outlet.chunk(exchange.answer.concluded())
+            flow.rest += exchange.answer.concluded()
+        if not last:
+            await flow.send(b"")
         return settled
+
+
+@dataclass(slots=True, eq=False)
+class Flow:
+    """A stream on its way to the client."""
+
+    outlet: Outlet
+    exchange: Exchange
+    relay: StreamRelay
+    decoding: Decoding
+    rest: bytes = b""
+    """What is to be sent still."""
+    settled: Settled | None = None
+
+    def take(self, chunk: bytes) -> bool:
+        """Relay what came, at once where that can be; True where more may come before anything has to be
+        waited for.
+        """
+        self.exchange.first_byte_came()
+        out = self.relay.feed(chunk)
+        _note(self.exchange, self.decoding)
+        if self.rest or not self.outlet.write(out):
+            self.rest += out
+            return False
+        return not self.relay.completed
+
+    async def pass_on(self) -> None:
+        """Send what couldn't be sent at once."""
+        if self.rest:
+            await self.send(b"")
+
+    async def send(self, more: bytes) -> None:
+        """Send the rest, and more."""
+        out, self.rest = self.rest + more, b""
+        await self.outlet.chunk(out)
 
 
 def _note(exchange: Exchange, decoding: Decoding) -> None:

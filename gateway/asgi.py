@@ -7,10 +7,13 @@ import socket
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gateway.errors import ServiceError
 from gateway.headers import Headers
+
+if TYPE_CHECKING:
+    from gateway.wire import Wire
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -19,6 +22,9 @@ Send = Callable[[Message], Awaitable[None]]
 WhenGone = Callable[[Callable[[], None] | None], None]
 WHEN_GONE = "crosswind.when_gone"
 """The extension of ASGI by which a server calls back when the client goes away; others are waited for."""
+
+WIRE = "crosswind.wire"
+"""The extension by which a server lets an answer be written to its connection; others get messages."""
 
 JSON: Headers = [(b"content-type", b"application/json")]
 
@@ -45,7 +51,10 @@ class Http:
         self._receive = receive
         self._send = send
         self._watch: asyncio.Task[None] | None = None
-        self._when_gone: WhenGone | None = scope.get("extensions", {}).get(WHEN_GONE, {}).get("call")
+        extensions = scope.get("extensions", {})
+        self._when_gone: WhenGone | None = extensions.get(WHEN_GONE, {}).get("call")
+        wired = WIRE in extensions and self.method != "HEAD"
+        self._wire: Wire | None = extensions[WIRE]["of"](send) if wired else None
         # The first of equal names counts.
         self._first = dict(reversed(self.headers))
 
@@ -114,20 +123,49 @@ class Http:
         if self._watch is not None:
             self._watch.cancel()
 
-    async def start(self, status: int, headers: Headers) -> None:
-        """Send the answer's head."""
+    async def start(self, status: int, headers: Headers, *, follows: bool = False) -> None:
+        """Send the answer's head. `follows`: a part or the end comes at once, and may take it along."""
         self.started = True
-        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+        if self._wire is None:
+            await self._send({"type": "http.response.start", "status": status, "headers": headers})
+        else:
+            await self._wire.drained()
+            self._wire.start(status, headers)
+            if not follows:
+                self._wire.flush()
 
     async def chunk(self, body: bytes) -> None:
         """Send a part of the answer's body."""
-        if body and not self.broken:
-            await self._send({"type": "http.response.body", "body": body, "more_body": True})
+        if self.broken:
+            return
+        if self._wire is None:
+            if body:
+                await self._send({"type": "http.response.body", "body": body, "more_body": True})
+        elif not self.write(body):
+            await self._wire.drained()
+            self.write(body)
+
+    def write(self, body: bytes) -> bool:
+        """Send a part of the answer's body now; False where that would have to be waited for."""
+        wire = self._wire
+        if wire is None or wire.paused:
+            return False
+        if self.broken:
+            return True
+        if body:
+            wire.write(body)
+        else:
+            wire.flush()
+        return True
 
     async def end(self, body: bytes = b"") -> None:
         """Send the last part of the answer's body."""
         self.complete = True
-        await self._send({"type": "http.response.body", "body": body})
+        if self._wire is None:
+            await self._send({"type": "http.response.body", "body": body})
+        else:
+            await self._wire.drained()
+            self._wire.end(body)
 
     def cut(self, *, reset: bool = False) -> None:
         """Close the connection without an end: what was sent arrives, or with `reset` nothing more does."""
@@ -144,7 +182,8 @@ class Http:
 
     async def answer(self, status: int, body: bytes, headers: Headers = JSON) -> None:
         """Send a whole answer."""
-        await self.start(status, [*headers, (b"content-length", str(len(body)).encode())])
+        counted = [*headers, (b"content-length", b"%d" % len(body))]
+        await self.start(status, counted, follows=True)
         await self.end(body)
 
 

@@ -46,8 +46,12 @@ class Flight:
             return False
         return self.task.cancelled() or self.task.exception() is not None or self.task.result() >= 400
 
-    async def start(self, status: int, headers: Headers) -> None:
+    async def start(self, status: int, headers: Headers, *, follows: bool = False) -> None:
         self.started, self._status, self._headers = True, status, headers
+
+    def write(self, body: bytes) -> bool:
+        self._body += body
+        return True
 
     async def chunk(self, body: bytes) -> None:
         self._body += body

@@ -28,8 +28,12 @@ class Outlet(Protocol):
         """Whether the answer's head has gone."""
         ...
 
-    async def start(self, status: int, headers: Headers) -> None:
-        """Send the answer's head."""
+    async def start(self, status: int, headers: Headers, *, follows: bool = False) -> None:
+        """Send the answer's head. `follows`: a part or the end comes at once, and may take it along."""
+        ...
+
+    def write(self, body: bytes) -> bool:
+        """Send a part of the answer's body now; False where that would have to be waited for: `chunk` it."""
         ...
 
     async def chunk(self, body: bytes) -> None:
@@ -71,9 +75,12 @@ class FaultyOutlet:
     def started(self) -> bool:
         return self._outlet.started
 
-    async def start(self, status: int, headers: Headers) -> None:
+    async def start(self, status: int, headers: Headers, *, follows: bool = False) -> None:
         if not self._reset():
             await self._outlet.start(status, self._labelled(headers))
+
+    def write(self, body: bytes) -> bool:
+        return False
 
     async def chunk(self, body: bytes) -> None:
         if self._edit is not None:
@@ -84,7 +91,10 @@ class FaultyOutlet:
             await self._event(event)
 
     async def end(self, body: bytes = b"") -> None:
-        for event in self._splitter.feed(body + self._whole()):
+        if self._edit is not None:
+            self._collected += body
+            body = self._whole()
+        for event in self._splitter.feed(body):
             await self._event(event)
         if (rest := self._splitter.rest()) is not None:
             await self._event(rest)

@@ -12,8 +12,9 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from gateway.asgi import WHEN_GONE
+from gateway.asgi import WHEN_GONE, WIRE, Send
 from gateway.config import Settings
+from gateway.wire import Wire
 
 
 class Server(uvicorn.Server):
@@ -30,15 +31,16 @@ class Server(uvicorn.Server):
 
 
 class ClientConnection(HttpToolsProtocol):
-    """uvicorn's connection, which also tells a request that its client has gone: an extension of ASGI, since
-    a task of its own that waits for that costs more than all else that the server does for a request.
+    """uvicorn's connection, with two extensions of ASGI. It tells a request that its client has gone: a task
+    of its own that waits for that costs more than all else that the server does for a request. And it lets
+    its answer be written without messages.
     """
 
     _told: Callable[[], None] | None = None
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self.scope["extensions"] = {WHEN_GONE: {"call": self._when_gone}}
+        self.scope["extensions"] = {WHEN_GONE: {"call": self._when_gone}, WIRE: {"of": _wire}}
 
     def _when_gone(self, told: Callable[[], None] | None) -> None:
         """Call this when the client goes away, at once where it has gone; None: nobody wants to know."""
@@ -50,6 +52,11 @@ class ClientConnection(HttpToolsProtocol):
         super().connection_lost(exc)
         if self._told is not None:
             self._told()
+
+
+def _wire(send: Send) -> Wire:
+    """The wire of the request whose `send` this is: a method of uvicorn's record of it."""
+    return Wire(send.__self__)  # type: ignore[attr-defined]
 
 
 class Deferred:

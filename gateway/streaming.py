@@ -60,6 +60,11 @@ class StreamRelay:
         """How long to wait for the next chunk before settling without it; None: as long as it takes."""
         return self._patience_s if self._completed and not self._released else None
 
+    @property
+    def completed(self) -> bool:
+        """Whether what clients act on has come, or nothing comes any more."""
+        return self._completed or self._ended
+
     def settles(self, *, idle: bool) -> bool:
         """Whether the turn is to be recorded now: its end came, or nothing comes after its completion."""
         return self._ended or (idle and self._completed)

@@ -62,6 +62,33 @@ class Answer:
                 return
             yield chunk
 
+    @property
+    def complete(self) -> bool:
+        """Whether the body has come to its end and was taken whole."""
+        return self._connection.ended and not self._connection.parts
+
+    @property
+    def arrived(self) -> bool:
+        """Whether some of the body is there already."""
+        return bool(self._connection.parts)
+
+    async def pour(self, take: Callable[[bytes], bool]) -> None:
+        """Have `take` called with the body as it arrives, still encoded, until it gives False or the body is
+        `complete`. It is called where the bytes come in, so it mustn't do much; what it raises is raised.
+        UpstreamError where the body stalls or breaks off.
+        """
+        connection = self._connection
+        try:
+            if ((chunk := connection.received()) and not take(chunk)) or connection.ended:
+                return
+            await connection.poured(take, self._timeouts.between_chunks, self._until)
+            if connection.failure is not None and not connection.parts and not connection.ended:
+                raise connection.failure
+        except TimeoutError:
+            raise self._stalled() from None
+        except Broken:
+            raise self._cut() from None
+
     async def _next(self, idle_s: float | None) -> bytes:
         """What has come, or what comes next; empty at the end. What is there needs no clock."""
         connection = self._connection
@@ -71,10 +98,11 @@ class Answer:
             wait_s = self._timeouts.between_chunks if idle_s is None else idle_s
             return await connection.more(min(asyncio.get_running_loop().time() + wait_s, self._until))
         except Broken:
-            self._broken("upstream_cut")
-            raise UpstreamError(
-                502, "the upstream broke off its answer before its end", "upstream_cut"
-            ) from None
+            raise self._cut() from None
+
+    def _cut(self) -> UpstreamError:
+        self._broken("upstream_cut")
+        return UpstreamError(502, "the upstream broke off its answer before its end", "upstream_cut")
 
     def _stalled(self) -> UpstreamError:
         self._broken("upstream_stalled")

@@ -7,7 +7,7 @@ everything does for each request costs more than the rest of a relay.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import cast
 
 from gateway.upstreams.incoming import Broken, Incoming
@@ -28,10 +28,14 @@ class Connection(Incoming, asyncio.Protocol):
         self.since = 0.0
         """When its last answer ended, on the loop's clock."""
         self._reading = self._writing = True
+        self._held = 0
+        """Bytes that came since any were taken."""
         self._loop = asyncio.get_running_loop()
         self._waiter: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._due = self._timer_at = 0.0
+        self._take: Callable[[bytes], bool] | None = None
+        self._patience_s = self._until = 0.0
         self._drained: asyncio.Future[None] | None = None
         self._upload: asyncio.Task[None] | None = None
 
@@ -89,7 +93,7 @@ class Connection(Incoming, asyncio.Protocol):
             return b""
         body = parts[0] if len(parts) == 1 else b"".join(parts)
         parts.clear()
-        self.held = 0
+        self._held = 0
         if not self._reading:
             self._reading = True
             self._transport.resume_reading()
@@ -100,6 +104,32 @@ class Connection(Incoming, asyncio.Protocol):
         while not (body := self.received()) and not self.ended:
             await self._changed(until)
         return body
+
+    async def poured(self, take: Callable[[bytes], bool], patience_s: float, until: float) -> None:
+        """Have `take` called with whatever of the body comes, as soon as it comes, until it gives False, the
+        answer ends, or it can't come whole: a stream's many small parts each wake no task. TimeoutError after
+        `patience_s` with nothing, or at `until`; what `take` raises is raised.
+        """
+        self._take, self._patience_s, self._until = take, patience_s, until
+        try:
+            await self._changed(min(self._loop.time() + patience_s, until))
+        finally:
+            self._take = None
+
+    def _pour(self, take: Callable[[bytes], bool]) -> None:
+        """Hand over what has come; where that is all for now, go on waiting."""
+        try:
+            goes_on = take(self.received()) if self.parts else True
+        except Exception as error:
+            self._take = None
+            if self._waiter is not None and not self._waiter.done():
+                self._waiter.set_exception(error)
+            return
+        if goes_on and not self.ended:
+            self._due = min(self._loop.time() + self._patience_s, self._until)
+        else:
+            self._take = None
+            self._wake()
 
     async def _changed(self, until: float) -> None:
         """Wait for anything to come. One timer serves many waits: each would cost as much as what comes."""
@@ -171,10 +201,13 @@ class Connection(Incoming, asyncio.Protocol):
             self.lost = True
             return self._transport.abort()
         self.feed(data)
-        if self.held > _KEPT_RECEIVED and self._reading and not self.lost:
+        self._held += len(data)
+        if self._held > _KEPT_RECEIVED and self._reading and not self.lost:
             self._reading = False
             self._transport.pause_reading()
-        if self.head:
+        if self._take is not None:
+            self._pour(self._take)
+        elif self.head:
             self._wake()
 
     def eof_received(self) -> None:

@@ -34,14 +34,16 @@ class Incoming(ABC):
         """Nothing says how long the body is: the end of the connection is the answer's."""
         self.parts: list[bytes] = []
         """What of the body wasn't taken yet."""
-        self.held = 0
-        """Its bytes."""
         self.failure: BaseException | None = None
         """Why the answer can't come whole."""
         self._limit = limit
         self._head_only = False
         self._interim = False
         self._head_bytes = 0
+        self._whole: int | None = None
+        """How many parts the answer has, where its end has come."""
+        self.on_body = self.parts.append
+        """The parser's callback: an event of a stream is a part, mostly, and one of ours each costs more."""
         self._parser = self._new_parser()
 
     def _new_parser(self) -> httptools.HttpResponseParser:
@@ -61,6 +63,7 @@ class Incoming(ABC):
         self.began = self.head = self.ended = False
         self._head_only = head_only
         self._head_bytes = 0
+        self._whole = None
         self.headers = []
 
     def feed(self, data: bytes) -> None:
@@ -72,6 +75,10 @@ class Incoming(ABC):
             self.keeps = False
             if not self.ended:
                 self.failed(Broken(f"it sent no HTTP ({error})"))
+        if self._whole is not None and len(self.parts) > self._whole:
+            # It belongs to no answer.
+            self.keeps = False
+            del self.parts[self._whole :]
         if not self.head:
             self._head_bytes += len(data)
             self._measure(self._head_bytes)
@@ -104,22 +111,15 @@ class Incoming(ABC):
         self.until_close = not self.keeps and not _delimited(self.headers)
         self.head = True
         if self._head_only:
-            self.ended = True
+            self.ended, self._whole = True, 0
             # A parser that was told of a body awaits it.
             self._parser = self._new_parser()
-
-    def on_body(self, body: bytes) -> None:
-        if self.ended:
-            self.keeps = False
-        else:
-            self.parts.append(body)
-            self.held += len(body)
 
     def on_message_complete(self) -> None:
         if self._interim:
             self._interim = False
-        elif self.head:
-            self.ended = True
+        elif self.head and not self.ended:
+            self.ended, self._whole = True, len(self.parts)
 
     def on_message_begin(self) -> None:
         if self.ended:

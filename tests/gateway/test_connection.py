@@ -200,3 +200,28 @@ def test_certificates_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         asyncio.run(test())
     finally:
         address._tls.cache_clear()
+
+
+async def test_what_takes_a_body_may_refuse_it() -> None:
+    """What it raises comes to who has it poured, and the connection serves no other answer."""
+    more = asyncio.Event()
+
+    async def talk(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await server.request(reader)
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n")
+        await more.wait()
+        writer.write(b"o")
+        await reader.read()
+
+    def take(chunk: bytes) -> bool:
+        raise ValueError(chunk)
+
+    async with serving(talk) as server, pooled(server) as pool:
+        answer = await asked(pool, server)
+        pouring = asyncio.create_task(answer.pour(take))
+        await asyncio.sleep(0)
+        more.set()
+        with pytest.raises(ValueError, match="o"):
+            await pouring
+        answer.close()
+        assert (answer.complete, pool.in_flight) == (False, 0)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.errors import UpstreamError
+from gateway.upstreams.answer import Answer
 from tests.gateway.wire import Server, asked, pooled, says, serving
 
 BODIES = st.binary(max_size=300)
@@ -43,6 +44,20 @@ def answers(draw: st.DrawFn) -> tuple[bytes, int, list[tuple[bytes, bytes]], byt
     return draw(INTERIM) + head + sent, status, headers, body, framing == "close"
 
 
+async def poured(answer: Answer, data: st.DataObject) -> bytes:
+    """The body as it is handed over, some parts of which end the pouring for a while."""
+    body = b""
+
+    def take(chunk: bytes) -> bool:
+        nonlocal body
+        body += chunk
+        return data.draw(st.booleans(), label="goes on")
+
+    while not answer.complete:
+        await answer.pour(take)
+    return body
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(answers(), min_size=1, max_size=4), st.data())
 def test_answers_in_any_split_come_as_they_are(
@@ -68,7 +83,7 @@ def test_answers_in_any_split_come_as_they_are(
             for _, status, headers, body, _ in said:
                 answer = await asked(pool, server)
                 assert (answer.status, answer.headers) == (status, headers)
-                assert await answer.body() == body
+                assert await (poured(answer, data) if data.draw(st.booleans()) else answer.body()) == body
                 answer.close()
             assert server.connections <= 1 + sum(closes for *_, closes in said)
 
@@ -98,7 +113,7 @@ def test_an_answer_that_is_cut_short_is_told_as_such(
                 assert body.startswith(await answer.body())
             else:
                 with pytest.raises(UpstreamError, match="before its end"):
-                    await answer.body()
+                    await (poured(answer, data) if data.draw(st.booleans()) else answer.body())
                 assert told == ["upstream_cut"]
             answer.close()
             assert pool.in_flight == 0

@@ -1,0 +1,105 @@
+"""An answer written to its client's connection: no message of ASGI for each part, one write for what goes
+together.
+
+A message, its checks and a write of its own cost a streamed answer more than all that is done with its text.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from uvicorn.protocols.http.httptools_impl import (
+    HEADER_RE,
+    HEADER_VALUE_RE,
+    STATUS_LINE,
+    RequestResponseCycle,
+)
+
+from gateway.headers import Headers
+
+_BODILESS = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
+
+
+class Wire:
+    """The answer to one request of uvicorn's. It takes the place of `send`: an answer goes by one of them."""
+
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
+        self._head = b""
+        """What is still to be written before the body."""
+        self._chunked = False
+        self._left = 0
+        """How many bytes of a body are announced and were not written."""
+
+    @property
+    def paused(self) -> bool:
+        """Whether the client takes what was written so slowly that no more is to be."""
+        return self._cycle.flow.write_paused and not self._cycle.disconnected
+
+    async def drained(self) -> None:
+        """Wait until it isn't `paused`, or the client has gone."""
+        if self.paused:
+            await self._cycle.flow.drain()
+
+    def start(self, status: int, headers: Headers) -> None:
+        """Take the answer's head, which goes out with what comes next: a part, the end, or `flush`."""
+        cycle = self._cycle
+        cycle.response_started, cycle.waiting_for_100_continue = True, False
+        given = [*cycle.default_headers, *headers]
+        named = {name.lower(): value for name, value in given}
+        values = b"".join([value for _, value in given])
+        if HEADER_RE.search(b"".join(named)) or HEADER_VALUE_RE.search(values):
+            raise RuntimeError("a header's name or value can't be sent")
+        lines = [b"%b: %b\r\n" % (name.lower(), value) for name, value in given]
+        closing = b"close" in [token.strip() for token in named.get(b"connection", b"").lower().split(b",")]
+        if not cycle.keep_alive and not closing:
+            lines.append(b"connection: close\r\n")
+        cycle.keep_alive &= not closing
+        if b"content-length" in named:
+            self._left = int(named[b"content-length"])
+        elif status not in _BODILESS:
+            self._chunked = True
+            if named.get(b"transfer-encoding", b"").lower() != b"chunked":
+                lines.append(b"transfer-encoding: chunked\r\n")
+        self._head = b"%b%b\r\n" % (STATUS_LINE[status], b"".join(lines))
+
+    def flush(self) -> None:
+        """Send the head alone, where it waits for what comes next."""
+        if self._head:
+            self._put(b"")
+
+    def write(self, body: bytes) -> None:
+        """Send a part of the body, which isn't empty."""
+        if self._chunked:
+            self._put(b"%x\r\n%b\r\n" % (len(body), body))
+        else:
+            self._count(body)
+            self._put(body)
+
+    def end(self, body: bytes) -> None:
+        """Send the last part of the body, which may be empty."""
+        if self._chunked:
+            self._put(b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if body else b"0\r\n\r\n")
+        else:
+            self._count(body)
+            self._put(body)
+            if self._left:
+                raise RuntimeError("the answer is shorter than its content-length")
+        cycle = self._cycle
+        if cycle.disconnected:
+            return
+        cycle.response_complete = True
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            cycle.transport.close()
+        cycle.on_response()
+
+    def _count(self, body: bytes) -> None:
+        self._left -= len(body)
+        if self._left < 0:
+            raise RuntimeError("the answer is longer than its content-length")
+
+    def _put(self, data: bytes) -> None:
+        head, self._head = self._head, b""
+        if not self._cycle.disconnected and (head or data):
+            self._cycle.transport.write(head + data if head else data)
