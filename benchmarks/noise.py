@@ -1,10 +1,11 @@
 """What noise costs a turn: decisions and their application, beside one JSON decode of the same body.
 
-`make bench-noise` leads a conversation of 40 turns and 60 KB through ten active operators. All but the last
-turn are known, as they are to a gateway that took them; then the last turn's decisions are timed, and, by
-turns, a decode of the body with the codec's decoder and with the standard library's. The first turn of a
-conversation that comes whole, with everything new, is timed too. Medians of the thread's own time on the
-processor.
+`make bench-noise` leads conversations of 40 turns and 60 KB through ten active operators. All but the last
+turn are known, as they are to a gateway that took them; then the last turn is timed, with another text each
+time, so that nothing of it can be remembered. By turns with it are timed a decode of the body with the
+standard library, and one with the codec's decoder. So is the whole of a gateway's work on that turn's body:
+to split it, to read what is new, to decide, and to write what is sent. And the first turn of a conversation
+that comes whole, with everything new. Medians of the thread's own time on the processor.
 """
 
 from __future__ import annotations
@@ -13,10 +14,17 @@ import argparse
 import json
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from gateway.noise import Circumstances, noise_in
+from gateway.opening import LiveSession
+from gateway.protocols.codec import Codec, codecs
 from gateway.protocols.document import decode
+from gateway.redaction import Redactor
+from gateway.trajectory.record import Session as SessionRecord
+from gateway.turns import Place
+from injectors.conversation import Conversation
 from injectors.decide import perturb
 from injectors.decision import Known
 from injectors.documents import conversation
@@ -26,6 +34,7 @@ from injectors.plan import Plan, make_plan
 from injectors.profile import parse
 from injectors.schemas import perturb_tools
 from injectors.shown_tools import ShownTools
+from injectors.walked import Walks
 
 TURNS, SIZE = 40, 60_000
 OPERATORS = (
@@ -61,6 +70,9 @@ TOOLS = [
 ]
 
 
+RULES = parse(PROFILE, "bench")
+
+
 def messages(begin: int = 0) -> list[dict[str, Any]]:
     """A conversation of TURNS turns and about SIZE bytes: users and tools by turns. Its orders are numbered
     from `begin` on."""
@@ -86,76 +98,155 @@ def messages(begin: int = 0) -> list[dict[str, Any]]:
     return out[:-1]
 
 
+def other_ends(said: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """The same conversation, with another last result each time."""
+    result, number = json.loads(said[-1]["content"]), 0
+    while True:
+        number += 1
+        result["order_id"], result["total"] = f"#V{number}", 616.0 + number
+        yield [*said[:-1], {**said[-1], "content": json.dumps(result)}]
+
+
+def plan_of(name: str) -> Plan:
+    return make_plan(RULES, seed=1, scope="session", scope_key=name, arm="noisy")
+
+
 class Session:
-    """A session as a gateway keeps it: its plan, and what was shown so far."""
+    """A session's noise, as a gateway keeps it: its plan, and what was shown so far."""
 
     def __init__(self) -> None:
-        self.plan: Plan = make_plan(
-            parse(PROFILE, "bench"), seed=1, scope="session", scope_key="bench", arm="noisy"
-        )
+        self.plan = plan_of("bench")
         self.known: dict[str, Known] = {}
         self.tools: ShownTools | None = None
+        self.walks = Walks()
 
-    def turn(self, said: Any, turn: int, *, keep: bool) -> int:
+    def turn(self, said: Conversation, turn: int, *, keep: bool) -> int:
         """One turn's noise; returns how many texts differ from what was sent."""
         shown = perturb_tools(self.plan, said.tools, known=self.tools, turn=turn)
-        found = perturb(self.plan, said, self.known)
+        walked = self.walks.before(self.plan, said, self.known)
+        found = perturb(self.plan, said, self.known, walked=walked)
         decide_transport(self.plan, link=LINK, turn=turn, attempt=0, streaming=True)
         decide_model(self.plan, turn=turn, attempt=0, streaming=True)
         if keep:
             self.tools = shown
+            self.walks.keep(found.walked)
             self.known.update({new.item.anchor: Known(new.text, new.decisions) for new in found.new})
         return len(found.replacements)
 
 
-def median_us(work: Callable[[], Any], others: list[Callable[[], Any]], repeats: int) -> list[float]:
+class Gateway:
+    """A session in a gateway: bodies as they come are split, read, decided about and written."""
+
+    def __init__(self) -> None:
+        self.codec: Codec = codecs()["/chat/completions"]
+        plan = plan_of("bench")
+        self.session = LiveSession(SessionRecord("bench", 0, plan.to_json()), plan)
+        self.redactor = Redactor("keep")
+
+    def turn(self, body: bytes, turn: int) -> bytes:
+        """What is sent in place of a body."""
+        split = self.codec.split(body)
+        if split is None:
+            raise ValueError("the benchmark's body can't be split")
+        request = self.codec.read(split, self.session.reader(self.codec), self.redactor.mask)
+        now = Circumstances(enabled=True, allow_new=True, streaming=True, now_us=0)
+        noise = noise_in(self.session, self.codec, request, Place(turn), now, self.redactor)
+        sent, _ = request.rewritten(noise.replacements, noise.members, self.redactor.mask, noise.forward)
+        return sent
+
+
+def median_us(pieces: list[Callable[[], Any]], repeats: int) -> list[float]:
     """Medians in microseconds of several pieces of work, done by turns."""
-    times: list[list[float]] = [[] for _ in (work, *others)]
+    times: list[list[float]] = [[] for _ in pieces]
     for _ in range(repeats):
-        for at, one in enumerate((work, *others)):
+        for at, one in enumerate(pieces):
             begin = time.thread_time_ns()
             one()
             times[at].append((time.thread_time_ns() - begin) / 1000)
     return [statistics.median(found) for found in times]
 
 
-def measure(repeats: int) -> dict[str, float]:
-    """The figures of one run, in microseconds and as ratios."""
+def body_of(said: list[dict[str, Any]]) -> bytes:
+    return json.dumps({"model": "m", "messages": said, "tools": TOOLS}).encode()
+
+
+def views(said: list[dict[str, Any]], count: int) -> tuple[list[Conversation], list[Conversation]]:
+    """A conversation turn by turn without its last result, and so many that begin with it, each with a last
+    one of its own. As in a gateway, what is known is the same object each turn."""
+    whole, ends = conversation(said, TOOLS), other_ends(said)
+    turns = [Conversation(whole.items[:length], whole.tools) for length in range(1, len(whole.items))]
+    lasts = (conversation(next(ends), TOOLS).items[-1] for _ in range(count))
+    return turns, [Conversation((*whole.items[:-1], last), whole.tools) for last in lasts]
+
+
+def last_turns(repeats: int) -> dict[str, float]:
+    """The last of 40 turns, all before it being known."""
     said = messages()
-    body = json.dumps({"model": "m", "messages": said, "tools": TOOLS}).encode()
-    session = Session()
-    whole = conversation(said, TOOLS)
-    before = conversation(said[:-1], TOOLS)
-    session.turn(before, TURNS - 2, keep=True)
-    changed = session.turn(whole, TURNS - 1, keep=False)
-    last, ours, standard = median_us(
-        lambda: session.turn(whole, TURNS - 1, keep=False),
-        [lambda: decode(body), lambda: json.loads(body)],
-        repeats,
-    )
-    times = max(3, repeats // 20)
-    fresh = iter([conversation(messages(100 * number), TOOLS) for number in range(1, times + 1)])
-    first, _ = median_us(lambda: Session().turn(next(fresh), 0, keep=False), [lambda: decode(body)], times)
+    body = body_of(said)
+    before, wholes = views(said, repeats)
+    session, turns = Session(), iter(wholes)
+    for number, turn in enumerate(before):
+        session.turn(turn, number, keep=True)
+    changed = []
+    pieces = [
+        lambda: changed.append(session.turn(next(turns), TURNS - 1, keep=False)),
+        lambda: json.loads(body),
+        lambda: decode(body),
+    ]
+    last, standard, codec = median_us(pieces, repeats)
     return {
         "bytes": len(body),
         "operators": len(OPERATORS),
-        "texts": len(whole.items),
-        "texts that differ": changed,
+        "texts": len(wholes[0].items),
+        "texts that differ": statistics.median(changed),
         "last turn, us": last,
-        "decode, us": ours,
         "standard library's decode, us": standard,
-        "last turn / decode": last / ours,
+        "codec's decode, us": codec,
         "last turn / standard library's decode": last / standard,
-        "all new at once, us": first,
-        "all new at once / decode": first / ours,
+        "last turn / codec's decode": last / codec,
     }
+
+
+def in_the_gateway(repeats: int) -> dict[str, float]:
+    """The same turn from bytes to bytes."""
+    said = messages()
+    body = body_of(said)
+    before = [body_of(said[:length]) for length in (-4, -2)]
+    bodies = [body_of(one) for one, _ in zip(other_ends(said), range(repeats), strict=False)]
+    gateways = [Gateway() for _ in bodies]
+    for gateway in gateways:
+        for number, turn in enumerate(before, TURNS - 3):
+            gateway.turn(turn, number)
+    work = iter(zip(gateways, bodies, strict=True))
+
+    def last_turn() -> None:
+        gateway, last = next(work)
+        gateway.turn(last, TURNS - 1)
+
+    ours, standard = median_us([last_turn, lambda: json.loads(body)], repeats)
+    return {
+        "bytes to bytes in the gateway, us": ours,
+        "the same / standard library's decode": ours / standard,
+    }
+
+
+def all_new(repeats: int) -> dict[str, float]:
+    """A conversation of 40 turns that comes whole, with everything new."""
+    fresh = iter([conversation(messages(100 * number), TOOLS) for number in range(1, repeats + 1)])
+    body = body_of(messages())
+    first, standard = median_us(
+        [lambda: Session().turn(next(fresh), 0, keep=False), lambda: json.loads(body)], repeats
+    )
+    return {"all new at once, us": first, "all new at once / standard library's decode": first / standard}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=400)
-    for name, value in measure(parser.parse_args().repeats).items():
-        print(f"{name:40} {value:12,.2f}")
+    repeats = parser.parse_args().repeats
+    few = max(3, repeats // 10)
+    for name, value in {**last_turns(repeats), **in_the_gateway(few), **all_new(few)}.items():
+        print(f"{name:44} {value:12,.2f}")
 
 
 if __name__ == "__main__":

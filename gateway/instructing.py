@@ -7,9 +7,10 @@ from gateway.protocols.codec import Codec
 from gateway.protocols.instructions import Instructions, instructions
 from gateway.protocols.request import Request
 from gateway.turns import Place
-from injectors.decision import NewlyShown, Perturbed
+from injectors.decision import NewlyShown
 from injectors.generation import Texts
-from injectors.instructions import instruction_rules, perturb_instructions
+from injectors.instructions import acts_on_instructions, perturb_instructions
+from injectors.walked import Perturbed
 
 
 def instruct(
@@ -40,7 +41,7 @@ def decided(
     texts: Texts | None,
 ) -> tuple[Instructions | None, str | None, NewlyShown | None]:
     """The request's instructions, the text to show in their place, and what the ledger didn't know."""
-    found = instructions(request, codec.instructions) if instruction_rules(session.plan) else None
+    found = instructions(request, codec.instructions) if acts_on_instructions(session.plan) else None
     if found is None:
         return None, None, None
     known = session.ledger.known

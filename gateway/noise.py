@@ -193,10 +193,9 @@ def _decided(
     scribe = Scribe(session.record.id, place, now.now_us, redactor)
     if request.unattended:
         return _unattended(session, codec, request, place, scribe)
-    conversation = request.conversation
-    perturbed = perturb(
-        session.plan, conversation, session.ledger.known, allow_new=now.allow_new, texts=now.texts
-    )
+    where, walks = (session.plan, request.conversation, session.ledger.known), session.walks
+    perturbed = perturb(*where, allow_new=now.allow_new, texts=now.texts, walked=walks.before(*where))
+    walks.keep(perturbed.walked)
     instruct(perturbed, session, codec, request, place, allow_new=now.allow_new, texts=now.texts)
     noise.replacements, noise.new = perturbed.replacements, perturbed.new
     noise.spared, noise.texts = not now.allow_new, now.texts

@@ -18,6 +18,7 @@ from gateway.trajectory.freshness import SessionState
 from gateway.trajectory.record import Arm, Row, Session
 from gateway.turns import TokenLine, TurnLine
 from injectors.plan import Plan, make_plan
+from injectors.walked import Walks
 
 _SESSION_BYTES = 8_000
 """What a session takes besides its histories."""
@@ -54,6 +55,8 @@ class LiveSession:
     turns: TurnLine = field(default_factory=TurnLine)
     tokens: TokenLine = field(default_factory=TokenLine)
     readers: dict[str, Reader] = field(default_factory=dict)
+    walks: Walks = field(default_factory=Walks)
+    """Along its conversation, from whose ends later turns go on."""
     pending: list[Row] = field(default_factory=list)
     """Rows that go to the store along with the next turn."""
     first_user_turn: str = ""
@@ -86,7 +89,8 @@ class LiveSession:
 
     def size(self) -> int:
         """About how much memory it takes: its histories, as they came and as they are stored."""
-        return _SESSION_BYTES + 2 * sum(reader.histories.size for reader in self.readers.values())
+        histories = sum(reader.histories.size for reader in self.readers.values())
+        return _SESSION_BYTES + 2 * histories + self.walks.size
 
     @property
     def training(self) -> bool:

@@ -25,6 +25,7 @@ def take_back(
     """
     ledger, session_id = session.ledger, session.record.id
     session.turns.befell(place, 0)
+    session.walks.forget()
     conversation, taken = request.conversation, {new.item.anchor for new in decided}
     known = taken | ledger.known.keys()
     brought = [

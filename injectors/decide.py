@@ -7,24 +7,27 @@ changes its beginning.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from injectors import registry, solvability
 from injectors.attempt import NOTHING, Acting, carried_out, failed
-from injectors.conversation import Conversation, ToolResult, UserText
-from injectors.decision import Decision, Injection, Item, Known, NewlyShown, Perturbed
+from injectors.conversation import Conversation, Ref, Site, ToolResult, UserText
+from injectors.decision import Decision, Injection, Item, Known, NewlyShown
 from injectors.entities import protected_spans
 from injectors.generation import Texts, applied, remark
 from injectors.identity import Slot
 from injectors.operator import Draw, Registered, ToolClass, ToolResultTarget, UserTarget
-from injectors.path import Path, Place
-from injectors.plan import CompiledRule, Plan
+from injectors.path import Path, Place, in_scope
+from injectors.plan import CompiledRule, InForce, Plan
 from injectors.schedule import due
 from injectors.streams import Stream
 from injectors.tool_classes import classify
+from injectors.walked import Perturbed, Walked
 
 __all__ = ["Decision", "Injection", "Item", "Known", "NewlyShown", "Perturbed", "perturb", "replay"]
+
+_CLEAN = Known(None)
 
 
 def perturb(
@@ -34,34 +37,44 @@ def perturb(
     *,
     allow_new: bool = True,
     texts: Texts | None = None,
+    walked: Walked | None = None,
 ) -> Perturbed:
     """The noise of the conversation under the plan.
 
     `known` is the session's ledger by anchor. With `allow_new` False nothing is injected that wasn't before;
     new items are still reported, as shown clean. Items that are held elsewhere are as they were shown, or
-    clean: they are not reported. `texts` are a model's, for operators that may have one write. Pure; an
-    operator that fails leaves the clean text and a withdrawn injection.
+    clean: they are not reported. `texts` are a model's, for operators that may have one write. `walked` is an
+    earlier walk with which this one begins. Pure; an operator that fails leaves the clean text and a
+    withdrawn injection.
     """
-    out = Perturbed()
-    path = Path(plan)
-    for place in _places(conversation):
-        item = place.item
+    items, held = conversation.items, conversation.held
+    path, shown_texts, turn, part, start = Path(plan), dict[Ref, str](), 0, 0, 0
+    if walked is not None:
+        path, shown_texts = walked.path.copy(), dict(walked.texts)
+        turn, part, start = walked.turn, walked.part, len(walked.items)
+    new: list[NewlyShown] = []
+    certain = True
+    for at in range(start, len(items)):
+        item = items[at]
+        if at > 0:
+            # Between two turns stands at least one message of the policy.
+            turn += item.ref.message - items[at - 1].ref.message > 1
+            part = part + 1 if _same_message(items[at - 1], item) else 0
         shown = known.get(item.anchor)
-        held = item.ref.message < conversation.held
-        if shown is None and held:
-            shown = Known(None)
+        if shown is None and item.ref.message < held:
+            certain, shown = False, _CLEAN
         elif shown is None:
-            new = (
-                _Walk(plan, conversation, path, place, texts).decide()
-                if allow_new
-                else NewlyShown(item, (), None, ())
-            )
-            out.new.append(new)
-            shown = Known(new.text, new.decisions)
-        if shown.text is not None and shown.text != item.text and not held:
-            out.replacements[item.ref] = shown.text
-        path.passed(place, shown.decisions)
-    return out
+            decided = NewlyShown(item, (), None, ())
+            if allow_new:
+                decided = _Walk(plan, conversation, path, _place(items, at, turn, part), texts).decide()
+            new.append(decided)
+            shown = Known(decided.text, decided.decisions)
+        if shown.text is not None and shown.text != item.text:
+            shown_texts[item.ref] = shown.text
+        path.passed(item, shown.decisions)
+    end = Walked(plan, known, items, tuple(new), shown_texts, path, turn, part) if items and certain else None
+    ours = {ref: text for ref, text in shown_texts.items() if ref.message >= held} if held else shown_texts
+    return Perturbed(ours.copy(), new, end)
 
 
 def replay(decisions: Sequence[Decision], item: Item, conversation: Conversation) -> str:
@@ -74,17 +87,9 @@ def replay(decisions: Sequence[Decision], item: Item, conversation: Conversation
     return text
 
 
-def _places(conversation: Conversation) -> Iterator[Place]:
-    """The items with their turn and part. Between two turns stands at least one message of the policy."""
-    items = conversation.items
-    turn = part = 0
-    for at, item in enumerate(items):
-        following = items[at + 1] if at + 1 < len(items) else None
-        more = following is not None and _same_message(item, following)
-        yield Place(item, turn, part, alone=part == 0 and not more)
-        if following is not None:
-            turn += following.ref.message - item.ref.message > 1
-            part = part + 1 if more else 0
+def _place(items: Sequence[Item], at: int, turn: int, part: int) -> Place:
+    more = at + 1 < len(items) and _same_message(items[at], items[at + 1])
+    return Place(items[at], turn, part, alone=part == 0 and not more)
 
 
 def _same_message(one: Item, other: Item) -> bool:
@@ -105,6 +110,7 @@ class _Walk:
         self._done = 0
         self._item = place.item
         self._call = self._item.call if isinstance(self._item, ToolResult) else None
+        self._site = Site.USER_TEXT if self._call is None else Site.TOOL_RESULT
         self._class = classify(self._call.name, plan.tool_classes) if self._call else ToolClass.UNKNOWN
 
     def decide(self) -> NewlyShown:
@@ -113,10 +119,10 @@ class _Walk:
         text = item.text
         injections: list[Injection] = []
         done: list[Decision] = []
-        for rule in path.rules:
-            owed = path.owed.get(rule.name, ()) if isinstance(item, UserText) else ()
+        for one in self._plan.in_force(self._site).values():
+            owed = path.owed.get(one.rule.name, ()) if isinstance(item, UserText) else ()
             full = None if owed else path.full(item, len(done))
-            injection = self._act(rule, text, owed, full) if owed or self._is_due(rule) else None
+            injection = self._act(one, text, owed, full) if owed or self._is_due(one) else None
             if injection is None:
                 continue
             injections.append(injection)
@@ -128,19 +134,19 @@ class _Walk:
                     break
         return NewlyShown(item, tuple(done), text if text != item.text else None, tuple(injections))
 
-    def _is_due(self, rule: CompiledRule) -> bool:
-        if not self._path.in_scope(rule, self._item):
+    def _is_due(self, one: InForce) -> bool:
+        if one.scoped and not in_scope(one.rule, self._item):
             return False
-        occasion = self._path.occasion(rule, self._place.turn)
-        return due(rule.when, rule.window, occasion, self._plan.expected_turns)
+        if one.always:
+            return True
+        occasion = self._path.occasion(one, self._place.turn)
+        return due(one.rule.when, one.rule.window, occasion, self._plan.expected_turns)
 
-    def _act(
-        self, rule: CompiledRule, text: str, owed: tuple[str, ...], full: str | None
-    ) -> Injection | None:
+    def _act(self, one: InForce, text: str, owed: tuple[str, ...], full: str | None) -> Injection | None:
         """One rule's work on one text. None where its chance or its draw leave the text alone; what it owes
         is not left to chance. `full` says why there is no room for it, where there is none.
         """
-        entry = registry.operators()[rule.operator]
+        rule, entry = one.rule, one.entry
         if entry.fault and not self._place.alone:
             return None  # One of a result's several parts: the others would tell the truth all the same.
         slot = self._slot(rule, entry)

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from injectors import registry
-from injectors.conversation import InstructionText, Ref, ToolResult, UserText
+from injectors.conversation import InstructionText, ToolResult, UserText
 from injectors.operator import Draw, Recovery
 
 Item = UserText | ToolResult
@@ -82,12 +82,3 @@ class NewlyShown:
     decisions: tuple[Decision, ...]
     text: str | None
     injections: tuple[Injection, ...]
-
-
-@dataclass(slots=True)
-class Perturbed:
-    """The noise of a conversation: all texts that differ from the clean ones, and what the ledger didn't
-    know."""
-
-    replacements: dict[Ref, str] = field(default_factory=dict)
-    new: list[NewlyShown] = field(default_factory=list)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from re import search
 
-from injectors import registry, solvability
+from injectors import solvability
 from injectors.attempt import NOTHING, Acting, carried_out, failed
 from injectors.conversation import InstructionText, Site
 from injectors.decision import Decision, Injection, Known, NewlyShown
@@ -20,14 +20,10 @@ from injectors.plan import CompiledRule, Plan
 from injectors.schedule import Occasion, due
 from injectors.streams import Stream
 
-Rules = list[tuple[CompiledRule, Registered]]
 
-
-def instruction_rules(plan: Plan) -> Rules:
-    """The plan's rules for instructions: without one no request's need a look."""
-    operators = registry.operators()
-    found = ((rule, operators.get(rule.operator)) for rule in plan.rules)
-    return [(rule, entry) for rule, entry in found if entry and entry.site is Site.INSTRUCTIONS]
+def acts_on_instructions(plan: Plan) -> bool:
+    """Whether the plan has a rule for instructions: without one no request's need a look."""
+    return bool(plan.in_force(Site.INSTRUCTIONS))
 
 
 def perturb_instructions(
@@ -50,7 +46,7 @@ def perturb_instructions(
     text = item.text
     injections: list[Injection] = []
     done: list[Decision] = []
-    for rule, entry in instruction_rules(plan) if allow_new else ():
+    for rule, entry, *_ in plan.in_force(Site.INSTRUCTIONS).values() if allow_new else ():
         occasion = Occasion(item.ordinal, turn, 0, key=rule.key(plan, entry.site.value))
         if rule.text and not search(rule.text, item.text):
             continue

@@ -26,17 +26,16 @@ left alone. The probability in a rule's `when` is what network fault tools call 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from injectors import registry
 from injectors.attempt import failed
 from injectors.conversation import Site
 from injectors.decision import Decision
 from injectors.identity import Slot
 from injectors.operator import Draw, ModelTarget, Registered, TransportTarget
-from injectors.plan import CompiledRule, Plan
+from injectors.plan import CompiledRule, InForce, Plan
 from injectors.schedule import Occasion, due
 from injectors.solvability import FULL, why_solvable
 from injectors.streams import Stream
@@ -47,7 +46,6 @@ Settings = Mapping[str, Any]
 Decided = tuple[Decision, Settings | None, str]
 """A decision, what it amounts to (None: the operator failed, and nothing does), and the event's note."""
 
-Rules = Sequence[tuple[CompiledRule, Registered]]
 LinkTarget = TransportTarget | ModelTarget
 
 
@@ -83,14 +81,15 @@ class Exchanges:
         Schedules with a memory (`at_most`, `min_interval`) are replayed from turn 0 over first attempts; a
         run of destroyed answers is traced back to where it begins.
         """
-        rules = self._rules()
+        rules = self.plan.in_force(self.site).values()
         out: list[Decided] = []
         may_destroy: bool | None = None
         acting = 0
-        for rule, entry in rules:
+        for one in rules:
+            rule, entry = one.rule, one.entry
             if entry.fault and may_destroy is None:
                 may_destroy = self._may_destroy(rules, turn, attempt, spent)
-            if (entry.fault and not may_destroy) or not self._due(rule, entry, turn):
+            if (entry.fault and not may_destroy) or not self._due(one, turn):
                 continue
             decided = self._decided(rule, entry, turn, attempt)
             if decided is None:
@@ -104,11 +103,7 @@ class Exchanges:
             may_destroy = may_destroy and not (entry.fault and settings is not None)
         return out
 
-    def _rules(self) -> Rules:
-        found = ((rule, registry.operators().get(rule.operator)) for rule in self.plan.rules)
-        return [(rule, entry) for rule, entry in found if entry and entry.site is self.site]
-
-    def _may_destroy(self, rules: Rules, turn: int, attempt: int, spent: int) -> bool:
+    def _may_destroy(self, rules: Collection[InForce], turn: int, attempt: int, spent: int) -> bool:
         """Whether the bounds leave room: not too many attempts, turns in a row, or answers in all."""
         bounds = self.plan.bounds
         if attempt >= bounds.faults_per_call or spent >= bounds.faults_per_session:
@@ -119,18 +114,20 @@ class Exchanges:
         # Of such a run, as many are destroyed as the bound allows, then one gets through, and so on.
         return (turn - begin) % (bounds.faults_per_call + 1) < bounds.faults_per_call
 
-    def _would_destroy(self, rules: Rules, turn: int) -> bool:
+    def _would_destroy(self, rules: Collection[InForce], turn: int) -> bool:
         return any(
-            entry.fault and self._due(rule, entry, turn) and self._acts(rule, entry, turn)
-            for rule, entry in rules
+            one.entry.fault and self._due(one, turn) and self._acts(one.rule, one.entry, turn)
+            for one in rules
         )
 
     def _acts(self, rule: CompiledRule, entry: Registered, turn: int) -> bool:
         decided = self._decided(rule, entry, turn, 0)
         return decided is not None and decided[1] is not None
 
-    def _due(self, rule: CompiledRule, entry: Registered, turn: int) -> bool:
-        plan = self.plan
+    def _due(self, one: InForce, turn: int) -> bool:
+        if one.always:
+            return True
+        plan, rule, entry = self.plan, one.rule, one.entry
         injected, last = self._remembered(rule, entry, turn)
         occasion = self._occasion(rule, turn, injected, last)
         return due(rule.when, rule.window, occasion, plan.expected_turns)

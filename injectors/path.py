@@ -1,21 +1,19 @@
 """What a conversation has met so far: the counters that bounds and schedules run on.
 
-They are computed from the conversation's own items, from its beginning, and never kept between requests: a
-fork or a resent history counts its own path.
+They are computed from the conversation's own items, from its beginning: a fork or a resent history counts its
+own path. What was walked before may be gone on from, where a conversation begins with it (`walked`).
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from injectors import registry
 from injectors.conversation import Site, ToolResult
 from injectors.decision import Decision, Item
-from injectors.plan import CompiledRule, Plan
+from injectors.plan import CompiledRule, InForce, Plan
 from injectors.schedule import Occasion
 from injectors.solvability import FULL, FULL_TOOL, Spent
 
@@ -31,59 +29,45 @@ class Place:
     alone: bool
 
 
-@dataclass(slots=True)
-class _Counter:
-    site: Site
-    scoped: bool
-    """Whether its rule picks among the items of its site; the occasions of all others are the same ones."""
-    seen: int = 0
-    """Occasions so far, where it is scoped."""
-    injected: int = 0
-    last: int | None = None
-
-
 class Path:
-    """The counters of one walk along a conversation. `rules` are the plan's for its items, in the order
-    they act."""
+    """The counters of one walk along a conversation."""
+
+    __slots__ = ("_acted", "_by_tool", "_called", "_faults", "_met", "_picked", "_plan", "events", "owed")
 
     def __init__(self, plan: Plan) -> None:
-        found = [(rule, registry.operators().get(rule.operator)) for rule in plan.rules]
-        # Destroying rules come first: what is to be destroyed needs no decoration, and no promise about it.
-        ours = sorted(((rule, entry) for rule, entry in found if entry), key=lambda pair: not pair[1].fault)
-        self.rules = [rule for rule, entry in ours if entry.site in (Site.USER_TEXT, Site.TOOL_RESULT)]
-        self._counters = {
-            rule.name: _Counter(entry.site, bool(rule.tools or rule.text)) for rule, entry in ours
-        }
-        self._scoped = [rule for rule in self.rules if self._counters[rule.name].scoped]
-        self._seen = {Site.USER_TEXT: 0, Site.TOOL_RESULT: 0}
+        self._plan = plan
+        self._met = {Site.USER_TEXT: 0, Site.TOOL_RESULT: 0}
+        """Items so far, by site."""
+        self._picked: dict[str, int] = {}
+        """Occasions so far, by rule that is scoped."""
+        self._acted: dict[str, tuple[int, int]] = {}
+        """By rule: its injections so far, and the index of the last one's occasion."""
         self._faults: dict[str, int] = {}
         self._called: dict[str, None] = {}
-        self._by_tool: Counter[str] = Counter()
-        self._plan = plan
+        self._by_tool: dict[str, int] = {}
         self.events = 0
         self.owed: dict[str, tuple[str, ...]] = {}
         """By rule, what its user has put in doubt and not settled yet."""
 
-    def in_scope(self, rule: CompiledRule, item: Item) -> bool:
-        """Whether the item is an occasion of the rule: of its site, from one of its tools, with its text."""
-        site = self._counters[rule.name].site
-        if rule.text and not re.search(rule.text, item.text):
-            return False
-        if not isinstance(item, ToolResult):
-            return site is Site.USER_TEXT
-        if site is not Site.TOOL_RESULT:
-            return False
-        return not rule.tools or any(fnmatchcase(item.call.name, pattern) for pattern in rule.tools)
+    def copy(self) -> Path:
+        """A path that goes on from here without changing this one."""
+        other = Path.__new__(Path)
+        other._plan, other.events, other.owed = self._plan, self.events, self.owed.copy()
+        other._met, other._picked, other._acted = self._met.copy(), self._picked.copy(), self._acted.copy()
+        other._faults, other._called = self._faults.copy(), self._called.copy()
+        other._by_tool = self._by_tool.copy()
+        return other
 
-    def occasion(self, rule: CompiledRule, turn: int) -> Occasion:
+    def occasion(self, one: InForce, turn: int) -> Occasion:
         """The rule's counters as they stand before the item at hand."""
-        counter = self._counters[rule.name]
-        key = rule.key(self._plan, counter.site.value)
-        return Occasion(self._before(counter), turn, counter.injected, counter.last, key, self._called)
+        rule, site = one.rule, one.entry.site
+        injected, last = self._acted.get(rule.name, (0, None))
+        key = rule.key(self._plan, site.value) if rule.when.burst is not None else ""
+        return Occasion(self._before(one), turn, injected, last, key, self._called)
 
-    def _before(self, counter: _Counter) -> int:
+    def _before(self, one: InForce) -> int:
         """The occasions before the item at hand."""
-        return counter.seen if counter.scoped else self._seen.get(counter.site, 0)
+        return self._picked.get(one.rule.name, 0) if one.scoped else self._met[one.entry.site]
 
     def spent(self, item: Item) -> Spent:
         """The faults so far, on the item's logical call and in all."""
@@ -98,31 +82,35 @@ class Path:
             return FULL
         if bounds.events_per_tool is None or not isinstance(item, ToolResult):
             return None
-        return FULL_TOOL if self._by_tool[item.call.name] + now >= bounds.events_per_tool else None
+        return FULL_TOOL if self._by_tool.get(item.call.name, 0) + now >= bounds.events_per_tool else None
 
-    def passed(self, place: Place, decisions: Sequence[Decision]) -> None:
+    def passed(self, item: Item, decisions: Sequence[Decision]) -> None:
         """Count an item, whether known or new, and what was done to it."""
-        item = place.item
         result = item if isinstance(item, ToolResult) else None
         if result is not None:
             self._called[result.call.name] = None
+        site = Site.USER_TEXT if result is None else Site.TOOL_RESULT
+        ours = self._plan.in_force(site)
         if decisions:
-            self._took_effect(result, decisions)
-        self._seen[Site.USER_TEXT if result is None else Site.TOOL_RESULT] += 1
-        for rule in self._scoped:
-            if self.in_scope(rule, item):
-                self._counters[rule.name].seen += 1
+            self._took_effect(result, decisions, ours)
+        self._met[site] += 1
+        for one in ours.values():
+            if one.scoped and in_scope(one.rule, item):
+                self._picked[one.rule.name] = self._picked.get(one.rule.name, 0) + 1
 
-    def _took_effect(self, result: ToolResult | None, decisions: Sequence[Decision]) -> None:
+    def _took_effect(
+        self, result: ToolResult | None, decisions: Sequence[Decision], ours: Mapping[str, InForce]
+    ) -> None:
         self.events += len(decisions)
         if result is not None:
-            self._by_tool[result.call.name] += len(decisions)
+            name = result.call.name
+            self._by_tool[name] = self._by_tool.get(name, 0) + len(decisions)
         for decision in decisions:
             self._take_doubts(decision)
-            counter = self._counters.get(decision.rule)
-            if counter is not None:
-                counter.injected += 1
-                counter.last = self._before(counter)
+            one = ours.get(decision.rule)
+            if one is not None:
+                injected, _ = self._acted.get(decision.rule, (0, None))
+                self._acted[decision.rule] = injected + 1, self._before(one)
             if result is not None and decision.fault:
                 self._faults[result.logical_call] = self._faults.get(result.logical_call, 0) + 1
 
@@ -131,3 +119,12 @@ class Path:
             self.owed[decision.rule] = tuple(owed)
         elif "settles" in decision.draw:
             self.owed.pop(decision.rule, None)
+
+
+def in_scope(rule: CompiledRule, item: Item) -> bool:
+    """Whether an item of the rule's site is an occasion of it: from one of its tools, with its text."""
+    if rule.text and not re.search(rule.text, item.text):
+        return False
+    if not rule.tools or not isinstance(item, ToolResult):
+        return True
+    return any(fnmatchcase(item.call.name, pattern) for pattern in rule.tools)

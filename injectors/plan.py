@@ -7,14 +7,16 @@ the profile it was made from.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from injectors import registry
 from injectors.bounds import DEFAULT, Bounds
+from injectors.conversation import Site
+from injectors.operator import Registered
 from injectors.profile import Companion, Compose, Profile, ProfileError
 from injectors.schedule import ALWAYS, STAGES, WHOLE, When, Window
 from injectors.streams import Stream
@@ -47,8 +49,29 @@ class CompiledRule:
         return f"{plan.seed}|{plan.scope}|{plan.scope_key}|{self.name}|{place}"
 
 
+_NONE: dict[str, InForce] = {}
+
+
+class InForce(NamedTuple):
+    """A rule of a plan whose operator is installed, and what its text says of it once and for all."""
+
+    rule: CompiledRule
+    entry: Registered
+    always: bool
+    """Whether its schedule, the probability apart, lets it act on every occasion."""
+    scoped: bool
+    """Whether it picks among the items of its site: the occasions of all others are the same ones."""
+
+
+class _Sorted:
+    """Room for what a plan's rules come to, worked out once: every turn asks for it."""
+
+    __slots__ = ("_by_site",)
+    _by_site: dict[Site, dict[str, InForce]]
+
+
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(_Sorted):
     """What one session gets. `arm` is `clean` (no rules) or `noisy`; `noise_type` an operator where
     exactly one acts."""
 
@@ -68,6 +91,15 @@ class Plan:
     expected_turns: int = 12
     user_can_answer: bool = True
 
+    def in_force(self, site: Site) -> Mapping[str, InForce]:
+        """The rules for one site by their names, in the order they act."""
+        try:
+            by_site = self._by_site
+        except AttributeError:
+            by_site = _by_site(self.rules)
+            object.__setattr__(self, "_by_site", by_site)
+        return by_site.get(site, _NONE)
+
     def to_json(self) -> dict[str, Any]:
         """The plan as JSON data."""
         data: dict[str, Any] = msgspec.to_builtins(self)
@@ -80,6 +112,20 @@ class Plan:
             return msgspec.convert(data, Plan)
         except msgspec.ValidationError as error:
             raise ValueError(f"not a plan: {error}; give the JSON data that Plan.to_json wrote") from error
+
+
+def _by_site(rules: tuple[CompiledRule, ...]) -> dict[Site, dict[str, InForce]]:
+    operators = registry.operators()
+    found: dict[Site, list[InForce]] = {}
+    for rule in rules:
+        if (entry := operators.get(rule.operator)) is not None:
+            always = replace(rule.when, probability=1.0) == ALWAYS and rule.window == WHOLE
+            one = InForce(rule, entry, always, bool(rule.tools or rule.text))
+            found.setdefault(entry.site, []).append(one)
+    for site in (Site.USER_TEXT, Site.TOOL_RESULT):
+        # Destroying rules come first: what is to be destroyed needs no decoration, and no promise about it.
+        found.get(site, []).sort(key=lambda one: not one.entry.fault)
+    return {site: {one.rule.name: one for one in ours} for site, ours in found.items()}
 
 
 def make_plan(

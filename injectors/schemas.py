@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from injectors import registry, tool_guard
+from injectors import tool_guard
 from injectors.arrangement import arrange
 from injectors.conversation import Site, ToolSchema
 from injectors.generation import Texts
@@ -21,7 +21,7 @@ from injectors.identity import digest
 from injectors.plan import Plan
 from injectors.shown_tools import Phantom, Refusal, ShownTool, ShownTools
 from injectors.tool_guard import Asked
-from injectors.tool_walk import Rules, ToolWalk
+from injectors.tool_walk import ToolWalk
 
 MOST_RECENT = 64
 """Lists of tools whose anchors are kept."""
@@ -33,9 +33,7 @@ __all__ = ["Phantom", "Refusal", "ShownTool", "ShownTools", "acts_on_tools", "pe
 
 def acts_on_tools(plan: Plan) -> bool:
     """Whether the plan has a rule for tool schemas: without one no list needs a look."""
-    operators = registry.operators()
-    found = (operators.get(rule.operator) for rule in plan.rules)
-    return any(entry is not None and entry.site is Site.TOOL_SCHEMA for entry in found)
+    return bool(plan.in_force(Site.TOOL_SCHEMA))
 
 
 def tools_anchor(tools: Sequence[ToolSchema]) -> str:
@@ -65,8 +63,7 @@ def perturb_tools(
     that refuses two tools of one name). `turn` counts requests from 0, for schedules; `texts` are a
     model's. Pure.
     """
-    rules = _rules(plan)
-    if not tools or not (rules or (known and known.decisions)):
+    if not tools or not (acts_on_tools(plan) or (known and known.decisions)):
         return ShownTools.clean(tools)
     asked = Asked(choices, forced, duplicates, strict)
     anchors = _anchors(tools)
@@ -76,7 +73,8 @@ def perturb_tools(
         return replace(known, injections=()) if known.injections else known
     if any(tool_guard.too_deep(tool.parameters) for tool in tools):
         return ShownTools.clean(tools)  # Nobody could write it down.
-    walk = ToolWalk(plan, rules if allow_new else [], tools, anchors, known, asked, turn, texts)
+    rules = [(one.rule, one.entry) for one in plan.in_force(Site.TOOL_SCHEMA).values()] if allow_new else []
+    walk = ToolWalk(plan, rules, tools, anchors, known, asked, turn, texts)
     standing = walk.standing()
     shown = arrange(standing, asked)
     return ShownTools(
@@ -94,12 +92,6 @@ def perturb_tools(
 
 def _fits(known: ShownTools, duplicates: str) -> bool:
     return duplicates == "allowed" or len({tool.name for tool in known.tools}) == len(known.tools)
-
-
-def _rules(plan: Plan) -> Rules:
-    operators = registry.operators()
-    found = ((rule, operators.get(rule.operator)) for rule in plan.rules)
-    return [(rule, entry) for rule, entry in found if entry and entry.site is Site.TOOL_SCHEMA]
 
 
 def _anchors(tools: Sequence[ToolSchema]) -> list[str]:

@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 from injectors import decide, operator
 from injectors.bounds import Bounds
 from injectors.conversation import Conversation, Ref, Site
-from injectors.decide import Decision, Known, Perturbed, perturb
+from injectors.decide import Decision, Item, Known, Perturbed, perturb
 from injectors.documents import conversation, replaced
 from injectors.operator import Draw, Recovery, Result, UserTarget
 from injectors.plan import Plan, make_plan
 from injectors.profile import load, parse
 from injectors.streams import Stream
+from injectors.walked import Walks
 from tests.injectors.dialogues import TOOLS, call, conversations, order_desk
 
 ALL = """
@@ -79,6 +80,62 @@ def test_turn_by_turn_with_a_ledger_is_the_same_as_at_once(
     second = perturb(plan, conversation(messages, TOOLS), ledger(first))
     assert second.replacements == at_once.replacements
     assert {**ledger(first), **ledger(second)} == ledger(at_once)
+
+
+def spelled_anew(view: Conversation, way: int) -> Conversation:
+    """The same conversation as other objects, and held elsewhere up to some message."""
+    return replace(
+        view,
+        items=tuple(replace(item, ref=replace(item.ref)) for item in view.items),
+        held=(0, 0, 2, 5)[way % 4],
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    messages=conversations(),
+    plan=plans,
+    requests=st.lists(st.tuples(st.integers(0, 20), st.integers(0, 7)), max_size=8),
+    lost=st.integers(0, 8),
+)
+def test_to_go_on_from_earlier_walks_changes_nothing(
+    messages: list[dict[str, Any]], plan: Plan, requests: list[tuple[int, int]], lost: int
+) -> None:
+    """Longer, shorter, compacted and edited conversations in any order; `lost`: one whose decisions nobody
+    kept."""
+    kept: tuple[dict[str, Known], ...] = ({}, {})
+    walks = Walks()
+    for number, (cut, way) in enumerate([*requests, (len(messages), 0)]):
+        said = messages[:cut] if way < 4 else messages[1:cut]
+        if way == 6 and said and isinstance(said[-1].get("content"), str):
+            said = [*said[:-1], {**said[-1], "content": said[-1]["content"] + " And again."}]
+        view = spelled_anew(conversation(said, TOOLS), way)
+        going_on = perturb(plan, view, kept[0], walked=walks.before(plan, view, kept[0]))
+        anew = perturb(plan, view, kept[1])
+        assert (going_on.replacements, going_on.new) == (anew.replacements, anew.new)
+        walks.keep(going_on.walked)
+        if number != lost:
+            for known, found in zip(kept, (going_on, anew), strict=True):
+                known.update(ledger(found))
+
+
+def test_a_walk_is_gone_on_from_where_a_conversation_begins_with_it() -> None:
+    messages, plan = order_desk(calls=6), plan_of(ALL)
+    known: dict[str, Known] = {}
+    walks = Walks()
+    walked_before: tuple[Item, ...] = ()
+    for length in range(1, len(messages) + 1):
+        view = conversation(messages[:length], TOOLS)
+        walked = walks.before(plan, view, known)
+        assert (walked.items if walked else ()) == walked_before
+        found = perturb(plan, view, known, walked=walked)
+        known.update(ledger(found))
+        walks.keep(found.walked)
+        walked_before = view.items
+    other = conversation([{"role": "user", "content": "Something else"}, *messages[1:]], TOOLS)
+    assert walks.before(plan, other, known) is None
+    assert walks.before(plan_of(ALL, seed=1), view, known) is None
+    assert walks.before(plan, view, dict(known)) is None
 
 
 @pytest.mark.parametrize("seed", range(12))
