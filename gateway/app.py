@@ -124,7 +124,7 @@ def create_app(
     def upstream_states() -> dict[str, dict[str, ReplicaState]]:
         return data.proxy.upstreams.states()
 
-    metrics = Metrics(recorder.state, sessions.live, upstream_states)
+    metrics = Metrics(recorder.state, sessions.live, upstream_states, trust)
 
     def stop_noise(reason: str) -> None:
         switch.set(False)

@@ -12,6 +12,7 @@ import httpx
 
 from gateway.config import Settings
 from gateway.configuration.upstreams import UpstreamSettings
+from gateway.protocols.constraints import CONSTRAINED
 from gateway.report.prefixes import SESSIONS_READ, prefixes
 from gateway.trajectory.prefixes import CAUSES
 from gateway.trajectory.record import FIT
@@ -32,6 +33,11 @@ NAMELESS = (
     "but it doesn't say which version sampled what, so that a trainer leaves its turns out "
     "(unknown_version): serve with `crosswind policy serve`"
 )
+_MENDS = {
+    CONSTRAINED: " (a grammar or a mask forced tokens: have the agent leave out `strict` in tools, "
+    "`parallel_tool_calls: false`, a `tool_choice` that demands calls, and `response_format`)",
+}
+"""What helps, by the reason why turns are unfit."""
 _WITHIN_S, _ASKED_S = 5.0, 30.0
 """For a list of models, and for a token of an engine that may be under load."""
 
@@ -118,7 +124,7 @@ def _store(store: Store) -> Iterator[str]:
         yield "store: no turns yet"
     for reason, count in fitness.items():
         if reason != FIT:
-            yield f"store: {count:,} turns are unfit for training: {reason}"
+            yield f"store: {count:,} turns are unfit for training: {reason}{_MENDS.get(reason, '')}"
     if (stopped := Trust.of(store.settings(VERSION)).stopped) is not None:
         yield f"store: capture for training is stopped: {stopped}"
     for model, found in sorted(prefixes(store).items()):

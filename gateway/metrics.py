@@ -17,6 +17,7 @@ from prometheus_client.registry import Collector
 
 from gateway.recorder import RecorderState
 from gateway.trajectory.record import Durable, Event, Turn
+from gateway.trajectory.trust import Trust
 from gateway.upstreams.replicas import ReplicaState
 
 UpstreamStates = Mapping[str, Mapping[str, ReplicaState]]
@@ -33,7 +34,9 @@ class Metrics:
         recorder: Callable[[], RecorderState],
         live_sessions: Callable[[], int],
         upstreams: Callable[[], UpstreamStates],
+        trust: Trust,
     ) -> None:
+        self._trust = trust
         self._recorder = recorder
         self._live_sessions = live_sessions
         self._upstreams = upstreams
@@ -96,6 +99,19 @@ class Metrics:
         )
         self.in_flight = self._gauge("crosswind_requests_in_flight", "Requests being served")
         self._sessions_live = self._gauge("crosswind_sessions_live", "Sessions in memory")
+        # Every process hears of it: the one that has heard of more is right.
+        self._capture_stopped = Gauge(
+            "crosswind_capture_stopped",
+            "1 while the capture for training is stopped: a version was doubted, and none confirmed since",
+            registry=self.registry,
+            multiprocess_mode="livemax",
+        )
+        self._doubted = Gauge(
+            "crosswind_versions_doubted",
+            "Policy versions whose turns may not be trained on",
+            registry=self.registry,
+            multiprocess_mode="livemax",
+        )
         self._upstream_up = Gauge(
             "crosswind_upstream_up",
             "1 while a replica is held to be up, by every process that asks it",
@@ -136,6 +152,8 @@ class Metrics:
         """Take the figures that others keep."""
         self._sessions_live.set(self._live_sessions())
         self._of_recorder.take(self._recorder())
+        self._capture_stopped.set(self._trust.stopped is not None)
+        self._doubted.set(len(self._trust.doubted))
         self._take_upstreams(self._upstreams())
 
     def _take_upstreams(self, states: UpstreamStates) -> None:

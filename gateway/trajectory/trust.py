@@ -34,6 +34,11 @@ class Trust:
     resumed_us: int = 0
     """When a version was confirmed after one had been doubted."""
 
+    @property
+    def doubted(self) -> frozenset[str]:
+        """The versions of which nothing may be trained on."""
+        return frozenset(name for name, said in self.versions.items() if not said.get("trusted"))
+
     @classmethod
     def of(cls, settings: Iterable[Setting]) -> Trust:
         """As it stood when the settings were written."""

@@ -39,6 +39,8 @@ BODY = {
     "max_tokens": 6,
 }
 
+TOOL = {"type": "function", "function": {"name": "ping", "parameters": {"type": "object"}}}
+
 
 @pytest.fixture
 def registry(tmp_path: Path) -> Registry:
@@ -82,6 +84,15 @@ async def _fitness(running: Running, name: str) -> str:
     return str(turn["fitness"])
 
 
+async def _metric(running: Running, name: str) -> float:
+    (line,) = [
+        line
+        for line in (await running.api("GET", "/metrics")).text.splitlines()
+        if line.startswith(f"crosswind_{name} ")
+    ]
+    return float(line.split()[-1])
+
+
 async def test_a_tampered_engine_is_caught_and_its_turns_never_train(
     tmp_path: Path, registry: Registry, served: tuple[str, uvicorn.Server]
 ) -> None:
@@ -99,11 +110,16 @@ async def test_a_tampered_engine_is_caught_and_its_turns_never_train(
         assert await _fitness(running, "tampered") == "policy_mismatch"
         standing = (await running.api("GET", "/api/versions")).json()
         assert "'v2': the engine's log-probabilities differ" in standing["capture_stopped"]
+        assert await _metric(running, "capture_stopped") == await _metric(running, "versions_doubted") == 1
 
         code, said = await _policy("rollback", str(registry.root), *told)
         assert code == 0 and "v1 serves" in said, said
         assert await _fitness(running, "after") == "fit"
         assert (await running.api("GET", "/api/versions")).json()["capture_stopped"] is None
+        assert (await _metric(running, "capture_stopped"), await _metric(running, "versions_doubted")) == (
+            0,
+            1,
+        )
     with EmbeddedEngine(url) as engine:
         assert engine.health().version == "v1"
     store = open_store(f"sqlite:///{tmp_path}/store.db")
@@ -189,6 +205,9 @@ async def test_every_worker_is_told(tmp_path: Path, children: Children) -> None:
             assert answer.status_code == 200
             found = (await http.get(f"{running.control}/api/sessions/{opened['id']}/trajectory")).json()
             assert [turn["fitness"] for turn in found["turns"]] == ["policy_mismatch"]
+        metrics = (await http.get(f"{running.control}/metrics")).text.splitlines()
+        # Of all processes together, not a sum of them.
+        assert {"crosswind_capture_stopped 1.0", "crosswind_versions_doubted 1.0"} <= set(metrics)
 
 
 async def test_the_doctor_tells_what_can_be_trained_on(
@@ -199,10 +218,13 @@ async def test_the_doctor_tells_what_can_be_trained_on(
     async with gateway(tmp_path, url, capture="on") as running:
         assert await _fitness(running, "g") == "fit"
         await running.api("PUT", "/api/versions/v9", {"trusted": False, "reason": "it differs"})
+        session = (await running.api("POST", "/api/sessions", {})).json()["id"]
+        await running.chat(BODY | {"parallel_tool_calls": False, "tools": [TOOL]}, session)
     said = CliRunner().invoke(root, ["doctor", "--check", "--upstream", f"{url}/v1", "--store", store])
     assert said.exit_code == 0, said.output
     assert "an engine that can be trained on (crosswind)" in said.output
     assert "# store: capture for training is stopped: version 'v9': it differs" in said.output
+    assert "unfit for training: constrained_sampling (a grammar or a mask" in said.output
     async with upstream(plain({"data": [{"id": "m", "owned_by": "system"}]})) as app:
         arguments = ["doctor", "--check", "--upstream", f"{app.url}/v1", "--store", f"{store}.none"]
         said = await asyncio.to_thread(CliRunner().invoke, root, arguments)
