@@ -11,7 +11,7 @@ import torch
 from policies.embedded.checkpoint import Checkpoint
 from policies.embedded.forward import Rotations, Rows, Step, hidden_states
 from policies.embedded.prefixes import BLOCK, Prefixes, block_keys
-from policies.embedded.sampling import sample
+from policies.embedded.sampling import likeliest, sample
 from policies.embedded.sequence import Sequence
 
 _REACH_STEP = 32
@@ -102,14 +102,15 @@ class Batch:
 
     def _sample(self, sequences: Seq[Sequence], hidden: torch.Tensor) -> None:
         """Sample one token for each sequence from its last hidden state [sequences, hidden]."""
-        tokens, logprobs = sample(
+        tokens, logprobs, whole = sample(
             self._logits(hidden),
             [sequence.temperature for sequence in sequences],
             [sequence.key for sequence in sequences],
             [len(sequence.prompt) + len(sequence.tokens) for sequence in sequences],
         )
-        for sequence, token, logprob in zip(sequences, tokens, logprobs, strict=True):
-            sequence.append(token, logprob, self.version)
+        tops = likeliest(whole, [sequence.top for sequence in sequences])
+        for sequence, token, logprob, top in zip(sequences, tokens, logprobs, tops, strict=True):
+            sequence.append(token, logprob, self.version, top)
 
     def _decode(self) -> None:
         ids = torch.tensor([[sequence.tokens[-1]] for sequence in self.running])

@@ -92,16 +92,19 @@ class Choice:
         """OpenAI's log-probability objects of the tokens [start, end); None where they weren't asked for."""
         if not self._request.logprobs:
             return None
-        tokenizer = self._chat.tokenizer
         content = []
-        for token, logprob in zip(
-            self.sequence.tokens[start:end], self.sequence.logprobs[start:end], strict=True
-        ):
-            text = tokenizer.decode([token], skip_special_tokens=False)
-            content.append(
-                {"token": text, "logprob": logprob, "bytes": list(text.encode()), "top_logprobs": []}
-            )
+        sequence = self.sequence
+        for place in range(start, end):
+            told = self._told(sequence.tokens[place], sequence.logprobs[place])
+            likely = sequence.likeliest[place] if sequence.top else ()
+            content.append(told | {"top_logprobs": [self._told(*pair) for pair in likely]})
         return {"content": content, "refusal": None}
+
+    def _told(self, token: int, logprob: float) -> dict[str, Any]:
+        """A token with its log-probability, named by its text or by its id."""
+        text = self._chat.tokenizer.decode([token], skip_special_tokens=False)
+        name = f"token_id:{token}" if self._request.token_names else text
+        return {"token": name, "logprob": logprob, "bytes": list(text.encode())}
 
     def versions(self) -> list[dict[str, Any]]:
         """Which version sampled which tokens."""

@@ -70,6 +70,7 @@ class Completions:
                 ends=frozenset({self._chat.end}),
                 stopped=self._stop_test(request.stop),
                 streams=request.stream,
+                top=request.top_logprobs,
             )
             answer.add(Choice(index, request, self._chat, sequence, f"call_{answer.id[-24:]}_{index}_"))
         for choice in answer.choices:

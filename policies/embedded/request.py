@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+MOST_LIKELY = 20
+"""The most of the likeliest tokens that a request may ask for, as elsewhere."""
+
 
 class RequestError(Exception):
     """The request can't be served as it is. Becomes an OpenAI error object."""
@@ -34,6 +37,10 @@ class ChatRequest:
     stream: bool
     include_usage: bool
     logprobs: bool
+    top_logprobs: int
+    """How many of the likeliest tokens to tell at each place."""
+    token_names: bool
+    """Whether log-probabilities name tokens by their ids, instead of their texts."""
     token_ids: bool
     calls: bool
     """Whether tool calls are looked for in what is sampled."""
@@ -46,8 +53,9 @@ def read_request(body: Any) -> ChatRequest:
     choice = body.get("tool_choice")
     if choice not in (None, "auto", "none"):
         raise RequestError(f"tool_choice is {choice!r}: this engine knows 'auto' and 'none'", "tool_choice")
-    if body.get("top_logprobs"):
-        raise RequestError("top_logprobs must be 0: only the sampled token's is given", "top_logprobs")
+    top = int(_number(body, "top_logprobs", int, low=0, high=MOST_LIKELY, default=0))
+    if top and not body.get("logprobs"):
+        raise RequestError(f"top_logprobs is {top}: it needs logprobs to be true", "top_logprobs")
     limit = _number(body, "max_completion_tokens", int, low=1) or _number(body, "max_tokens", int, low=1)
     return ChatRequest(
         messages=_messages(body.get("messages")),
@@ -61,6 +69,8 @@ def read_request(body: Any) -> ChatRequest:
         stream=bool(body.get("stream")),
         include_usage=bool((body.get("stream_options") or {}).get("include_usage")),
         logprobs=bool(body.get("logprobs")),
+        top_logprobs=top,
+        token_names=bool(body.get("return_tokens_as_token_ids")),
         token_ids=bool(body.get("return_token_ids")),
         calls=choice != "none",
     )

@@ -44,8 +44,9 @@ def gumbel(keys: Sequence[int], positions: Sequence[int], vocabulary: int) -> to
 
 def sample(
     logits: torch.Tensor, temperatures: Sequence[float], keys: Sequence[int], positions: Sequence[int]
-) -> tuple[list[int], list[float]]:
-    """One token a row of logits [rows, vocabulary], and its log-probability at the row's temperature.
+) -> tuple[list[int], list[float], torch.Tensor]:
+    """One token a row of logits [rows, vocabulary], its log-probability at the row's temperature, and those
+    of all tokens, [rows, vocabulary].
 
     Temperature 0 is greedy; its log-probability is that of temperature 1, as the limit's is 0 for every
     token.
@@ -57,4 +58,13 @@ def sample(
     if not all(temperatures):
         noise[torch.tensor([temperature == 0.0 for temperature in temperatures])] = 0.0
     tokens = (scaled + noise).argmax(dim=-1)
-    return tokens.tolist(), logprobs.gather(1, tokens[:, None])[:, 0].tolist()
+    return tokens.tolist(), logprobs.gather(1, tokens[:, None])[:, 0].tolist(), logprobs
+
+
+def likeliest(logprobs: torch.Tensor, tops: Sequence[int]) -> list[list[tuple[int, float]]]:
+    """By row the so many likeliest tokens of log-probabilities [rows, vocabulary], the likeliest first."""
+    count = min(max(tops), logprobs.shape[1])
+    if not count:
+        return [[] for _ in tops]
+    values, ids = (part.tolist() for part in logprobs.topk(count, dim=-1))
+    return [list(zip(ids[row][:top], values[row][:top], strict=True)) for row, top in enumerate(tops)]

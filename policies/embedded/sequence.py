@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -36,8 +36,12 @@ class Sequence:
     """Asked after every token: whether a stop string stands in the text so far."""
     streams: bool = False
     """Whether every token is reported, or only the end."""
+    top: int = 0
+    """How many of the likeliest tokens are noted at each place."""
     tokens: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
+    likeliest: list[list[tuple[int, float]]] = field(default_factory=list)
+    """By place, the likeliest first: tokens with their log-probabilities. Empty where `top` is 0."""
     spans: list[Span] = field(default_factory=list)
     cached: int = 0
     """Prompt tokens whose keys and values were in the prefix cache."""
@@ -46,7 +50,9 @@ class Sequence:
     mixed: bool = False
     """Keys and values come from more than one version: they may not enter the prefix cache."""
 
-    def append(self, token: int, logprob: float, version: str) -> None:
+    def append(
+        self, token: int, logprob: float, version: str, likeliest: Iterable[tuple[int, float]] = ()
+    ) -> None:
         """Take a sampled token, and decide whether it is the last.
 
         Another thread may be reading: a token is shown after its log-probability, and `finish` after all
@@ -55,6 +61,8 @@ class Sequence:
         if not self.spans or self.spans[-1].version != version:
             self.spans.append(Span(version, len(self.tokens), len(self.tokens)))
         self.logprobs.append(logprob)
+        if self.top:
+            self.likeliest.append(list(likeliest))
         self.spans[-1].end += 1
         self.tokens.append(token)
         if token in self.ends or (self.stopped is not None and self.stopped(self.tokens)):

@@ -180,6 +180,7 @@ def test_a_clients_departure_frees_its_row(served: Served) -> None:
         ({"n": 1000}, "n"),
         ({"tool_choice": "required"}, "tool_choice"),
         ({"top_logprobs": 3}, "top_logprobs"),
+        ({"top_logprobs": 21, "logprobs": True}, "top_logprobs"),
         ({"stop": [1]}, "stop"),
         ({"tools": [{"type": "function"}]}, "tools[0]"),
         ({"messages": [{"role": "user", "content": "word " * 2000}]}, "messages"),

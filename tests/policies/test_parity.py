@@ -101,7 +101,7 @@ def test_sampling_follows_the_distribution() -> None:
     """A chi-square of 20,000 draws: 9 degrees of freedom pass 40 once in a hundred thousand times."""
     logits = torch.linspace(0, 3, 10)
     draws = 20_000
-    tokens, logprobs = sample(logits.expand(draws, -1), [1.5] * draws, list(range(draws)), [7] * draws)
+    tokens, logprobs, _ = sample(logits.expand(draws, -1), [1.5] * draws, list(range(draws)), [7] * draws)
     expected = torch.softmax(logits / 1.5, -1) * draws
     found = torch.bincount(torch.tensor(tokens), minlength=10)
     assert float(((found - expected) ** 2 / expected).sum()) < 40
