@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import structlog
 
 from gateway.config import Settings
-from gateway.decoding import Decoding
+from gateway.decoding import UNDECODABLE, Decoding
 from gateway.errors import UpstreamError
-from gateway.exchange import Exchange
+from gateway.exchange import TOO_LARGE, Exchange
 from gateway.headers import Headers, end_to_end
 from gateway.outlet import FaultyOutlet, Outlet, delivered_by, foreseen
 from gateway.recording import Recording, Settled
@@ -54,8 +54,12 @@ class Answering:
 
     async def _plain(self, outlet: Outlet, exchange: Exchange, answer: Answer, again: Again) -> None:
         """A plain body is released once its turn is durable: its last byte is what clients act on."""
-        raw = await answer.body()
+        limit = self.settings.limits.answer
+        raw = await answer.upto(limit)
         exchange.first_byte_came()
+        if len(raw) > limit:
+            exchange.unread = TOO_LARGE
+            return await self._too_large(outlet.bare(), exchange, answer, raw)
         decoding = self._decoding(answer)
         read = exchange.answer.read_body(decoding.feed(raw))
         _note(exchange, decoding)
@@ -63,7 +67,7 @@ class Answering:
             # The round is over; its answer stays the caller's to close.
             answer = await again(following)
             with closing(answer):
-                read = exchange.answer.read_body(await answer.body())
+                read = exchange.answer.read_body(await answer.body(limit))
         if exchange.answer.unanswered:
             read = exchange.answer.concluded()
         body = foreseen(exchange, read if exchange.edited else raw)
@@ -71,6 +75,40 @@ class Answering:
         headers = _without(_headers(answer, edited=exchange.edited), b"content-length")
         await outlet.answer(answer.status, body, headers)
         self.recording.released(exchange, settled, delivered_by(outlet))
+
+    async def _too_large(self, outlet: Outlet, exchange: Exchange, answer: Answer, begun: bytes) -> None:
+        """Relay a plain body as it comes, unread; its last part once the turn is durable. UpstreamError where
+        it had to be read, for what noise did to the tools' names.
+        """
+        world = exchange.world
+        if world is not None and (world.shown.declared_of or world.withholds):
+            raise UpstreamError(
+                502,
+                "the upstream's answer is larger than limits.answer, and noise on tools is to be mapped back",
+                "upstream_too_large",
+            )
+        for fault in exchange.noise.faults.of_whole_answers:
+            exchange.noise.withdraw(fault.operator, "the answer is larger than `limits.answer`")
+        await outlet.start(answer.status, end_to_end(answer.headers))
+        cut: UpstreamError | None = None
+        last = begun
+        try:
+            async for chunk in answer.chunks():
+                await outlet.chunk(last)
+                last = chunk
+        except UpstreamError as error:
+            cut = error
+            self._cut(exchange, error)
+        settled = await self.recording.settle(exchange)
+        # Without an end the server cuts the connection, as the client would have seen it.
+        await (outlet.end(last) if cut is None else outlet.chunk(last))
+        self.recording.released(exchange, settled, Delivered.NO if cut else delivered_by(outlet))
+
+    def _cut(self, exchange: Exchange, error: UpstreamError) -> None:
+        """The upstream broke off what was being relayed."""
+        self.recording.metrics.upstream_errors.labels(error.code).inc()
+        exchange.failed("upstream", error.code, error.message)
+        _log.warning("the upstream broke off its answer", turn=exchange.place.index, error=error.message)
 
     async def _stream(self, outlet: Outlet, exchange: Exchange, answer: Answer, again: Again) -> None:
         """Event by event; the completing one is held until its turn is durable, then goes with the rest."""
@@ -121,9 +159,7 @@ class Answering:
         """
         exchange, outlet = flow.exchange, flow.outlet
         if cut is not None:
-            self.recording.metrics.upstream_errors.labels(cut.code).inc()
-            exchange.failed("upstream", cut.code, cut.message)
-            _log.warning("the upstream broke off a stream", turn=exchange.place.index, error=cut.message)
+            self._cut(exchange, cut)
         settled = flow.settled or await self._settle(flow, last=cut is None)
         if cut is None:
             await outlet.end(flow.rest)
@@ -194,7 +230,7 @@ def _note(exchange: Exchange, decoding: Decoding) -> None:
     reach the client.
     """
     if decoding.failed:
-        exchange.undecodable = True
+        exchange.unread = UNDECODABLE
         if exchange.edited:
             raise UpstreamError(
                 502,

@@ -89,7 +89,12 @@ class _Parts:
             in_flight=self.in_flight,
             deciding=Deciding(self.switch, settings.steering, self.preparing, self.confinement),
             passing=PassThrough(
-                settings, upstreams, Listing(upstreams), sessions, StoredViews(sessions), metrics
+                settings,
+                upstreams,
+                Listing(upstreams, settings.limits.answer),
+                sessions,
+                StoredViews(sessions),
+                metrics,
             ),
             websockets=WebSockets(settings, upstreams, sessions, authenticator, recorder, metrics),
             preparing=self.preparing,

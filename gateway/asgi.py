@@ -180,6 +180,10 @@ class Http:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         transport.abort()
 
+    def bare(self) -> Http:
+        """The client itself."""
+        return self
+
     async def answer(self, status: int, body: bytes, headers: Headers = JSON) -> None:
         """Send a whole answer."""
         counted = [*headers, (b"content-length", b"%d" % len(body))]

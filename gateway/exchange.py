@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.closed_world import ClosedWorld
-from gateway.decoding import UNDECODABLE
 from gateway.errors import Attempt
 from gateway.noise import Noise
 from gateway.opening import LiveSession, now_us
@@ -23,6 +22,8 @@ from gateway.turns import Place
 
 REDACTED_SECRET = "redacted_secret"
 CONTAINS_SECRET = "contains_secret"
+TOO_LARGE = "answer_too_large"
+"""The fitness of a turn whose plain answer is larger than `limits.answer`."""
 
 
 @dataclass(slots=True, eq=False)
@@ -59,8 +60,8 @@ class Exchange:
     error: dict[str, Any] | None = None
     attempts: tuple[Attempt, ...] = ()
     """Requests to the upstream that failed, before the one that was answered if any was."""
-    undecodable: bool = False
-    """The answer's encoding could not be undone, so that it was relayed unread."""
+    unread: str | None = None
+    """Why the answer was relayed unread: its encoding could not be undone, or it is too large to be held."""
     recorded: bool = False
 
     @property
@@ -92,7 +93,8 @@ class Exchange:
     def turn(self, durable: Durable) -> Turn:
         """The turn's row. `durable` is what it will be once the row is on disk."""
         redactor = self.redactor
-        produced = self.answer.produced() if self.upstream_status is not None else None
+        came = self.upstream_status is not None and self.unread != TOO_LARGE
+        produced = self.answer.produced() if came else None
         stored = None if produced is None else redactor.mask(produced)
         secret = self._secret(redactor, produced, hidden=stored is not produced)
         masked = redactor.mode == "redact" and secret
@@ -144,8 +146,8 @@ class Exchange:
             fitness = f"{self.error['source']}_error"
         elif self.noise.unfit is not None:
             fitness = self.noise.unfit
-        elif self.undecodable:
-            fitness = UNDECODABLE
+        elif self.unread is not None:
+            fitness = self.unread
         elif fitness == FIT and secret:
             fitness = REDACTED_SECRET if redactor.mode == "redact" else CONTAINS_SECRET
         elif fitness == FIT and any(constraints(self.request.document, self.edits)):

@@ -17,6 +17,11 @@ class Fault:
     operator: str
     settings: Mapping[str, Any]
 
+    @property
+    def delays(self) -> bool:
+        """Whether all that it does is to delay."""
+        return self.settings.get("kind") == "delay"
+
     def number(self, name: str) -> float:
         """A number among the settings; 0 where there is none."""
         return float(self.settings.get(name, 0.0))
@@ -54,12 +59,21 @@ class Faults:
             fault.settings.get("where") in ("response", "stream") for fault in self.transport
         )
 
+    @property
+    def of_whole_answers(self) -> list[Fault]:
+        """What acts on an answer as a whole, for which it has to be held."""
+        edit = self.edit()
+        return [
+            *(one for one in self.transport if one.settings.get("where") == "response" and not one.delays),
+            *([] if edit is None else [edit]),
+        ]
+
     async def wait(self, where: str) -> None:
         """Wait as long as the delays at a place say."""
         delays = [
             fault.number("delay_ms")
             for fault in self.transport
-            if fault.settings.get("where") == where and fault.settings.get("kind") == "delay"
+            if fault.settings.get("where") == where and fault.delays
         ]
         if (total_ms := sum(delays)) > 0:
             await asyncio.sleep(total_ms / 1000.0)

@@ -11,9 +11,11 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from gateway.asgi import ClientGone, Http
+from gateway.errors import UpstreamError
 from gateway.headers import Headers
 from gateway.outlet import Outlet
 
+_NOT_HELD = "the upstream's answer is larger than limits.answer, so that it is not held for a retry"
 Key = tuple[str, bytes]
 """A session, and the digest of a body."""
 
@@ -25,8 +27,10 @@ class Flight:
         self.late = late
         """To be called when a client gets the answer whose first one had gone."""
         self.started = False
-        self.waiting = 0
-        """How many clients wait for the answer."""
+        self.clients: list[Http] = []
+        """Who waits for the answer."""
+        self.passed_on: Http | None = None
+        """The one client that gets it, where it is too large to be held."""
         self.task: asyncio.Task[int] | None = None
         self.grace: asyncio.TimerHandle | None = None
         self._status = 0
@@ -37,11 +41,13 @@ class Flight:
 
     @property
     def broken(self) -> bool:
-        return self._cut or not self.waiting
+        return self._cut or not self.clients
 
     @property
     def failed(self) -> bool:
-        """Whether the call has ended without a good answer."""
+        """Whether there is no good answer for who comes now."""
+        if self.passed_on is not None:
+            return True
         if self.task is None or not self.task.done():
             return False
         return self.task.cancelled() or self.task.exception() is not None or self.task.result() >= 400
@@ -66,8 +72,20 @@ class Flight:
     def cut(self, *, reset: bool = False) -> None:
         self._cut, self._reset = True, reset
 
+    def bare(self) -> Http:
+        if not self.clients:
+            raise UpstreamError(502, _NOT_HELD, "upstream_too_large")
+        self.passed_on = self.clients[0]
+        return self.passed_on
+
     async def deliver(self, http: Http) -> None:
-        """Send the answer to a client."""
+        """Send the answer to a client. UpstreamError where it went to another one, and was too large to be
+        held.
+        """
+        if self.passed_on is http:
+            return
+        if self.passed_on is not None:
+            raise UpstreamError(502, _NOT_HELD, "upstream_too_large")
         if self._cut and not self.started:
             return http.cut(reset=self._reset)
         if not self._cut:
@@ -106,7 +124,7 @@ class Flights:
     async def join(self, key: Key, flight: Flight, http: Http) -> int:
         """Wait for a call's answer and deliver it."""
         assert flight.task is not None, "a flight has its task before anyone waits for it"
-        flight.waiting += 1
+        flight.clients.append(http)
         late = flight.task.done()
         if flight.grace is not None:
             flight.grace.cancel()
@@ -120,8 +138,8 @@ class Flights:
                 raise
             raise ClientGone from None
         finally:
-            flight.waiting -= 1
-            if not flight.waiting:
+            flight.clients.remove(http)
+            if not flight.clients:
                 self._left(key, flight, delivered=http.complete and not http.gone)
         return status
 

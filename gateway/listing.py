@@ -27,6 +27,8 @@ class Listing:
     """Asks each upstream that speaks the client's protocol; an upstream that fails is left out."""
 
     upstreams: Upstreams
+    limit: int
+    """The largest list, in bytes."""
 
     def asked_for(self, http: Http, path: str | None) -> bool:
         """Whether a request is for the list of models, and there is more than one list."""
@@ -65,7 +67,7 @@ class Listing:
         headers = upstream.headers(http.headers, caller, {b"accept-encoding": b"identity"})
         answer = await upstream.send(Outgoing("GET", upstream.path("/models", query, caller), headers, None))
         try:
-            body = await answer.body()
+            body = await answer.body(self.limit)
         finally:
             answer.close()
         entries = _entries(body) if answer.status == 200 else None

@@ -52,6 +52,10 @@ class Outlet(Protocol):
         """Close the connection without an end, with `reset` at once and unclean."""
         ...
 
+    def bare(self) -> Outlet:
+        """The client itself, for an answer too large to be held. UpstreamError where there is none."""
+        ...
+
 
 class FaultyOutlet:
     """An outlet on which the faults of an exchange act. `event_limit` bounds an event, in bytes."""
@@ -117,6 +121,9 @@ class FaultyOutlet:
 
     def cut(self, *, reset: bool = False) -> None:
         self._outlet.cut(reset=reset)
+
+    def bare(self) -> Outlet:
+        return self._outlet.bare()
 
     def _reset(self) -> bool:
         """Close the connection now that the answer is there, where noise says so. A stream is still read to

@@ -69,7 +69,7 @@ class PassThrough:
             if view is None:
                 await self._relay(http, answer)
             else:
-                body = await answer.body()
+                body = await answer.body(self.settings.limits.answer)
                 await self._delete(http, upstream, caller, view.also if answer.status < 300 else ())
                 await _answer_mapped(http, answer, body, view)
         except asyncio.CancelledError:

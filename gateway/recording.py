@@ -18,7 +18,9 @@ from gateway.submission import Ticket
 from gateway.tracing import Tracing
 from gateway.trajectory.record import Delivered, DeliveredId, Delivery, Durable, Row, Turn
 from gateway.trajectory.trust import Trust
+from injectors.conversation import Site
 
+_LINKS = (Site.TRANSPORT, Site.MODEL_RESPONSE)
 _log = structlog.get_logger("crosswind.recording")
 
 
@@ -66,6 +68,10 @@ class Recording:
         exchange.recorded = True
         if turn.response_id is not None:
             exchange.session.turns.answered(turn.index, turn.response_id)
+        if exchange.noise.events:
+            # What was withheld or withdrawn befell nobody, here as in the store.
+            met = sum(one.after is not None and one.site in _LINKS for one in exchange.noise.events)
+            exchange.session.turns.befell(exchange.place, met)
         self.metrics.recorded(turn, exchange.noise.events)
         _log.debug("turn", turn=turn.index, status=turn.upstream_status, fitness=turn.fitness)
         ticket = exchange.session.rows = self.recorder.submit(rows, awaited=not relaxed)

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from gateway.closed_world import MOST_ROUNDS, UNKNOWN_TOOL, made_anchor
-from gateway.exchange import Exchange
+from gateway.exchange import TOO_LARGE, Exchange
 from gateway.protocols.answer import Round
 from gateway.protocols.world import InnerCall
 from gateway.redaction import Redactor
@@ -96,7 +96,8 @@ def with_rounds(turn: Turn, exchange: Exchange) -> Turn:
     """The turn with what was answered inside, and with what the client got where that is something else."""
     reader, mask = exchange.answer, exchange.redactor
     delivered = exchange.shown
-    if delivered is None and exchange.world is not None and exchange.upstream_status is not None:
+    came = exchange.upstream_status is not None and exchange.unread != TOO_LARGE
+    if delivered is None and exchange.world is not None and came:
         delivered = reader.delivered()
     rounds = reader.rounds()
     if delivered is None and not rounds:

@@ -67,6 +67,8 @@ class Limits(Section):
     header: Positive = 64 << 10
     event: Positive = 8 << 20
     """The largest event of a stream that is looked into; larger ones are relayed unseen."""
+    answer: Positive = 64 << 20
+    """The largest plain answer that is held, to be read and recorded; a larger one is relayed as it comes."""
     decoded: Positive = 256 << 20
     """The most that is decoded of one compressed answer, for the record; what follows is relayed unseen."""
     connections: Positive = 4000

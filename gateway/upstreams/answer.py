@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 
 from gateway.configuration.sections import Timeouts
@@ -43,7 +44,7 @@ class Answer:
                 return value.decode("latin-1")
         return ""
 
-    async def chunks(self, idle_s: Callable[[], float | None] = _patient) -> AsyncIterator[bytes]:
+    async def chunks(self, idle_s: Callable[[], float | None] = _patient) -> AsyncGenerator[bytes]:
         """The body as it arrives, still encoded. UpstreamError where it stalls or breaks off.
 
         `idle_s` is asked before each wait: after that many seconds with nothing an empty chunk is given.
@@ -114,12 +115,32 @@ class Answer:
             )
         return UpstreamError(504, message, "upstream_stalled")
 
-    async def body(self) -> bytes:
-        """The whole body, still encoded."""
+    async def upto(self, limit: int) -> bytes:
+        """The whole body, still encoded; of one that is larger than the limit, in bytes, its beginning, which
+        is larger than that too.
+        """
         if self._connection.ended:
             # Mostly it came with its head.
             return self._connection.received()
-        return b"".join([chunk async for chunk in self.chunks()])
+        parts, size = [], 0
+        async with aclosing(self.chunks()) as chunks:
+            async for chunk in chunks:
+                parts.append(chunk)
+                size += len(chunk)
+                if size > limit:
+                    break
+        return b"".join(parts)
+
+    async def body(self, limit: int) -> bytes:
+        """The whole body, still encoded. UpstreamError where it is larger than the limit, in bytes."""
+        body = await self.upto(limit)
+        if len(body) > limit:
+            raise UpstreamError(
+                502,
+                f"the upstream's answer is larger than {limit} bytes; raise limits.answer",
+                "upstream_too_large",
+            )
+        return body
 
     def close(self) -> None:
         """Give the connection back if the answer was read to its end, else cut it, so that the upstream

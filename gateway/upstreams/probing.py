@@ -11,6 +11,9 @@ from gateway.upstreams.outgoing import Outgoing
 from gateway.upstreams.replicas import Replica
 from gateway.upstreams.upstream import Upstream
 
+_MOST_READ = 1 << 20
+"""Bytes of an answer; that there is more says nothing of how a replica fares."""
+
 
 class Probing:
     """One task for each upstream that is to be asked. `stop` ends them all."""
@@ -46,7 +49,7 @@ async def probe(upstream: Upstream, replica: Replica, path: str) -> None:
         async with asyncio.timeout(upstream.health.probe_every):
             answer = await upstream.pool.send(replica.base, outgoing, replica.failed)
             try:
-                await answer.body()
+                await answer.upto(_MOST_READ)
             finally:
                 answer.close()
     except UpstreamError as error:

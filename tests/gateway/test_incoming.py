@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gateway.errors import UpstreamError
 from gateway.upstreams.answer import Answer
-from tests.gateway.wire import Server, asked, pooled, says, serving
+from tests.gateway.wire import PLENTY, Server, asked, pooled, says, serving
 
 BODIES = st.binary(max_size=300)
 NAMES = st.from_regex(rb"x-[a-z]{1,8}", fullmatch=True)
@@ -83,7 +83,9 @@ def test_answers_in_any_split_come_as_they_are(
             for _, status, headers, body, _ in said:
                 answer = await asked(pool, server)
                 assert (answer.status, answer.headers) == (status, headers)
-                assert await (poured(answer, data) if data.draw(st.booleans()) else answer.body()) == body
+                assert (
+                    await (poured(answer, data) if data.draw(st.booleans()) else answer.body(PLENTY)) == body
+                )
                 answer.close()
             assert server.connections <= 1 + sum(closes for *_, closes in said)
 
@@ -110,10 +112,10 @@ def test_an_answer_that_is_cut_short_is_told_as_such(
             answer = await asked(pool, server, told=told)
             if closes or status in (204, 304):
                 # Nothing says how long it should have been.
-                assert body.startswith(await answer.body())
+                assert body.startswith(await answer.body(PLENTY))
             else:
                 with pytest.raises(UpstreamError, match="before its end"):
-                    await (poured(answer, data) if data.draw(st.booleans()) else answer.body())
+                    await (poured(answer, data) if data.draw(st.booleans()) else answer.body(PLENTY))
                 assert told == ["upstream_cut"]
             answer.close()
             assert pool.in_flight == 0

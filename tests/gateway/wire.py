@@ -14,6 +14,8 @@ from gateway.upstreams.outgoing import Body, Outgoing
 from gateway.upstreams.pool import Pool
 
 Talk = Callable[["Server", asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+PLENTY = 1 << 30
+"""Bytes; no body is as large."""
 OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 
 
@@ -75,7 +77,7 @@ async def asked(
 async def whole(pool: Pool, server: Server, method: str = "POST", body: Body = b"{}") -> tuple[int, bytes]:
     answer = await asked(pool, server, method, body)
     try:
-        return answer.status, await answer.body()
+        return answer.status, await answer.body(PLENTY)
     finally:
         answer.close()
 
