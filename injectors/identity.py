@@ -13,7 +13,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
-_SEPARATOR = "\x1f"
+_END = "\x1f"
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 
@@ -38,9 +38,9 @@ class Slot:
     def key(self) -> str:
         """A readable, stable name of the slot: what the random stream is keyed by and what an event
         stores."""
-        place = (self.ordinal, self.part, self.attempt)
-        names = (str(self.seed), self.scope, self.scope_key, self.rule or self.operator, self.site)
-        return _SEPARATOR.join((*names, *(str(number) for number in place)))
+        rule = self.rule or self.operator
+        where = f"{self.seed}{_END}{self.scope}{_END}{self.scope_key}{_END}{rule}{_END}{self.site}"
+        return f"{where}{_END}{self.ordinal}{_END}{self.part}{_END}{self.attempt}"
 
 
 def digest(*parts: str) -> str:

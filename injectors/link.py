@@ -36,6 +36,7 @@ from injectors.decision import Decision
 from injectors.identity import Slot
 from injectors.operator import Draw, ModelTarget, Registered, TransportTarget
 from injectors.plan import CompiledRule, InForce, Plan
+from injectors.recollection import Counted, Recollection
 from injectors.schedule import Occasion, due
 from injectors.solvability import FULL, why_solvable
 from injectors.streams import Stream
@@ -62,7 +63,7 @@ def decide_transport(
     def target(ordinal: int, number: int) -> LinkTarget:
         return TransportTarget(link, ordinal, number, streaming)
 
-    return Exchanges(plan, Site.TRANSPORT, link, target).at(turn, attempt, spent, met)
+    return Exchanges(plan, Site.TRANSPORT, link, streaming, target).at(turn, attempt, spent, met)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +73,14 @@ class Exchanges:
     plan: Plan
     site: Site
     link: str
+    streaming: bool
     target: Callable[[int, int], LinkTarget]
     """The target of a turn and an attempt."""
 
     def at(self, turn: int, attempt: int, spent: int, met: int) -> list[Decided]:
         """What acts on one exchange, as long as no more than `events_per_session` do in the session.
 
-        Schedules with a memory (`at_most`, `min_interval`) are replayed from turn 0 over first attempts; a
+        Schedules with a memory (`at_most`, `min_interval`) go by the first attempts at all turns before; a
         run of destroyed answers is traced back to where it begins.
         """
         rules = self.plan.in_force(self.site).values()
@@ -92,6 +94,8 @@ class Exchanges:
             if (entry.fault and not may_destroy) or not self._due(one, turn):
                 continue
             decided = self._decided(rule, entry, turn, attempt)
+            if attempt == 0:
+                self._recalled().acted(rule.name, turn, decided is not None and decided[1] is not None)
             if decided is None:
                 continue
             decision, settings, _ = decided
@@ -108,44 +112,42 @@ class Exchanges:
         bounds = self.plan.bounds
         if attempt >= bounds.faults_per_call or spent >= bounds.faults_per_session:
             return False
-        begin = turn
-        while begin > 0 and self._would_destroy(rules, begin - 1):
-            begin -= 1
+        begin = self._recalled().run_before(turn, lambda earlier: self._would_destroy(rules, earlier))
         # Of such a run, as many are destroyed as the bound allows, then one gets through, and so on.
         return (turn - begin) % (bounds.faults_per_call + 1) < bounds.faults_per_call
 
     def _would_destroy(self, rules: Collection[InForce], turn: int) -> bool:
-        return any(
-            one.entry.fault and self._due(one, turn) and self._acts(one.rule, one.entry, turn)
-            for one in rules
-        )
+        return any(one.entry.fault and self._due(one, turn) and self._acts(one, turn) for one in rules)
 
-    def _acts(self, rule: CompiledRule, entry: Registered, turn: int) -> bool:
-        decided = self._decided(rule, entry, turn, 0)
-        return decided is not None and decided[1] is not None
+    def _acts(self, one: InForce, turn: int) -> bool:
+        """Whether a rule that is due acts on the first attempt at a turn."""
+
+        def found() -> bool:
+            decided = self._decided(one.rule, one.entry, turn, 0)
+            return decided is not None and decided[1] is not None
+
+        return self._recalled().acts(one.rule.name, turn, found)
 
     def _due(self, one: InForce, turn: int) -> bool:
-        if one.always:
-            return True
-        plan, rule, entry = self.plan, one.rule, one.entry
-        injected, last = self._remembered(rule, entry, turn)
-        occasion = self._occasion(rule, turn, injected, last)
-        return due(rule.when, rule.window, occasion, plan.expected_turns)
+        return one.always or self._is_occasion(one, turn, self._remembered(one, turn))
 
-    def _occasion(self, rule: CompiledRule, turn: int, injected: int, last: int | None) -> Occasion:
-        return Occasion(turn, turn, injected, last, rule.key(self.plan, f"{self.site.value}:{self.link}"))
+    def _is_occasion(self, one: InForce, turn: int, counted: Counted) -> bool:
+        rule, plan = one.rule, self.plan
+        key = rule.key(plan, f"{self.site.value}:{self.link}") if rule.when.burst is not None else ""
+        return due(rule.when, rule.window, Occasion(turn, turn, *counted, key), plan.expected_turns)
 
-    def _remembered(self, rule: CompiledRule, entry: Registered, turn: int) -> tuple[int, int | None]:
-        if rule.when.at_most is None and rule.when.min_interval is None:
+    def _remembered(self, one: InForce, turn: int) -> Counted:
+        if one.rule.when.at_most is None and one.rule.when.min_interval is None:
             return 0, None
-        injected, last = 0, None
-        for earlier in range(turn):
-            occasion = self._occasion(rule, earlier, injected, last)
-            if due(rule.when, rule.window, occasion, self.plan.expected_turns) and self._acts(
-                rule, entry, earlier
-            ):
-                injected, last = injected + 1, earlier
-        return injected, last
+
+        def injected(earlier: int, counted: Counted) -> bool:
+            return self._is_occasion(one, earlier, counted) and self._acts(one, earlier)
+
+        return self._recalled().counted(one.rule.name, turn, injected)
+
+    def _recalled(self) -> Recollection:
+        """What was found of earlier turns. A draw hangs on where it is made: each such place has its own."""
+        return self.plan.recollections().setdefault((self.site, self.link, self.streaming), Recollection())
 
     def _decided(self, rule: CompiledRule, entry: Registered, turn: int, attempt: int) -> Decided | None:
         plan, target = self.plan, self.target(turn, attempt)

@@ -44,4 +44,4 @@ def decide_model(
     def target(ordinal: int, number: int) -> LinkTarget:
         return ModelTarget(ordinal, number, streaming)
 
-    return Exchanges(plan, Site.MODEL_RESPONSE, LINK, target).at(turn, attempt, spent, met)
+    return Exchanges(plan, Site.MODEL_RESPONSE, LINK, streaming, target).at(turn, attempt, spent, met)

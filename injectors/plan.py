@@ -18,6 +18,7 @@ from injectors.bounds import DEFAULT, Bounds
 from injectors.conversation import Site
 from injectors.operator import Registered
 from injectors.profile import Companion, Compose, Profile, ProfileError
+from injectors.recollection import Recollection
 from injectors.schedule import ALWAYS, STAGES, WHOLE, When, Window
 from injectors.streams import Stream
 
@@ -63,15 +64,17 @@ class InForce(NamedTuple):
     """Whether it picks among the items of its site: the occasions of all others are the same ones."""
 
 
-class _Sorted:
-    """Room for what a plan's rules come to, worked out once: every turn asks for it."""
+class _WorkedOut:
+    """Room for what a plan comes to, worked out once: every turn asks for it. It is no part of what the plan
+    says."""
 
-    __slots__ = ("_by_site",)
+    __slots__ = ("_by_site", "_recollections")
     _by_site: dict[Site, dict[str, InForce]]
+    _recollections: dict[tuple[Site, str, bool], Recollection]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan(_Sorted):
+class Plan(_WorkedOut):
     """What one session gets. `arm` is `clean` (no rules) or `noisy`; `noise_type` an operator where
     exactly one acts."""
 
@@ -99,6 +102,14 @@ class Plan(_Sorted):
             by_site = _by_site(self.rules)
             object.__setattr__(self, "_by_site", by_site)
         return by_site.get(site, _NONE)
+
+    def recollections(self) -> dict[tuple[Site, str, bool], Recollection]:
+        """What its rules did on earlier exchanges, by site, link, and whether answers are streamed."""
+        try:
+            return self._recollections
+        except AttributeError:
+            object.__setattr__(self, "_recollections", {})
+            return self._recollections
 
     def to_json(self) -> dict[str, Any]:
         """The plan as JSON data."""
