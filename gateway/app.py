@@ -121,8 +121,9 @@ def create_app(
         store.close()
         raise
     recorder = Recorder(store, detail=settings.record, durability_wait_s=settings.durability_wait)
-    sharing = None if crew is None else Sharing(store, Claims(crew.folder / "claims.sqlite"))
-    inference, flights = Inference(store, shared=crew is not None), Flights(settings.retry_grace)
+    claims = None if crew is None else Claims(crew.folder / "claims.sqlite")
+    sharing = None if claims is None else Sharing(store, claims)
+    inference, flights = Inference(store, claims), Flights(settings.retry_grace)
     sessions = Sessions(settings, store, profiles, inference, sharing)
     switch = KillSwitch(switch_file(settings), enabled=switched is None or bool(switched.value["enabled"]))
 

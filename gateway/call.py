@@ -6,8 +6,11 @@ from dataclasses import dataclass
 
 from gateway.asgi import Http
 from gateway.auth import Caller
+from gateway.inference import Traces, traces_of
 from gateway.protocols.codec import Codec
+from gateway.protocols.request import SplitBody
 from gateway.routes import Route
+from gateway.trajectory.content import content_key
 from gateway.upstreams.upstream import Upstream
 
 
@@ -37,3 +40,9 @@ class Call:
     def idempotency_key(self) -> str | None:
         """The key under which the client sends one request several times."""
         return self.http.header(b"idempotency-key")
+
+    def traces(self, split: SplitBody, body: bytes) -> Traces:
+        """What it shows of its session. Who gives it an idempotency key may send it again under that."""
+        named = self.idempotency_key
+        key = content_key(body if named is None else b"%b\0%b" % (named.encode(), body))
+        return traces_of(split, self.codec, key, retry=self.counted_retry or named is not None)

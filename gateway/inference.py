@@ -11,11 +11,16 @@ import secrets
 from collections import OrderedDict
 from dataclasses import dataclass
 
+import structlog
+
 from gateway.protocols.codec import Codec
 from gateway.protocols.format import Read, read_raw
 from gateway.protocols.request import SplitBody
 from gateway.trajectory.store import Store
+from gateway.workers.claims import Claims, ClaimsUnavailable
 from injectors.identity import digest, normalise
+
+_log = structlog.get_logger("crosswind.sessions")
 
 REMEMBERED = 100_000
 """Delivered ids that are kept in memory; others are looked for in the store."""
@@ -37,7 +42,7 @@ class Traces:
     after: str | None = None
     """The response that it goes on from, where the upstream keeps the history."""
     body: bytes = b""
-    """The digest of its body."""
+    """The digest of its body, and of its idempotency key where it has one."""
     retry: bool = False
 
 
@@ -87,10 +92,10 @@ def unresolved(traces: Traces, salt: str, why: str) -> Inferred:
 class Inference:
     """Remembers what was delivered to whom."""
 
-    def __init__(self, store: Store, *, shared: bool = False) -> None:
+    def __init__(self, store: Store, claims: Claims | None = None) -> None:
         self._store = store
-        self._shared = shared
-        """Other processes deliver too: what is remembered here may not be all."""
+        self._claims = claims
+        """Where other processes deliver too, so that what is remembered here may not be all."""
         self._owners: OrderedDict[str, tuple[str, ...]] = OrderedDict()
         self._first_turns: OrderedDict[bytes, str] = OrderedDict()
 
@@ -119,21 +124,36 @@ class Inference:
             return unresolved(
                 traces, salt, "inferred: its history holds answers that were not delivered here"
             )
-        return self._first(traces, salt)
+        return await self._first(traces, salt)
 
-    def _first(self, traces: Traces, salt: str) -> Inferred:
+    async def _first(self, traces: Traces, salt: str) -> Inferred:
         """A conversation begins. A marked retry belongs to the session that its first attempt opened."""
-        known = self._first_turns.get(traces.body) if traces.retry else None
+        known = self._begun(traces.body) if traces.retry else None
         alike = digest(salt, traces.first_user_turn)
         session_id = known or f"inferred-{alike[:16]}-{secrets.token_hex(6)}"
         self._first_turns[traces.body] = session_id
         if len(self._first_turns) > REMEMBERED:
             self._first_turns.popitem(last=False)
+        if self._claims is not None and known is None:
+            try:
+                await self._claims.began(traces.body, session_id)
+            except ClaimsUnavailable as error:
+                _log.error("other workers can't be told of a session", error=str(error))
         return Inferred(session_id, 0.9)
+
+    def _begun(self, body: bytes) -> str | None:
+        """The session that began with this body, here or, where others serve too, elsewhere."""
+        if self._claims is None:
+            return self._first_turns.get(body)
+        try:
+            return self._claims.begun(body)
+        except ClaimsUnavailable as error:
+            _log.error("it can't be known what other workers opened", error=str(error))
+            return self._first_turns.get(body)
 
     async def _owners_of(self, name: str) -> tuple[str, ...]:
         owners = self._owners.get(name)
-        if owners is None or (self._shared and len(owners) == 1):
+        if owners is None or (self._claims is not None and len(owners) == 1):
             stored = await asyncio.to_thread(self._store.sessions_given, name)
             owners = tuple(dict.fromkeys([*(owners or ()), *stored]))[:2]
             if owners:

@@ -19,7 +19,7 @@ from gateway.dose import CAPPED, FaultsInFlight
 from gateway.errors import ServiceError, UpstreamError
 from gateway.exchange import Exchange
 from gateway.flights import Flights
-from gateway.inference import Traces, traces_of
+from gateway.inference import Traces
 from gateway.language.preparing import Preparing
 from gateway.logs import say_also, say_with_all
 from gateway.metrics import Metrics
@@ -34,8 +34,7 @@ from gateway.redaction import Redactor
 from gateway.refusing import Refusing
 from gateway.routes import HEALTH, Route, claim_of, route_of
 from gateway.sessions import Sessions
-from gateway.trajectory.content import content_key
-from gateway.turns import Place
+from gateway.turns import Asked, Place
 from gateway.upstreams.answer import Answer
 from gateway.upstreams.outgoing import Outgoing
 from gateway.upstreams.upstreams import Upstreams
@@ -124,7 +123,7 @@ class Proxy:
         if not split.converses and not named:
             return await self.passing.forward(http, route, caller, body)
         call = Call(http, route, codec, caller, self.upstreams.choose(codec.name, split.model))
-        traces = Traces() if named else traces_of(split, codec, content_key(body), retry=call.counted_retry)
+        traces = Traces() if named else call.traces(split, body)
         session = await self.sessions.find(claim, traces)
         say_also("session", session.record.id)
         session.busy += 1
@@ -141,12 +140,13 @@ class Proxy:
         request = codec.read(split, session.reader(codec), redactor.mask)
         request.certain = certain
         digest = request.digest()
-        key, retry = (session.record.id, digest), session.turns.repeated(call.idempotency_key, digest)
-        retry |= call.counted_retry
-        if retry and (flight := self.flights.joinable(key)) is not None:
+        key, retry = (session.record.id, digest), call.counted_retry
+        joins = retry or session.turns.repeated(call.idempotency_key, digest)
+        if joins and (flight := self.flights.joinable(key)) is not None:
             http.cancel_when_gone()
             return await self.flights.join(key, flight, http)
-        place = await self.sessions.place(session, request.chain, digest, retry=retry, after=request.after)
+        asked = Asked(request.chain, digest, retry, request.after, call.idempotency_key)
+        place = await self.sessions.place(session, asked)
         noise = await self.deciding.noise(call, session, request, place, redactor)
         http.cancel_when_gone()
         exchange, body = self._perturbed(call, session, request, place, redactor, noise)

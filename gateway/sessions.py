@@ -21,10 +21,9 @@ from gateway.refusals import closed_session, store_down, unknown_session
 from gateway.residents import Residents
 from gateway.session_keys import SessionKeys
 from gateway.sharing import Sharing
-from gateway.trajectory.content import Chain
 from gateway.trajectory.record import Session, SessionMarked, SessionStatus, Turn
 from gateway.trajectory.store import Store, StoreError
-from gateway.turns import Place, TurnLine
+from gateway.turns import Asked, Place, TurnLine
 from injectors.identity import digest
 from injectors.plan import Plan, make_plan
 
@@ -152,13 +151,11 @@ class Sessions:
         except StoreError:
             return False
 
-    async def place(
-        self, session: LiveSession, chain: Chain | None, digest: bytes, *, retry: bool, after: str | None
-    ) -> Place:
+    async def place(self, session: LiveSession, asked: Asked) -> Place:
         """The place of a turn in its session."""
         if self._sharing is not None:
-            return await self._sharing.place(session, chain, digest, retry=retry, after=after)
-        return session.turns.place(chain, digest, retry=retry, after=after)
+            return await self._sharing.place(session, asked)
+        return session.turns.place(asked)
 
     def add(self, session: LiveSession, key: str | None = None) -> None:
         """Take in a session that was opened here; `key` is its session key's digest."""

@@ -13,11 +13,10 @@ import structlog
 from gateway.ledger import Ledger
 from gateway.opening import LiveSession, now_us
 from gateway.profiles import PROFILE, Profiles
-from gateway.trajectory.content import Chain
 from gateway.trajectory.freshness import SessionState, TurnHead
 from gateway.trajectory.record import Session, Shown
 from gateway.trajectory.store import Store, StoreError
-from gateway.turns import Place
+from gateway.turns import Asked, Place
 from gateway.workers.claims import Claims, ClaimsUnavailable
 from injectors.plan import Plan
 from injectors.profile import ProfileError
@@ -79,22 +78,18 @@ class Sharing:
         session.ledger.learn(news.shown)
         session.turns.learn(news.turns)
 
-    async def place(
-        self, session: LiveSession, chain: Chain | None, digest: bytes, *, retry: bool, after: str | None
-    ) -> Place:
+    async def place(self, session: LiveSession, asked: Asked) -> Place:
         """The place of a turn among those of all workers.
 
         Where that can't be known, an index that no other turn has; the session is `behind` then.
         """
         if session.ledger.complete:
             try:
-                return await self.claims.place(
-                    session.record.id, session.turns, chain, digest, retry=retry, after=after
-                )
+                return await self.claims.place(session.record.id, session.turns, asked)
             except ClaimsUnavailable as error:
                 _log.error("no place can be claimed for a turn", session=session.record.id, error=str(error))
                 session.behind = True
-        return session.turns.place(chain, digest, retry=retry, after=after, apart=True)
+        return session.turns.place(asked, apart=True)
 
     async def refresh_profile(self, profiles: Profiles, name: str) -> None:
         """Take in a profile as it was last stored, for a session that is opened now."""

@@ -32,6 +32,20 @@ class Place:
 
 
 @dataclass(slots=True)
+class Asked:
+    """What bears on the place of a request: its messages, and the digest of its body."""
+
+    chain: Chain | None
+    digest: bytes
+    retry: bool = False
+    """Its client says that it sends it again."""
+    after: str | None = None
+    """The response that it says it comes after."""
+    idempotency: str | None = None
+    """The key under which its client sends it, once or several times."""
+
+
+@dataclass(slots=True)
 class _Head:
     place: Place
     continued: bool = False
@@ -62,13 +76,7 @@ class TurnLine:
 
     def repeated(self, key: str | None, digest: bytes) -> bool:
         """Whether a request with this idempotency key and body came before."""
-        if key is None:
-            return False
-        known = self._keys.get(key)
-        self._keys[key] = digest
-        if len(self._keys) > _REMEMBERED:
-            self._keys.popitem(last=False)
-        return known == digest
+        return key is not None and self._keys.get(key) == digest
 
     @property
     def spent(self) -> int:
@@ -110,13 +118,18 @@ class TurnLine:
             self.responses.append(response_id)
 
     def placed(
-        self, place: Place, key: bytes | None, digest: bytes | None = None, says: bytes | None = None
+        self,
+        place: Place,
+        key: bytes | None,
+        digest: bytes | None = None,
+        says: bytes | None = None,
+        idempotency: str | None = None,
     ) -> None:
         """Take in a turn that was placed elsewhere: `key` is its chain's, `says` what that says, `digest` its
-        body's.
+        body's, and `idempotency` the key that its client gave it.
         """
         if digest is not None:
-            self._remember(digest, place)
+            self._remember(digest, place, idempotency)
         if place.index not in self._by_index:
             self._take(place, key)
         if says:
@@ -131,28 +144,23 @@ class TurnLine:
         if key is not None:
             self._heads[key] = head
 
-    def place(
-        self,
-        chain: Chain | None,
-        digest: bytes,
-        *,
-        retry: bool,
-        after: str | None = None,
-        apart: bool = False,
-    ) -> Place:
-        """The place of a request with these messages. A marked retry of an equal body is one more attempt at
-        its turn. `after`: the response that it says it comes after. `apart`: it can't be known which indexes
-        are free, so one is taken where no other can be.
+    def place(self, asked: Asked, *, apart: bool = False) -> Place:
+        """The place of a request. A marked retry of an equal body is one more attempt at its turn. `apart`:
+        it can't be known which indexes are free, so one is taken where no other can be.
         """
-        earlier = self._requests.get(digest)
-        if retry and earlier is not None:
+        earlier = self._requests.get(asked.digest)
+        if earlier is not None and (asked.retry or self.repeated(asked.idempotency, asked.digest)):
             place = Place(earlier.index, earlier.attempt + 1, earlier.parent, earlier.branch)
         else:
-            place = self._new(chain, _time_us() if apart else None, after)
-        self._remember(digest, place)
+            place = self._new(asked.chain, _time_us() if apart else None, asked.after)
+        self._remember(asked.digest, place, asked.idempotency)
         return place
 
-    def _remember(self, digest: bytes, place: Place) -> None:
+    def _remember(self, digest: bytes, place: Place, idempotency: str | None) -> None:
+        if idempotency is not None:
+            self._keys[idempotency] = digest
+            if len(self._keys) > _REMEMBERED:
+                self._keys.popitem(last=False)
         known = self._requests.get(digest)
         if known is not None and (known.index, known.attempt) >= (place.index, place.attempt):
             return

@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gateway.trajectory.content import Chain
-from gateway.turns import Place, TurnLine
+from gateway.turns import Asked, Place, TurnLine
 
 _KEPT = 200_000
 """Claims that are kept: what is older is in the store by far."""
@@ -25,19 +24,25 @@ _WAIT_S, _PAUSE_S = 1.0, 0.0005
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS claim (
   id INTEGER PRIMARY KEY, session_id TEXT NOT NULL, turn_index INTEGER NOT NULL, attempt INTEGER NOT NULL,
-  parent INTEGER, branch TEXT NOT NULL, chain BLOB, digest BLOB NOT NULL, says BLOB
+  parent INTEGER, branch TEXT NOT NULL, chain BLOB, digest BLOB NOT NULL, says BLOB, idempotency TEXT
 );
 CREATE INDEX IF NOT EXISTS claim_session ON claim (session_id);
+CREATE TABLE IF NOT EXISTS first_turn (
+  id INTEGER PRIMARY KEY, body BLOB NOT NULL UNIQUE, session_id TEXT NOT NULL
+);
 CREATE TABLE IF NOT EXISTS number (name TEXT PRIMARY KEY, next INTEGER NOT NULL);
 """
 _SINCE = (
-    "SELECT id, turn_index, attempt, parent, branch, chain, digest, says FROM claim "
+    "SELECT id, turn_index, attempt, parent, branch, chain, digest, says, idempotency FROM claim "
     "WHERE session_id = ? AND id > ? ORDER BY id"
 )
 _CLAIM = (
-    "INSERT INTO claim (session_id, turn_index, attempt, parent, branch, chain, digest, says) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO claim "
+    "(session_id, turn_index, attempt, parent, branch, chain, digest, says, idempotency) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_BEGAN = "INSERT OR REPLACE INTO first_turn (body, session_id) VALUES (?, ?)"
+_BEGUN = "SELECT session_id FROM first_turn WHERE body = ?"
 _NEXT = "INSERT INTO number VALUES (?, 1) ON CONFLICT DO UPDATE SET next = next + 1 RETURNING next - 1"
 
 
@@ -55,36 +60,46 @@ class Claims:
         self._connection.executescript(_SCHEMA)
         self._connection.execute("PRAGMA busy_timeout = 0")
 
-    async def place(
-        self,
-        session_id: str,
-        line: TurnLine,
-        chain: Chain | None,
-        digest: bytes,
-        *,
-        retry: bool,
-        after: str | None = None,
-    ) -> Place:
+    async def place(self, session_id: str, line: TurnLine, asked: Asked) -> Place:
         """The place of a request after all that were claimed before, by whomever. ClaimsUnavailable."""
         try:
             await self._begin()
             with self._transaction() as connection:
-                for row, index, attempt, parent, branch, key, body, says in connection.execute(
+                for row, index, attempt, parent, branch, key, body, says, named in connection.execute(
                     _SINCE, (session_id, line.claimed)
                 ):
-                    line.placed(Place(index, attempt, parent, branch), key, body, says)
+                    line.placed(Place(index, attempt, parent, branch), key, body, says, named)
                     line.claimed = row
-                place = line.place(chain, digest, retry=retry, after=after)
-                own = None if after is not None else chain
+                place = line.place(asked)
+                own = None if asked.after is not None else asked.chain
                 key, says = (None, None) if own is None else (own.key, own.says)
                 where = (session_id, place.index, place.attempt, place.parent, place.branch)
-                values = (*where, key, digest, says)
+                values = (*where, key, asked.digest, says, asked.idempotency)
                 line.claimed = connection.execute(_CLAIM, values).lastrowid or line.claimed
                 if line.claimed % _PRUNE_EVERY == 0:
                     connection.execute("DELETE FROM claim WHERE id <= ?", (line.claimed - _KEPT,))
         except sqlite3.Error as error:
             raise ClaimsUnavailable(str(error)) from error
         return place
+
+    async def began(self, body: bytes, session_id: str) -> None:
+        """A conversation began with this body, in a session of its own. ClaimsUnavailable."""
+        try:
+            await self._begin()
+            with self._transaction() as connection:
+                row = connection.execute(_BEGAN, (body, session_id)).lastrowid or 0
+                if row % _PRUNE_EVERY == 0:
+                    connection.execute("DELETE FROM first_turn WHERE id <= ?", (row - _KEPT,))
+        except sqlite3.Error as error:
+            raise ClaimsUnavailable(str(error)) from error
+
+    def begun(self, body: bytes) -> str | None:
+        """The session in which a conversation began with this body last, by whomever. ClaimsUnavailable."""
+        try:
+            row = self._connection.execute(_BEGUN, (body,)).fetchone()
+        except sqlite3.Error as error:
+            raise ClaimsUnavailable(str(error)) from error
+        return None if row is None else str(row[0])
 
     async def number(self, name: str) -> int:
         """The next number of this name, from 0; none is given twice. ClaimsUnavailable."""
