@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from gateway.errors import ServiceError
 from gateway.faults import Fault
 from gateway.protocols.request import Request
+from injectors.clusters import whole
 
 
 class AnswerForms(Protocol):
@@ -62,7 +63,7 @@ def refusal(fault: Fault, *, too_long: str, param: str) -> ServiceError:
 
 def shortened(text: str, keep: float) -> str:
     """The beginning of a text, by the share of it that stays."""
-    return text[: int(len(text) * keep)]
+    return text[: whole(text, int(len(text) * keep))]
 
 
 def picked(count: int, fault: Fault) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from injectors.clusters import whole
 from injectors.tool.leaves import MOST
 
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
@@ -41,4 +42,9 @@ def _is_row(line: str) -> bool:
     capitals of at most two kinds."""
     runs = _LETTERS.findall(line)
     words = any(not run.isascii() or not run.isupper() or len(set(run)) > 2 for run in runs)
-    return not words and not _NUMBER.search(line) and sum(map(len, line.split())) > 1
+    return not words and not _NUMBER.search(line) and sum(map(len, line.split())) > 1 and _single(line)
+
+
+def _single(line: str) -> bool:
+    """Whether each symbol is one code point."""
+    return line.isascii() or all(whole(line, at) == at for at in range(1, len(line)))

@@ -6,6 +6,7 @@ import json
 import math
 from typing import Any
 
+from injectors.clusters import whole
 from injectors.conversation import Site
 from injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
 from injectors.payload import FAULT_KEYS, is_container, parsed
@@ -82,7 +83,7 @@ def _thinned(value: Any, lost: float, order: float) -> Draw:
 def _cut(text: str, value: Any, lost: float) -> Draw:
     keep = max(1, min(len(text) - 1, round((1 - lost) * len(text))))
     keep = _before_broken_word(text, keep)
-    return {"keep": keep, "mark": "" if is_container(value) else CUT_MARK}
+    return {"keep": whole(text, keep) or keep, "mark": "" if is_container(value) else CUT_MARK}
 
 
 def _before_broken_word(text: str, keep: int) -> int:

@@ -1,0 +1,108 @@
+"""Texts of every script: what acts on them leaves characters whole, and what doesn't says nothing."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections import Counter
+from typing import Any
+
+import pytest
+import regex
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gateway.protocols.forms import shortened
+from injectors import registry
+from injectors.clusters import whole
+from injectors.conversation import Site
+from injectors.entities import protected_spans
+from injectors.operator import Registered, ToolClass, ToolResultTarget, UserTarget
+from injectors.streams import Stream
+from tests.injectors.dialogues import SCRIPTS
+
+LONGER = {
+    "german": "Guten Tag, bitte ändern Sie die Adresse zu W17 auf Schöne Straße 5 in München. Ich möchte "
+    "zwei größere Lampen in Blau, danke!",
+    "chinese": "你好,请帮我查询订单W17的状态。我想把蓝色的台灯换成红色的,最好明天送到。谢谢!",
+    "arabic": "مرحباً، أريد تغيير عنوان الطلب W17 من فضلك. أحتاج إلى مصباحين باللون الأزرق. شكراً جزيلاً!",
+    "thai": "สวัสดีครับช่วยตรวจสอบคำสั่งซื้อให้หน่อยครับผมต้องการเปลี่ยนที่อยู่จัดส่งเป็นกรุงเทพมหานครขอบคุณมากครับ",
+    "jamo": unicodedata.normalize("NFD", "안녕하세요주문상태를알려주세요감사합니다배송지를서울로바꿔주세요"),
+    "flags": "🇩🇪🇫🇷🇯🇵🇰🇷🇧🇷🇮🇳" * 8,
+    "families": "👨‍👩‍👧‍👦👍🏽❤️‍🔥🏴󠁧󠁢󠁥󠁮󠁧󠁿" * 5,
+    "marks": unicodedata.normalize("NFD", "Tôi muốn đổi đèn màu xanh sang màu đỏ, W17, où élève naïve déjà."),
+}
+TEXTS = {**SCRIPTS, **{f"longer {name}": text for name, text in LONGER.items()}}
+ENGLISH_ONLY = ("user.paraphrase", "user.ambiguous")
+"""Operators that exchange English words."""
+OPERATORS = [
+    entry
+    for _, entry in sorted(registry.operators().items())
+    if entry.site in (Site.USER_TEXT, Site.TOOL_RESULT)
+]
+_CHARACTER = regex.compile(r"\X")
+
+
+def target(entry: Registered, text: str) -> UserTarget | ToolResultTarget:
+    if entry.site is Site.USER_TEXT:
+        return UserTarget(text, 0, protected_spans(text, ()), (), clean=text, opening=text)
+    return ToolResultTarget(text, 0, "get_order", '{"order_id": "W17"}', ToolClass.READ_ONLY, 0, ())
+
+
+def characters(text: str) -> set[str]:
+    """The characters, as readers see them, that are more than a letter."""
+    return {one for one in _CHARACTER.findall(text) if len(one) > 1 or unicodedata.category(one)[0] == "M"}
+
+
+def wrapped(text: str) -> str:
+    items = [{"name": text[:20], "price": 12.5}, {"name": text[20:], "price": 3}]
+    return json.dumps({"id": "W17", "status": "shipped", "items": items, "note": text}, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("entry", OPERATORS, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
+def test_what_acts_changes_something_and_tears_no_character(entry: Registered, as_json: bool) -> None:
+    for name, text in TEXTS.items():
+        shown = wrapped(text) if as_json else text
+        for seed in range(12):
+            drawn = entry.draw({}, target(entry, shown), Stream(f"{name}|{seed}"), 1.0)
+            if drawn is None:
+                continue
+            after = str(entry.apply(target(entry, shown), drawn).payload)
+            assert after != shown, "an event that changes nothing"
+            torn = characters(_plain(after)) - characters(shown)
+            assert not torn, (name, torn, after)
+
+
+def _plain(text: str) -> str:
+    """JSON that was written anew may have its letters escaped."""
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False)
+    except ValueError:
+        return text
+
+
+@pytest.mark.parametrize("name", ENGLISH_ONLY)
+def test_what_knows_english_words_only_leaves_other_languages_alone(name: str) -> None:
+    entry = registry.operators()[name]
+    for language in ("german", "chinese", "arabic"):
+        for text in (SCRIPTS[language], LONGER[language]):
+            drawn = [entry.draw({}, target(entry, text), Stream(str(seed)), 1.0) for seed in range(50)]
+            assert not any(drawn), (language, text)
+
+
+@settings(deadline=None)
+@given(st.text(sorted({one for text in TEXTS.values() for one in text}), max_size=40), st.integers(0, 40))
+def test_a_text_is_cut_between_characters(text: str, at: int) -> None:
+    cut = whole(text, min(at, len(text)))
+    assert 0 <= cut <= at and cut in {0, *(match.end() for match in _CHARACTER.finditer(text))}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_an_answer_that_the_limit_of_tokens_ends_is_cut_between_characters(name: str) -> None:
+    text = TEXTS[name]
+    found: Any = Counter(_CHARACTER.findall(text))
+    for tenth in range(10):
+        kept = shortened(text, tenth / 10)
+        assert text.startswith(kept) and len(kept) <= len(text) * tenth / 10
+        assert not Counter(_CHARACTER.findall(kept)) - found
