@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from gateway.protocols.document import UNREADABLE, Document, decode, encode
+from gateway.protocols.document import elements as array_spans
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _parts = msgspec.json.Decoder(list[msgspec.Raw])
@@ -62,9 +63,14 @@ def elements(raw: Any) -> list[bytes]:
 def _with_text(content: Any, part: int | None, text: str) -> Any:
     if part is None:
         return msgspec.Raw(encode(text))
-    parts: list[Any] = _parts.decode(content) if isinstance(content, msgspec.Raw) else content
+    parts: list[Any] = _parts_of(bytes(content)) if isinstance(content, msgspec.Raw) else content
     block: dict[str, Any] = (
-        _members.decode(parts[part]) if isinstance(parts[part], msgspec.Raw) else parts[part]
+        shallow(bytes(parts[part])) if isinstance(parts[part], msgspec.Raw) else parts[part]
     )
     parts[part] = {**block, "text": msgspec.Raw(encode(text))}
     return parts
+
+
+def _parts_of(raw: bytes) -> list[msgspec.Raw]:
+    """The elements of an array, each as it stands."""
+    return [msgspec.Raw(raw[start:end]) for start, end in array_spans(raw, 0, len(raw)) or ()]

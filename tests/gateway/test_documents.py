@@ -236,3 +236,15 @@ def test_an_event_above_the_limit_is_relayed_unseen() -> None:
 def test_other_data_keeps_the_events_other_lines() -> None:
     (event,) = EventSplitter(100).feed(b"event: delta\nid: 7\ndata: {}\n\n")
     assert with_data(event, b"[1]") == b"event: delta\nid: 7\ndata: [1]\n\n"
+
+
+def test_texts_are_replaced_beside_what_strict_decoders_refuse() -> None:
+    parts = [{"type": "text", "text": "\ud800"}, {"type": "image_url", "image_url": {"url": "\udc00"}}]
+    request = read([{"role": "user", "content": [*parts, {"type": "text", "text": "b"}]}], Reader(CODEC))
+    first, second = request.conversation.items
+    body, _ = request.rewritten({first.ref: "a", second.ref: "\ud801"}, {}, same)
+    assert json.loads(body)["messages"][0]["content"] == [
+        {"type": "text", "text": "a"},
+        parts[1],
+        {"type": "text", "text": "\ud801"},
+    ]
