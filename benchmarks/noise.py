@@ -145,10 +145,11 @@ class Gateway:
 
     def turn(self, body: bytes, turn: int) -> bytes:
         """What is sent in place of a body."""
-        split = self.codec.split(body)
+        reader = self.session.reader(self.codec)
+        split = self.codec.split(body, reader)
         if split is None:
             raise ValueError("the benchmark's body can't be split")
-        request = self.codec.read(split, self.session.reader(self.codec), self.redactor.mask)
+        request = self.codec.read(split, reader, self.redactor.mask)
         now = Circumstances(enabled=True, allow_new=True, streaming=True, now_us=0)
         noise = noise_in(self.session, self.codec, request, Place(turn), now, self.redactor)
         sent, _ = request.rewritten(noise.replacements, noise.members, self.redactor.mask, noise.forward)

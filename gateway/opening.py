@@ -192,6 +192,13 @@ def opened(profiles: Profiles, opening: Opening) -> LiveSession:
     return LiveSession(record, plan)
 
 
+def stand_in(profiles: Profiles, session_id: str) -> LiveSession:
+    """A session in place of one that can't be read: without new noise, and not to be trained on."""
+    plan = make_plan(profiles.get("off"), seed=0, scope="session", scope_key=session_id, arm="clean")
+    record = Session(session_id, now_us(), plan.to_json(), quarantine="the store could not be read")
+    return LiveSession(record, plan, Ledger(complete=False), unwritten=True)
+
+
 def now_us() -> int:
     """The time, in microseconds since the epoch."""
     return time.time_ns() // 1000

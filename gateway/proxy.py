@@ -113,7 +113,7 @@ class Proxy:
         """Protocol and session: read the body, and find whose it is."""
         body = await http.body(self.settings.limits.body)
         claim = claim_of(http, route, caller, self.settings)
-        split = codec.split(body)
+        split = codec.split(body, self.sessions.reader(claim, codec))
         if split is None:
             _log.warning(
                 "a request can't be read: it is forwarded as it came", protocol=codec.name, bytes=len(body)

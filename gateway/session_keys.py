@@ -35,6 +35,10 @@ class SessionKeys:
         name = key_digest(caller.session_key)
         return self._owners.get(name) or await self._read(name)
 
+    def remembered(self, caller: Caller) -> str | None:
+        """The session of a caller's session key, where memory has it."""
+        return None if caller.session_key is None else self._owners.get(key_digest(caller.session_key))
+
     async def owner_now(self, caller: Caller) -> str | None:
         """The same, as the store has it: the key may have gone on to another session."""
         return None if caller.session_key is None else await self._read(key_digest(caller.session_key))

@@ -14,8 +14,9 @@ from gateway.claim import Claim
 from gateway.config import Settings
 from gateway.inference import Inference, Traces, unresolved
 from gateway.ledger import Ledger
-from gateway.opening import LiveSession, Opening, now_us, opened
+from gateway.opening import LiveSession, Opening, opened, stand_in
 from gateway.profiles import Profiles
+from gateway.protocols.codec import Codec, Reader
 from gateway.recalling import Recalling
 from gateway.refusals import closed_session, store_down, unknown_session
 from gateway.residents import Residents
@@ -25,7 +26,7 @@ from gateway.trajectory.record import Session, SessionMarked, SessionStatus, Tur
 from gateway.trajectory.store import Store, StoreError
 from gateway.turns import Asked, Place, TurnLine
 from injectors.identity import digest
-from injectors.plan import Plan, make_plan
+from injectors.plan import Plan
 
 _log = structlog.get_logger("crosswind.sessions")
 
@@ -62,10 +63,7 @@ class Sessions:
         ServiceError 401 for a wrong session key, 404 for an unknown session (`sessions: strict`), 409 for a
         closed one.
         """
-        key_session = await self._keys.owner(claim.caller)
-        session_id = claim.session_id or key_session
-        if key_session is not None and session_id != key_session:
-            raise wrong_key(f"the key is not that of session {session_id!r}")
+        session_id = await self._named(claim)
         if session_id is None:
             return self._resident(await self._infer(claim, traces))
         session = await self.get(session_id)
@@ -78,6 +76,18 @@ class Sessions:
         if session.record.status is SessionStatus.CLOSED:
             raise closed_session(session_id)
         return self._resident(session)
+
+    async def _named(self, claim: Claim) -> str | None:
+        key_session = await self._keys.owner(claim.caller)
+        if key_session is not None and claim.session_id not in (None, key_session):
+            raise wrong_key(f"the key is not that of session {claim.session_id!r}")
+        return claim.session_id or key_session
+
+    def reader(self, claim: Claim, codec: Codec) -> Reader | None:
+        """What the session has read that a claim names; None where it isn't in memory, or read nothing."""
+        session_id = claim.session_id or self._keys.remembered(claim.caller)
+        session = None if session_id is None else self._live.get(session_id)
+        return None if session is None else session.readers.get(codec.name)
 
     def _resident(self, session: LiveSession) -> LiveSession:
         """The one copy of a session: it may have been let go of, or read again, while it was looked for."""
@@ -214,13 +224,7 @@ class Sessions:
             session=session_id,
             error=str(error),
         )
-        record = Session(session_id, now_us(), {}, quarantine="the store could not be read")
-        plan = make_plan(
-            self._profiles.get("off"), seed=0, scope="session", scope_key=session_id, arm="clean"
-        )
-        return LiveSession(
-            dataclasses.replace(record, plan=plan.to_json()), plan, Ledger(complete=False), unwritten=True
-        )
+        return stand_in(self._profiles, session_id)
 
     async def _infer(self, claim: Claim, traces: Traces) -> LiveSession:
         """The session of a request that names none."""

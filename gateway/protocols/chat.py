@@ -59,8 +59,8 @@ class ChatCodec:
         functions = [tool["function"] for tool in list_of(declared) if is_function(tool)]
         return [tool_schema(function, function.get("parameters")) for function in functions]
 
-    def split(self, body: bytes) -> SplitBody | None:
-        return SplitBody.of_messages(body, "messages")
+    def split(self, body: bytes, reader: Reader | None = None) -> SplitBody | None:
+        return SplitBody.of_messages(body, "messages", None if reader is None else reader.histories)
 
     def read(self, split: SplitBody, reader: Reader, mask: Mask) -> Request:
         count = split.document.value("n")

@@ -14,7 +14,8 @@ from gateway.protocols.closing import Closing
 from gateway.protocols.format import MessageFormat
 from gateway.protocols.forms import AnswerForms
 from gateway.protocols.held import HeldHistories
-from gateway.protocols.history import Histories, Mask
+from gateway.protocols.histories import Histories
+from gateway.protocols.history import Mask
 from gateway.protocols.request import Request, SplitBody
 from gateway.protocols.tools import ReadTools, ToolReader
 from injectors.conversation import Conversation
@@ -53,8 +54,10 @@ class Codec(Protocol):
         """Whether engines that give token ids give them on this route."""
         ...
 
-    def split(self, body: bytes) -> SplitBody | None:
-        """None where the body is no request that we can read: it is then forwarded as it came."""
+    def split(self, body: bytes, reader: Reader | None = None) -> SplitBody | None:
+        """None where the body is no request that we can read: it is then forwarded as it came. `reader`: of
+        the session that it most likely belongs to; what comes out is the same.
+        """
         ...
 
     def read(self, split: SplitBody, reader: Reader, mask: Mask) -> Request:
@@ -111,13 +114,14 @@ class Reader:
     ) -> Request:
         """Read a body that holds its whole history."""
         document = split.document
-        steps = self.histories.read(document.body, split.first, split.spans, mask)
-        items = tuple(item for step in steps for item in step.items)
+        length = len(split.spans)
+        history = self.histories.read(document.body, split.first, split.spans, mask, split.known)
+        items = history.items(length)
         model = document.value("model")
         return Request(
             split=split,
             messages=self._messages,
-            steps=steps,
+            steps=tuple(history.steps[:length]),
             conversation=Conversation(items, self.tools.read(document.raw("tools"))),
             model=model if isinstance(model, str) else None,
             stream=document.value("stream") is True,

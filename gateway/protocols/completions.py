@@ -42,20 +42,22 @@ class CompletionsCodec:
         """There are none."""
         return []
 
-    def split(self, body: bytes) -> SplitBody | None:
+    def split(self, body: bytes, reader: Reader | None = None) -> SplitBody | None:
         document = Document.parse(body)
         return None if document is None else SplitBody(document, "prompt", _prompts(document))
 
     def read(self, split: SplitBody, reader: Reader, mask: Mask) -> Request:
         document = split.document
-        steps = reader.histories.read(document.body, split.first, split.spans, mask) if split.spans else ()
+        length, history = len(split.spans), reader.histories.none()
+        if length:
+            history = reader.histories.read(document.body, split.first, split.spans, mask)
         model, count = document.value("model"), document.value("n")
         each = count if isinstance(count, int) and count > 0 else 1
         return Request(
             split=split,
             messages=self.messages,
-            steps=steps,
-            conversation=Conversation(tuple(item for step in steps for item in step.items)),
+            steps=tuple(history.steps[:length]),
+            conversation=Conversation(history.items(length)),
             model=model if isinstance(model, str) else None,
             stream=document.value("stream") is True,
             choices=each * _count(document.value("prompt")),

@@ -18,6 +18,8 @@ _scanner = json.JSONDecoder(strict=False)
 _LEAD = re.compile(rb'[ \t\r\n]*,?[ \t\r\n]*("(?:[^"\\]|\\.)*")[ \t\r\n]*:[ \t\r\n]*', re.DOTALL)
 _GAP = re.compile(rb"[ \t\r\n]*,?[ \t\r\n]*")
 _SPACE = b" \t\r\n"
+_KNOWN = b"{}"
+"""Stands for elements of an array that are known already."""
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises for bytes that it can't read: no JSON, too lax a JSON, or nested too deeply."""
@@ -66,6 +68,29 @@ class Document:
         if span is None or self.body[span.start : span.start + 1] != b"[":
             return None
         return elements(self.body, span.start, span.end)
+
+    @classmethod
+    def continued(
+        cls, body: bytes, member: str, start: int, end: int
+    ) -> tuple[Document, list[tuple[int, int]]] | None:
+        """A body of whose array `member`, which begins just before `start`, everything up to `end` is known
+        to be whole objects: only what stands around them is read. Gives the document and the spans of the
+        elements that follow; None where it is no JSON object, as `parse` does.
+        """
+        around = cls.parse(body[:start] + _KNOWN + body[end:])
+        following = around.elements(member) if around else None
+        if around is None or not following or following[0] != (start, start + len(_KNOWN)):
+            return None
+        more = end - start - len(_KNOWN)
+        members = {
+            name: Span(
+                span.lead + more if span.lead >= start else span.lead,
+                span.start + more if span.start >= start else span.start,
+                span.end + more if span.end >= start else span.end,
+            )
+            for name, span in around.members.items()
+        }
+        return cls(body, members), [(begin + more, stop + more) for begin, stop in following[1:]]
 
     def members_with(self, edits: Mapping[str, bytes | None]) -> list[tuple[str, bytes, bytes]]:
         """(name, lead, value) of each member after the edits: None removes one, an unknown name is added at

@@ -48,7 +48,7 @@ class EmbeddingsCodec:
         """There are none."""
         return []
 
-    def split(self, body: bytes) -> SplitBody | None:
+    def split(self, body: bytes, reader: Reader | None = None) -> SplitBody | None:
         document = Document.parse(body)
         return None if document is None else SplitBody(document, "input", [], converses=False)
 

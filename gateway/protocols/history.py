@@ -21,8 +21,6 @@ Mask = Callable[[bytes], bytes]
 
 Item = UserText | ToolResult
 
-KEPT_HISTORIES = 8
-
 
 @dataclass(slots=True, eq=False)
 class Step:
@@ -55,8 +53,13 @@ class History:
         self.steps: list[Step] = []
         self.size = 0
         """Bytes of the messages."""
+        self.spans: Sequence[tuple[int, int]] = ()
+        """Where its messages stood in the body that was read last."""
         self.held = 0
         """So many of its first steps are not in the body that is read now: the upstream holds them."""
+        self._all_items: list[Item] = []
+        self._ends: list[int] = []
+        """How many items there are up to and with each step."""
         self._format = messages
         self._known_items = items
         self._seen: Counter[str] = Counter()
@@ -110,8 +113,14 @@ class History:
             other._append(step)
         return other
 
+    def items(self, length: int) -> tuple[Item, ...]:
+        """The items of the first `length` steps."""
+        return tuple(self._all_items[: self._ends[length - 1]]) if length else ()
+
     def _append(self, step: Step) -> None:
         self.steps.append(step)
+        self._all_items += step.items
+        self._ends.append(len(self._all_items))
         self.size += len(step.raw)
         for call in step.read.calls:
             if call.call_id:
@@ -202,58 +211,3 @@ def made_base(call_id: str, said: str | None) -> str | None:
     if call_id:
         return f"made:{call_id}"
     return None if said is None else f"said:{digest(normalise(said))}"
-
-
-class Histories:
-    """The histories of a session that were met lately."""
-
-    def __init__(self, messages: MessageFormat, items: Mapping[str, Read]) -> None:
-        self._format = messages
-        self._known_items = items
-        self._kept: list[History] = []
-
-    @property
-    def size(self) -> int:
-        """Bytes of the messages; what histories share is counted for each."""
-        return sum(history.size for history in self._kept)
-
-    def read(self, body: bytes, start: int, spans: Sequence[tuple[int, int]], mask: Mask) -> tuple[Step, ...]:
-        """The steps of the messages at `spans`; `start` is where the first one's separator begins."""
-        return tuple(self.line(body, start, spans, mask).steps[: len(spans)])
-
-    def line(self, body: bytes, start: int, spans: Sequence[tuple[int, int]], mask: Mask) -> History:
-        """The history that begins with the messages at `spans`; it may go on after them."""
-        history, shared = self._nearest(body, start, len(spans))
-        if shared < len(history.steps) and shared < len(spans):
-            history = history.fork(shared)
-            self._kept.append(history)
-        elif history not in self._kept:
-            self._kept.append(history)
-        history.read(body, spans[shared - 1][1] if shared else start, spans[shared:], mask)
-        self._kept.remove(history)
-        self._kept.append(history)
-        del self._kept[:-KEPT_HISTORIES]
-        return history
-
-    def none(self) -> History:
-        """A history without messages."""
-        return History(self._format, self._known_items)
-
-    def _nearest(self, body: bytes, start: int, length: int) -> tuple[History, int]:
-        best, most = self.none(), 0
-        for history in reversed(self._kept):
-            shared = _shared(history, body, start, length)
-            if shared > most:
-                best, most = history, shared
-            if shared == length or shared == len(history.steps) > 0:
-                break
-        return best, most
-
-
-def _shared(history: History, body: bytes, position: int, length: int) -> int:
-    """How many leading messages of the body are, byte for byte, those of the history."""
-    for index, step in enumerate(history.steps[:length]):
-        if not body.startswith(step.raw, position):
-            return index
-        position += len(step.raw)
-    return min(length, len(history.steps))

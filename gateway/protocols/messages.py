@@ -76,8 +76,8 @@ class MessagesCodec:
         """The client's own tools. The provider's, which have another type, are left alone."""
         return [tool_schema(tool, tool.get("input_schema")) for tool in list_of(declared) if is_own(tool)]
 
-    def split(self, body: bytes) -> SplitBody | None:
-        return SplitBody.of_messages(body, "messages")
+    def split(self, body: bytes, reader: Reader | None = None) -> SplitBody | None:
+        return SplitBody.of_messages(body, "messages", None if reader is None else reader.histories)
 
     def read(self, split: SplitBody, reader: Reader, mask: Mask) -> Request:
         return reader.request(split, mask)

@@ -11,6 +11,7 @@ from typing import Any
 
 from gateway.protocols.document import Document
 from gateway.protocols.format import MessageFormat, Replacements, Text, read_raw
+from gateway.protocols.histories import Beginning, Histories
 from gateway.protocols.history import History, Mask, Step
 from gateway.protocols.world import Forward
 from gateway.trajectory.content import Chain, View, content_key
@@ -37,14 +38,24 @@ class SplitBody:
     converses: bool = True
     """Whether it is part of a conversation: only then an unnamed session can be told by it."""
 
+    known: Beginning | None = None
+    """How the body begins, where that was found."""
+
     @classmethod
-    def of_messages(cls, body: bytes, member: str) -> SplitBody | None:
-        """A body whose history is an array of objects; None where it is none."""
-        document = Document.parse(body)
-        spans = document.elements(member) if document else None
-        if document is None or spans is None or any(body[start] != ord("{") for start, _ in spans):
+    def of_messages(cls, body: bytes, member: str, histories: Histories | None = None) -> SplitBody | None:
+        """A body whose history is an array of objects; None where it is none. `histories`: what its sender
+        sent lately, so that only what is new has to be split.
+        """
+        known = histories.beginning(body) if histories is not None else None
+        found = Document.continued(body, member, known.start, known.end) if known else None
+        if known is None or found is None:
+            known, document = None, Document.parse(body)
+            elements = document.elements(member) if document else None
+            found = None if document is None or elements is None else (document, elements)
+        if found is None or any(body[start] != ord("{") for start, _ in found[1]):
             return None
-        return cls(document, member, spans)
+        document, new = found
+        return cls(document, member, [*known.spans, *new] if known else new, known=known)
 
     @property
     def first(self) -> int:

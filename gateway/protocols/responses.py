@@ -38,7 +38,7 @@ class ResponsesCodec:
         """The client's own functions. The provider's tools, custom ones and namespaces are left alone."""
         return [tool_schema(tool, tool.get("parameters")) for tool in list_of(declared) if is_function(tool)]
 
-    def split(self, body: bytes) -> SplitBody | None:
+    def split(self, body: bytes, reader: Reader | None = None) -> SplitBody | None:
         """`input` may be a string, items, or missing: a stored prompt or an earlier response says it all."""
         document = Document.parse(body)
         if document is None:
@@ -61,7 +61,7 @@ class ResponsesCodec:
         before = reader.held.get(split.held_by) if split.held_by else None
         history = _history(split, reader, before, mask)
         last = history.held + len(split.spans)
-        items = tuple(item for step in history.steps[:last] for item in step.items)
+        items = history.items(last)
         answer = history.steps[history.held - before.answer : history.held] if before is not None else ()
         model = document.value("model")
         answered = partial(_keep, reader.held, split, history, last)
@@ -134,7 +134,7 @@ def _history(split: SplitBody, reader: Reader, before: Held | None, mask: Mask) 
         return history
     if not split.spans:
         return reader.histories.none()
-    return reader.histories.line(body, split.first, split.spans, mask)
+    return reader.histories.read(body, split.first, split.spans, mask)
 
 
 def _keep(
