@@ -116,7 +116,7 @@ def create_app(
         _check_profiles(settings, profiles)
         curricula = Curricula(store, store.settings(KIND))
         switched = store.setting(NOISE, SWITCH)
-        trust = Trust.of(store.settings(VERSION))
+        trust = Trust.of(store.settings(VERSION), single=len(settings.every_upstream) == 1)
     except BaseException:
         store.close()
         raise

@@ -17,6 +17,13 @@ class CaptureWitness:
     def __init__(self, url: str, *, timeout: float = 10.0) -> None:
         self._http = httpx.Client(base_url=url.rstrip("/"), timeout=timeout, trust_env=False)
 
+    def publishing(self, version: str) -> None:
+        """From now on an engine that names no versions may sample by either."""
+        self._put(version, {"swapping": True})
+
+    def refused(self, version: str) -> None:
+        self._put(version, {"swapping": False})
+
     def published(self, version: PolicyVersion) -> None:
         """Nothing is known of it yet."""
 

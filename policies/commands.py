@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from policies.compare_command import compare
-from policies.version_commands import fail, list_versions, publish, refuse, rollback, verify
+from policies.version_commands import TOLERANCE, fail, list_versions, publish, refuse, rollback, verify
 
 
 @click.group()
@@ -36,6 +36,13 @@ for command in (list_versions, publish, rollback, compare, verify):
 @click.option(
     "--log", type=click.Path(path_type=Path, dir_okay=False), help="Where the engine's output goes."
 )
+@click.option(
+    "--control",
+    metavar="URL",
+    help="A gateway's control plane: it is told when a server goes away, and each version is confirmed there "
+    "before it counts for training.",
+)
+@TOLERANCE
 @click.argument("arguments", nargs=-1)
 def serve(
     *,
@@ -47,6 +54,8 @@ def serve(
     rows: int,
     attach: tuple[str, ...],
     log: Path | None,
+    control: str | None,
+    tolerance: float,
     arguments: tuple[str, ...],
 ) -> None:
     """Serve DIRECTORY, a policy directory or the name of a policy that comes with the package (`retail`).
@@ -60,7 +69,9 @@ def serve(
     kinds = servers()
     if engine not in kinds:
         refuse(f"--engine {engine}: the kinds are {', '.join(sorted(kinds))}")
-    request = ServeRequest(find_policy(directory), host, port, seed, rows, attach, log, arguments)
+    request = ServeRequest(
+        find_policy(directory), host, port, seed, rows, attach, log, arguments, control, tolerance
+    )
     try:
         kinds[engine].serve(request, click.echo)
     except ServeError as error:

@@ -15,6 +15,7 @@ from policies.version_commands import VERSIONS, chosen, fail, failing, known, re
 
 if TYPE_CHECKING:
     from policies.comparison import Comparison
+    from policies.engine import Health
     from policies.version import PolicyVersion, Registry
 
 
@@ -109,17 +110,30 @@ def _evaluate(
     result = out / f"{both[0].version}-{both[1].version}.json"
     out.mkdir(parents=True, exist_ok=True)
     with service(registry, engine, None, 1.0) as at_work:
-        before = known(registry, at_work.engine.health().version)
+        before = _served(registry, at_work.engine.health(), engine)
         try:
             for version, file in zip(both, files, strict=True):
                 at_work.engine.publish(version)
                 _bench([*arguments, "--json", str(file)])
         finally:
-            if before is not None:
-                at_work.engine.publish(before)
+            at_work.engine.publish(before)
     _bench(["--compare", *map(str, files), "--json", str(result)])
     compared: dict[str, Any] = json.loads(result.read_text())
     return compared
+
+
+def _served(registry: Registry, health: Health, engine: str) -> PolicyVersion:
+    """What the engine serves now, to be given back to it. Ends the command where that isn't found."""
+    from policies.version import VersionError, read_version
+
+    found = known(registry, health.version)
+    try:
+        return found or read_version(Path(health.path or health.version))
+    except VersionError:
+        fail(
+            f"{engine} serves {health.version!r}, which isn't in {registry.root}: it couldn't be served "
+            "again afterwards; name its registry with --versions"
+        )
 
 
 def _bench(arguments: list[str]) -> None:

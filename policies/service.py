@@ -22,6 +22,14 @@ class NotConfirmed(Exception):
 class Witness(Protocol):
     """Who is told what became of a version: the registry's journal, a gateway that records for training."""
 
+    def publishing(self, version: str) -> None:
+        """An engine is about to be given this version."""
+        ...
+
+    def refused(self, version: str) -> None:
+        """The engine didn't take it: what served before serves on."""
+        ...
+
     def published(self, version: PolicyVersion) -> None: ...
 
     def confirmed(self, version: str, confirmation: Confirmation) -> None:
@@ -40,6 +48,12 @@ class JournalWitness:
     journal: Journal
     engine: str
     """Its URL."""
+
+    def publishing(self, version: str) -> None:
+        """Nothing has come of it yet."""
+
+    def refused(self, version: str) -> None:
+        """Nothing has come of it."""
 
     def published(self, version: PolicyVersion) -> None:
         self.journal.note(PUBLISHED, version.version, engine=self.engine, checksum=version.checksum)
@@ -129,7 +143,12 @@ class Service:
         return f"rolled back to {previous.version!r}"
 
     def _publish(self, version: PolicyVersion) -> float:
-        swap_ms = self.engine.publish(version).swap_ms
+        self._tell(lambda witness: witness.publishing(version.version))
+        try:
+            swap_ms = self.engine.publish(version).swap_ms
+        except EngineError:
+            self._tell(lambda witness: witness.refused(version.version))
+            raise
         self._tell(lambda witness: witness.published(version))
         return swap_ms
 

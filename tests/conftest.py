@@ -10,7 +10,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadGroupScheduling
 
 from policies.vllm.environment import NOT_INSTALLED, NotInstalled, find
-from tests.vllm_server import VllmServed, serving_vllm
+from tests.vllm_server import VllmServed, end_with_the_starter, serving_vllm
 
 # As the gateway's own logs have it; the default one spends seconds on a traceback.
 structlog.configure(
@@ -42,6 +42,8 @@ def vllm_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VllmServed
         pytest.skip(str(error))
     with serving_vllm(tmp_path_factory.mktemp("vllm")) as served:
         yield served
+        # The last test of all, since nothing is left to ask after it: it is an error of whoever came last.
+        end_with_the_starter(served)
 
 
 @pytest.fixture

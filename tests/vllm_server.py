@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -24,9 +26,12 @@ from policies.engine import Engine
 from policies.publishers.registry import connect
 from policies.tiny.directory import write_policy, write_successor
 from policies.version import PRETRAINED, PolicyVersion, Registry, read_version
+from policies.vllm.costs import members
 
 STARTS_WITHIN = 400.0
 """Seconds. It takes 30 to 70 on an idle machine."""
+ENDS_WITHIN = 60.0
+"""Seconds."""
 VERSIONS = 3
 THOUGHT = ("<think>", "</think>")
 
@@ -129,6 +134,25 @@ def serving_vllm(folder: Path, *arguments: str) -> Iterator[VllmServed]:
         url = lines.until(r"^serving retail at (\S+)/v1$")[1]
         with connect(url) as engine:
             yield VllmServed(url, first, registry, engine, lines, folder)
+
+
+def end_with_the_starter(served: VllmServed) -> None:
+    """Kill whoever started vLLM, outright, and wait for all its processes to end by themselves.
+
+    Raises AssertionError, naming those that live on, after `ENDS_WITHIN` seconds.
+    """
+    groups = re.findall(r"process group (\d+)", "\n".join(served.lines.said))
+    pids = members(int(groups[-1]))
+    assert len(pids) >= 3, f"no server in process group {groups[-1]}"
+    descriptors = {pid: os.pidfd_open(pid) for pid in pids}
+    served.lines.process.kill()
+    until = time.monotonic() + ENDS_WITHIN
+    left = []
+    for pid, descriptor in descriptors.items():
+        ended, _, _ = select.select([descriptor], [], [], max(0.0, until - time.monotonic()))
+        left += [] if ended else [pid]
+        os.close(descriptor)
+    assert not left, f"vLLM's processes {left} outlive the one that started them"
 
 
 @contextmanager

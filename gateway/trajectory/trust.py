@@ -15,13 +15,26 @@ from gateway.trajectory.record import FIT, Setting, Turn
 POLICY_MISMATCH = "policy_mismatch"
 """The fitness of a turn whose policy version the engine was seen not to serve rightly."""
 
+SPAN_UNKNOWN = "version_span_unknown"
+"""The fitness of a turn that more than one version may have sampled, of an engine that doesn't say which."""
+
 VERSION = "version"
-"""The kind of the settings that say it: {trusted, reason, max_difference} by the version's name."""
+"""The kind of the settings that say it: {trusted, reason, max_difference} by the version's name. What isn't
+stored is {swapping}: an engine is being given the version, or has refused it.
+"""
 
 
 def doubted(settings: Iterable[Setting]) -> frozenset[str]:
     """The versions of these settings that nothing may be trained on."""
-    return frozenset(setting.name for setting in settings if not setting.value.get("trusted"))
+    return frozenset(setting.name for setting in settings if _doubts(setting.value))
+
+
+def _doubts(said: Mapping[str, Any]) -> bool:
+    return said.get("trusted") is False
+
+
+_REMEMBERED = 15
+"""Versions before the last one: a turn that lasts longer began with nobody knows what."""
 
 
 @dataclass(slots=True)
@@ -33,42 +46,79 @@ class Trust:
     """Why nothing that no version is known of may be trained on; None where it may."""
     resumed_us: int = 0
     """When a version was confirmed after one had been doubted."""
+    single: bool = False
+    """Whether there is but one upstream: what is said of versions is said of it then."""
+    swapping: set[str] = field(default_factory=set)
+    """Versions that an engine was given since one was last confirmed."""
+    serving: list[tuple[int, str]] = field(default_factory=list)
+    """The last versions that were confirmed, each with when; the newest last."""
 
     @property
     def doubted(self) -> frozenset[str]:
         """The versions of which nothing may be trained on."""
-        return frozenset(name for name, said in self.versions.items() if not said.get("trusted"))
+        return frozenset(name for name, said in self.versions.items() if _doubts(said))
 
     @classmethod
-    def of(cls, settings: Iterable[Setting]) -> Trust:
-        """As it stood when the settings were written."""
-        trust = cls()
+    def of(cls, settings: Iterable[Setting], *, single: bool = False) -> Trust:
+        """As it stood when the settings were written. What an engine serves may be another version since."""
+        trust = cls(single=single)
         for setting in sorted(settings, key=lambda setting: setting.updated_us):
             trust.hear(setting)
+        trust.swapping, trust.serving = set(), []
         return trust
 
     def hear(self, setting: Setting) -> bool:
         """Take in what was said of a version; True where that stops the capture for training, or lets it go
         on.
         """
+        if (swapping := setting.value.get("swapping")) is not None:
+            (self.swapping.add if swapping else self.swapping.discard)(setting.name)
+            return False
         self.versions[setting.name] = setting.value
         before = self.stopped
-        if not setting.value.get("trusted"):
+        if _doubts(setting.value):
             said = setting.value.get("reason") or "the engine doesn't serve it rightly"
             self.stopped = f"version {setting.name!r}: {said}"
-        elif before is not None:
-            self.stopped, self.resumed_us = None, setting.updated_us
+        else:
+            self._serves(setting)
+            if before is not None:
+                self.stopped, self.resumed_us = None, setting.updated_us
         return (before is None) != (self.stopped is None)
 
+    def _serves(self, setting: Setting) -> None:
+        """A version was confirmed."""
+        again = not self.swapping and self.serving and self.serving[-1][1] == setting.name
+        if not again:
+            self.serving = [*self.serving[-_REMEMBERED:], (setting.updated_us, setting.name)]
+        self.swapping.clear()
+
     def judged(self, turn: Turn) -> Turn:
-        """The turn, unfit where it would be fit and its version is doubted, or isn't known and may be."""
+        """The turn, unfit where it would be fit and its version is doubted, or isn't known and may be.
+
+        A turn of an engine that names no versions gets those that were said to serve when it began and when
+        it ended; it is unfit where they differ, since nobody knows which token is whose.
+        """
         if turn.fitness != FIT:
             return turn
         names = _versions(turn)
-        wrong = any(not self.versions[name].get("trusted") for name in names if name in self.versions)
-        if not names:
+        if names:
+            wrong = any(_doubts(self.versions[name]) for name in names if name in self.versions)
+        else:
             wrong = self.stopped is not None or turn.created_us < self.resumed_us
+            turn = self._bounded(turn)
         return replace(turn, fitness=POLICY_MISMATCH) if wrong else turn
+
+    def _bounded(self, turn: Turn) -> Turn:
+        """The turn with the versions at its two ends, as far as anything was said of them."""
+        if not self.single or not (self.serving or self.swapping):
+            return turn
+        earlier = [name for at, name in self.serving if at <= turn.created_us]
+        first = earlier[-1] if earlier else None
+        last = self.serving[-1][1] if self.serving and not self.swapping else None
+        # There and back again is a swap, too.
+        one = first is not None and last is not None and self.serving[-1][0] <= turn.created_us
+        fitness = turn.fitness if one else SPAN_UNKNOWN
+        return replace(turn, policy_first=first, policy_last=last, fitness=fitness)
 
 
 def _versions(turn: Turn) -> set[str]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol
 
+from policies.confirmation import TOLERANCE
+
 
 class ServeError(Exception):
     """The policy can't be served. The message names the setting, its value and the mend.
@@ -36,6 +38,10 @@ class ServeRequest:
     """Where the engine's own output goes; None: a temporary file that is named."""
     arguments: tuple[str, ...] = ()
     """For the engine's own command line, as they are."""
+    control: str | None = None
+    """The control plane of a gateway that is told what may be trained on; None: nobody is."""
+    tolerance: float = TOLERANCE
+    """Largest difference of log-probabilities with which a version is confirmed."""
 
 
 class Server(Protocol):
@@ -53,6 +59,12 @@ class Server(Protocol):
 
 def refuse_others(request: ServeRequest, kind: str) -> None:
     """Raise ServeError where a setting is given that this kind of engine has no use for."""
-    for option, given in (("--attach", request.attach), ("--log", request.log), ("--", request.arguments)):
+    options = {
+        "--attach": request.attach,
+        "--log": request.log,
+        "--control": request.control,
+        "--": request.arguments,
+    }
+    for option, given in options.items():
         if given:
             raise ServeError(f"{option}: the {kind} engine has no use for it; leave it out")

@@ -7,10 +7,13 @@ from typing import Any
 import httpx
 
 from policies.servers.server import ServeError
-from policies.vllm.launching import SUPPORTED, check_version
+from policies.vllm.launching import NEUTRAL, SUPPORTED, check_version
 
 _ANSWERS_WITHIN = 30.0
 """Seconds; a server under load answers between two steps."""
+
+_CERTAIN = 0.01
+"""A log-probability nearer to 0 than this is taken for certainty, and two for the same: bfloat16 rounds."""
 
 
 def ask(url: str, path: str, body: Any = None, *, timeout: float = _ANSWERS_WITHIN) -> httpx.Response | None:
@@ -57,6 +60,36 @@ def check_token_ids(url: str) -> None:
         raise ServeError(
             f"{url}: it answers without log-probabilities; serve without --max-logprobs 0", usage=False
         )
+
+
+def sampling_troubles(url: str) -> list[str]:
+    """What of a server's own settings makes its log-probabilities answer another question than the trainer's,
+    with the mend; seen by how it answers.
+    """
+    asked = {"model": _model(url), "prompt": [0], "max_tokens": 1, "logprobs": 5}
+    only, neutral = _likeliest(url, asked | NEUTRAL | {"top_k": 1}), _likeliest(url, asked | NEUTRAL)
+    troubles = []
+    if only < -_CERTAIN:
+        troubles.append(
+            f"{url}: its log-probabilities are those before temperature and cuts: sample at temperature 1 "
+            "only, or start it with --logprobs-mode processed_logprobs"
+        )
+    elif abs(_likeliest(url, asked) - neutral) > _CERTAIN:
+        troubles.append(
+            f"{url}: requests that don't say how to sample get a distribution that is cut or bent (by the "
+            "model's generation_config.json, most likely): start it with --generation-config vllm"
+        )
+    return troubles
+
+
+def _likeliest(url: str, body: dict[str, Any]) -> float:
+    """The log-probability of the likeliest next token. Raises ServeError."""
+    answer = ask(url, "/v1/completions", body)
+    if answer is None or answer.status_code != 200:
+        said = "nothing" if answer is None else f"{answer.status_code}: {answer.text[:200]}"
+        raise ServeError(f"{url}: asked for one token, it answered {said}", usage=False)
+    (top,) = answer.json()["choices"][0]["logprobs"]["top_logprobs"]
+    return max(float(value) for value in top.values())
 
 
 def _model(url: str) -> str:

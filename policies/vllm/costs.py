@@ -22,11 +22,12 @@ class Memory:
 
 def memory(group: int) -> Memory:
     """Of the processes of this group now (Linux); zero where /proc doesn't say."""
-    sizes = [size for pid in _members(group) if (size := _resident(pid)) is not None]
+    sizes = [size for pid in members(group) if (size := _resident(pid)) is not None]
     return Memory(sum(sizes), len(sizes))
 
 
-def _members(group: int) -> list[int]:
+def members(group: int) -> list[int]:
+    """The processes of this group now (Linux), by their numbers."""
     if not _PROC.is_dir():
         return []
     found = []

@@ -24,7 +24,7 @@ _INSIDE = Path(__file__).parent / "inside"
 _STOPS_WITHIN = 20.0
 """Seconds between SIGTERM and SIGKILL."""
 _CPU_CACHE_GIB = "1"
-_NEUTRAL = {"temperature": 1.0, "top_p": 1.0, "top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0}
+NEUTRAL = {"temperature": 1.0, "top_p": 1.0, "top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0}
 """Sampling where a request doesn't say. Models come with a generation_config.json that cuts the distribution
 down, under which log-probabilities would answer another question than the trainer's.
 """
@@ -71,7 +71,7 @@ class Launch:
             "--disable-uvicorn-access-log",
             # Log-probabilities of what was sampled from, temperature and all.
             *("--logprobs-mode", "processed_logprobs"),
-            *("--override-generation-config", json.dumps(_NEUTRAL)),
+            *("--override-generation-config", json.dumps(NEUTRAL)),
             *("--enable-lora", "--max-loras", "1", "--max-lora-rank", _LORA_RANK),
             *("--worker-extension-cls", "crosswind_inside.worker.WeightExtension"),
             *("--middleware", "crosswind_inside.policy.PolicyMiddleware"),

@@ -15,7 +15,8 @@ from policies.engine import EngineError
 from policies.publishers.registry import connect
 from policies.servers.server import ServeError
 from policies.version import PolicyVersion, VersionError, read_version
-from policies.vllm.answering import ask, check_token_ids, healthy, version_of
+from policies.vllm.answering import ask, check_token_ids, healthy, sampling_troubles, version_of
+from policies.vllm.assurance import Assurance
 from policies.vllm.costs import memory
 from policies.vllm.diagnosis import diagnose
 from policies.vllm.launching import Launch, Process
@@ -64,6 +65,7 @@ class OwnServer:
     launch: Launch
     patience: Patience
     say: Say
+    assurance: Assurance | None = None
     process: Process | None = None
     failures: int = 0
     silent: int = 0
@@ -78,6 +80,7 @@ class OwnServer:
         self._start(self.launch.model, stop)
         if not stop.is_set():
             self.say(f"serving {self.launch.model.name} at {self.url}/v1")
+            self._confirm(self.launch.model)
 
     def tend(self, stop: Event) -> None:
         assert self.process is not None
@@ -99,6 +102,8 @@ class OwnServer:
 
     def _again(self, reason: str, stop: Event) -> None:
         """Restart with back-off until it is healthy. Raises ServeError after too many failures."""
+        if self.assurance is not None:
+            self.assurance.lost(self._last_good().version, reason)
         while not stop.is_set():
             self.end()
             self.failures += 1
@@ -118,6 +123,7 @@ class OwnServer:
                 reason = str(error)
             else:
                 self.say(f"serving {good.version} at {self.url}/v1 again")
+                self._confirm(good.adapter or good.under)
                 return
 
     def _start(self, model: Path, stop: Event) -> None:
@@ -155,6 +161,10 @@ class OwnServer:
         except (EngineError, VersionError) as error:
             raise ServeError(f"{directory} can't be published again: {error}", usage=False) from None
 
+    def _confirm(self, directory: Path) -> None:
+        if self.assurance is not None:
+            self.assurance.confirm(self.url, directory)
+
     def _last_good(self) -> LastGood:
         return last_good(self.launch.state, self.launch.model)
 
@@ -188,6 +198,7 @@ class AttachedServer:
     directory: Path
     patience: Patience
     say: Say
+    assurance: Assurance | None = None
     version: PolicyVersion | None = None
     down: bool = False
 
@@ -201,44 +212,58 @@ class AttachedServer:
         version = version_of(self.url)
         check_token_ids(self.url)
         self.say(f"attached to {self.url}: vLLM {version}")
+        for trouble in sampling_troubles(self.url):
+            self.say(trouble)
         try:
             self.version = read_version(self.directory)
         except VersionError as error:
             raise ServeError(str(error)) from None
-        self._restore()
+        self._restore(self.version)
         self.say(f"serving {self.version.version} at {self.url}/v1")
+        self._confirm(self.version)
 
     def tend(self, stop: Event) -> None:
+        assert self.version is not None
         if not healthy(self.url):
             if not self.down:
-                self.say(f"{self.url} answers no more; waiting for it to come back")
+                reason = f"{self.url} answers no more"
+                self.say(f"{reason}; waiting for it to come back")
+                if self.assurance is not None:
+                    self.assurance.lost(self.version.version, reason)
             self.down = True
         elif self.down:
             self.down = False
-            self._restore()
-            assert self.version is not None
+            self._restore(self.version)
             self.say(f"serving {self.version.version} at {self.url}/v1 again")
+            self._confirm(self.version)
         else:
-            self._follow()
+            self._follow(self.version)
 
     def end(self) -> None:
         """It isn't ours to stop."""
 
-    def _restore(self) -> None:
-        assert self.version is not None
+    def _confirm(self, version: PolicyVersion) -> None:
+        if self.assurance is not None:
+            self.assurance.confirm(self.url, version.path)
+
+    def _restore(self, version: PolicyVersion) -> None:
         try:
             with connect(self.url) as engine:
-                if engine.health().version != self.version.version:
-                    engine.publish(self.version)
+                if engine.health().version != version.version:
+                    engine.publish(version)
         except EngineError as error:
             raise ServeError(f"{self.url}: {error}", usage=False) from None
 
-    def _follow(self) -> None:
-        """Remember what others publish to it."""
+    def _follow(self, known: PolicyVersion) -> None:
+        """Remember what others publish to it, to give it that again when it comes back."""
         try:
             with connect(self.url) as engine:
                 health = engine.health()
-            if self.version is not None and health.path and health.version != self.version.version:
-                self.version = read_version(Path(health.path))
+            if health.version == known.version:
+                return
+            # vLLM without our extension knows no path: versions of one registry lie side by side.
+            path = Path(health.path) if health.path else known.path.parent / health.version
+            self.version = read_version(path)
+            self.say(f"{self.url} was given {health.version}")
         except (EngineError, VersionError):
             return

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import signal
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from threading import Event
 from types import FrameType
 
 from policies.engine import root_of
 from policies.servers.server import ServeError, ServeRequest
+from policies.vllm.assurance import Assurance
 from policies.vllm.environment import NotInstalled, find
 from policies.vllm.launching import Launch, free_port
 from policies.vllm.replica import AttachedServer, OwnServer, Patience, Replica, Say
@@ -21,14 +22,18 @@ def serve(request: ServeRequest, say: Say, patience: Patience | None = None) -> 
     patience = patience or Patience()
     stop = _stop_on_signals()
     with ExitStack() as stack:
+        assurance = None
+        if request.control is not None:
+            assurance = stack.enter_context(closing(Assurance(request.control, request.tolerance, say)))
         if request.attach:
             replicas: list[Replica] = [
-                AttachedServer(root_of(url), request.directory, patience, say) for url in request.attach
+                AttachedServer(root_of(url), request.directory, patience, say, assurance)
+                for url in request.attach
             ]
             _refuse_own(request)
         else:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="crosswind-vllm-")))
-            replicas = [OwnServer(_launch(request, folder), patience, say)]
+            replicas = [OwnServer(_launch(request, folder), patience, say, assurance)]
         for replica in replicas:
             stack.callback(replica.end)
             # One after the other: with several, the others answer while one is given its version.

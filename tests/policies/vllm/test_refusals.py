@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,22 @@ def test_another_architecture_vocabulary_or_template(vllm: VllmServed, tmp_path:
     _assert_refused(vllm, wider, "config.json's rope_theta is 5000.0, this engine serves 10000.0")
     templated = edited("chat_template.jinja", lambda raw: raw + b" ")
     _assert_refused(vllm, templated, "its chat_template.jinja isn't the one that is served")
+
+
+def test_a_disk_that_doesnt_take_what_a_restart_needs(vllm: VllmServed) -> None:
+    """Refused before anything is swapped, or the version would be forgotten with the process."""
+    server = int(re.findall(r"process group (\d+)", "\n".join(vllm.lines.said))[-1])
+    variables = Path(f"/proc/{server}/environ").read_bytes().decode().split("\0")
+    (state,) = [one.partition("=")[2] for one in variables if one.startswith("CROSSWIND_STATE=")]
+    in_the_way = Path(f"{state}.new")
+    in_the_way.mkdir()
+    try:
+        _assert_refused(vllm, vllm.registry.get("moved-1"), "can't be written down .* serves on: free space")
+    finally:
+        in_the_way.rmdir()
+    assert orjson.loads(Path(state).read_bytes())["version"] == "retail"
+    vllm.engine.publish(vllm.registry.get("moved-1"))
+    assert orjson.loads(Path(state).read_bytes())["version"] == "moved-1"
 
 
 def _assert_refused(served: VllmServed, version: PolicyVersion, reason: str) -> None:

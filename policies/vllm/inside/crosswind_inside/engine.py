@@ -73,7 +73,7 @@ class PolicyEngine:
         # The first reload takes seconds, later ones don't; and one that can't reload is better known now.
         await policy._swap_weights(policy._model)
         await engine.update_weight_version(policy._served["version"])
-        await asyncio.to_thread(policy._note)
+        await asyncio.to_thread(lambda: _leave(policy._written(policy._served, policy._full)))
         engine.generate = policy._tapped
         policy._watching = asyncio.create_task(_end_with(os.environ.get(PARENT)))
         return policy
@@ -100,6 +100,7 @@ class PolicyEngine:
                 metadata, base = await asyncio.to_thread(self._checked, path, version)
             except Refused as error:
                 raise Wrong(str(error), "version_refused", 422) from None
+            word = await asyncio.to_thread(self._written, _told(metadata, path), base or self._full)
             in_flight, began = self._in_flight, time.perf_counter()
             async with self._paused():
                 if base is not None:
@@ -112,7 +113,7 @@ class PolicyEngine:
                 elif self._adapter is not None:
                     await self._drop_adapter(Path(self._adapter.lora_path))
             milliseconds = round((time.perf_counter() - began) * 1000, 3)
-            await asyncio.to_thread(self._note)
+            await asyncio.to_thread(_leave, word)
         return {"version": version, "swap_ms": milliseconds, "in_flight": in_flight}
 
     async def score(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -228,13 +229,28 @@ class PolicyEngine:
         finally:
             self._in_flight -= 1
 
-    def _note(self) -> None:
-        """Leave word of what is served, for a server that is started in this one's place."""
+    def _written(self, served: dict[str, Any], full: dict[str, Any]) -> Path | None:
+        """Write down what is going to be served, for a server that is started in this one's place. Not to be
+        seen before `_leave`: only the disk's refusal comes before the swap. Raises Failed.
+        """
         place = os.environ.get(STATE)
-        if place:
-            new = Path(f"{place}.new")
-            new.write_text(json.dumps(self._served | {"under": self._full["path"]}))
-            new.rename(place)
+        if not place:
+            return None
+        new = Path(f"{place}.new")
+        try:
+            new.write_text(json.dumps(served | {"under": full["path"]}))
+        except OSError as error:
+            raise Failed(
+                f"{new}: what is served can't be written down ({error.strerror}), and a restart would go "
+                "back to another version; the version before serves on: free space"
+            ) from None
+        return new
+
+
+def _leave(word: Path | None) -> None:
+    """Show what was written down."""
+    if word is not None:
+        word.rename(word.with_suffix(""))
 
 
 async def _end_with(parent: str | None) -> None:
