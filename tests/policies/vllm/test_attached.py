@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from policies.vllm import answering
+from policies.vllm.answering import sampling_troubles
+from policies.vllm.launching import NEUTRAL
 from tests.gateway.servers import Running, gateway
 from tests.policies.vllm.outage import Forwarder
 from tests.policies.vllm.recorded import CHAT, post, rollout, turns
@@ -26,6 +29,16 @@ async def _fitness(running: Running) -> str:
     assert (await post(running, session, CHAT, body)).status_code == 200
     (turn,) = await turns(running, session)
     return str(turn["fitness"])
+
+
+def test_settings_under_which_log_probabilities_say_something_else_are_named(
+    vllm: VllmServed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert sampling_troubles(vllm.url) == []
+    # As of a server that samples at 0.5 where a request doesn't say: to it, ours is the odd one.
+    monkeypatch.setattr(answering, "NEUTRAL", NEUTRAL | {"temperature": 2.0})
+    (trouble,) = sampling_troubles(vllm.url)
+    assert "a distribution that is cut or bent" in trouble and "--generation-config vllm" in trouble
 
 
 async def test_a_server_that_comes_back_with_an_old_version_is_given_the_last_one(

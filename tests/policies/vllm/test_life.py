@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from policies.commands import policy
 from policies.version import PRETRAINED
+from policies.vllm.answering import sampling_troubles
 from policies.vllm.diagnosis import diagnose
 from tests.policies.scripted import answering
 from tests.policies.vllm.asking import ask, chat, sampled
@@ -86,7 +87,8 @@ def test_a_missing_environment_or_directory(monkeypatch: pytest.MonkeyPatch, tmp
     result = _serve("retail")
     assert (result.exit_code, result.output) == (2, f"no vLLM in {tmp_path / 'none'}: run `make vllm`\n")
     assert "--engine nothing: the kinds are embedded, vllm" in _serve("retail", "--engine", "nothing").output
-    assert "--attach: the embedded engine" in _serve("retail", "--embedded", "--attach", "http://x").output
+    for option in ("--attach", "--control"):
+        assert f"{option}: the embedded engine" in _serve("retail", "--embedded", option, "http://x").output
 
 
 ALIVE: dict[str, Any] = {"/health": {}, "/v1/models": {"data": [{"id": "m"}]}}
@@ -123,6 +125,14 @@ def test_servers_that_cant_be_attached_to(answers: dict[str, Any], reason: str, 
         result = _serve(str(PRETRAINED / "retail"), "--attach", url)
     assert result.exit_code == code
     assert re.search(reason, result.output) and result.output.count("\n") == 1
+
+
+def test_log_probabilities_from_before_the_cuts_are_named() -> None:
+    """As vLLM gives them where it isn't told otherwise: the only token left isn't certain."""
+    choice = {"logprobs": {"top_logprobs": [{"a": -1.0, "b": -2.0}]}}
+    with answering(ALIVE | {"/v1/completions": {"choices": [choice]}}) as url:
+        (trouble,) = sampling_troubles(url)
+    assert "before temperature and cuts" in trouble and "--logprobs-mode processed_logprobs" in trouble
 
 
 def test_a_url_without_a_server_is_not_attached_to() -> None:
