@@ -40,6 +40,9 @@ class EventSplitter:
         data.
         """
         buffer = self._buffer
+        if not buffer and 0 < chunk.find(b"\n\n") == len(chunk) - 2 and b"\r" not in chunk:
+            # One event, as engines send them.
+            return [Event(chunk, event_data(chunk))]
         buffer += chunk
         self._returns |= b"\r" in chunk
         events = []

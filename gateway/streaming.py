@@ -42,12 +42,17 @@ class StreamRelay:
 
     def feed(self, chunk: bytes) -> bytes:
         """Take a chunk as it arrived; gives the bytes to relay now."""
-        decoded = self._decoding.feed(chunk)
+        rest = decoded = self._decoding.feed(chunk)
         out = []
-        if self._splitter.between and len(decoded) <= self._limit and (read := self._answer.defer(decoded)):
-            out.append(b"" if self.encoded else self._passed(decoded[:read]))
-            decoded = decoded[read:]
-        out += [self._read(event) for event in self._splitter.feed(decoded)] if decoded else []
+        if not self._splitter.between and (end := rest.find(b"\n\n") + 2) >= 2:
+            out += [self._read(event) for event in self._splitter.feed(rest[:end])]
+            rest = rest[end:]
+        if self._splitter.between and len(rest) <= self._limit and (read := self._answer.defer(rest)):
+            if read == len(decoded) and not self._holding:
+                return chunk
+            out.append(b"" if self.encoded else self._passed(rest[:read]))
+            rest = rest[read:]
+        out += [self._read(event) for event in self._splitter.feed(rest)] if rest else []
         # An encoded stream can't be cut at its events: the chunk with the completing one is held whole.
         return self._passed(chunk) if self.encoded else b"".join(out)
 

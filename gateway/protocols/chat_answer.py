@@ -6,9 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gateway.protocols.answer import Chunk
 from gateway.protocols.chat_deltas import parted, texts
 from gateway.protocols.choices import ChoicesAnswer
+from gateway.protocols.deferred import as_object
 from gateway.protocols.sampled import Sampled, as_mapping, likeliest
+from gateway.protocols.token_chunks import HEAD, TokenChunks
+from gateway.sse import Event
+
+_MOST = 512
+"""Chunks that are kept unread."""
 
 
 class _Pieces(list[str]):
@@ -27,6 +34,41 @@ class ChatAnswer(ChoicesAnswer[Choice]):
     """Collects one answer: messages, and their deltas in a stream."""
 
     kind = "chat.completion"
+
+    def __init__(self, *, choices: int, captured: bool, asked: frozenset[str]) -> None:
+        super().__init__(choices=choices, captured=captured, asked=asked)
+        alone = captured and choices == 1 and asked.isdisjoint(("logprobs", "token_ids"))
+        self._tokens = TokenChunks(0) if alone else None
+
+    def read_event(self, event: Event) -> Chunk:
+        """Chunks with tokens, once the answer's head is known, are read together later."""
+        tokens = self._tokens
+        known = tokens is not None and 0 in self._choices and self._head.keys() >= HEAD
+        chunk = tokens.take(event) if tokens is not None and known else None
+        if chunk is None:
+            return super().read_event(event)
+        if tokens is not None and len(tokens) == _MOST:
+            self._catch_up()
+        return chunk
+
+    def _catch_up(self) -> None:
+        super()._catch_up()
+        if self._tokens:
+            self._take_tokens(self._tokens)
+
+    def _take_tokens(self, tokens: TokenChunks) -> None:
+        came, events = tokens.read(), tokens.forget()
+        if came is None:
+            for chunk in map(as_object, events):
+                if chunk is not None:
+                    self._take(chunk)
+            return
+        choice = self._choices[tokens.index]
+        for delta in came.deltas:
+            self._grow(choice, {"delta": delta})
+        choice.logprobs += [entry.logprob for entry in came.entries]
+        choice.top += [_top(entry.top_logprobs) for entry in came.entries]
+        choice.token_ids += came.ids
 
     def _new(self) -> Choice:
         return Choice()

@@ -19,6 +19,7 @@ class _Choice(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     delta: _Delta
     finish_reason: None = None
     logprobs: None = None
+    token_ids: None = None
 
 
 class _Chunk(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -31,10 +32,11 @@ class _Chunk(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     model: str | None = None
     system_fingerprint: str | None = None
     service_tier: str | None = None
+    obfuscation: str | None = None
     usage: None = None
 
 
-_HEAD = ("id", "object", "created", "model", "system_fingerprint", "service_tier")
+_HEAD = ("id", "object", "created", "model", "system_fingerprint", "service_tier", "obfuscation")
 _chunks = msgspec.json.Decoder(list[_Chunk])
 
 

@@ -71,6 +71,61 @@ def streams(draw: st.DrawFn) -> bytes:
     return b"".join(events)
 
 
+PIECES = st.sampled_from(
+    [
+        b"a",
+        b"",
+        b" b",
+        b",",
+        b"\\n",
+        b'\\"',
+        b"\\\\",
+        b"\\u00e9",
+        "\u00e9".encode(),
+        b'\\"finish_reason\\":1',
+        b"[DONE]",
+    ]
+)
+ODD = st.sampled_from(
+    [
+        b"\\",
+        b'"',
+        b"\\ud83d",
+        b"\\ude00",
+        b"\\u00",
+        b"\xe2",
+        b"\x82\xac",
+        b"\x00",
+        b"\x7f",
+        b'"},"finish_reason":"stop',
+    ]
+)
+FRAMES = st.sampled_from(
+    [
+        (b'{"id":"x","choices":[{"index":0,"delta":{"content":"', b'"},"finish_reason":null}]}'),
+        (b'{"id": "x", "choices": [{"index": 1, "delta": {"content": "', b'", "refusal": null}}]}'),
+        (b'{"choices":[{"index":0,"other":{"content":"a"},"delta":{"content":"', b'"}}],"n":1}'),
+        (b'{"choices":[{"index":0,"delta":{"content":"a","content":"', b'"}}]}'),
+        (b'{"choices":[{"index":0,"delta":{"role":"assistant","content":"', b'"}}],"usage":null}'),
+        (b'{"choices":[{"index":0,"delta":{"content":"', b'"},"logprobs":null}],"error":{"message":"no"}}'),
+        (b'{"id":"\xff","choices":[{"index":0,"delta":{"content":"', b'"}}]}'),
+    ]
+)
+
+
+@st.composite
+def framed(draw: st.DrawFn) -> bytes:
+    """A stream as one server spells it, with what texts have in them, and now and then what they can't."""
+    head, tail = draw(FRAMES)
+    odd = draw(st.booleans())
+    pieces = draw(st.lists(PIECES | ODD if odd else PIECES, max_size=12))
+    events = [b"data: %b%b%b\n\n" % (head, piece, tail) for piece in pieces]
+    for other in draw(st.lists(st.sampled_from([b": ping\n\n", b"data: 5\n\n", b"\n\n"]), max_size=2)):
+        events.insert(draw(st.integers(0, len(events))), other)
+    end = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+    return b"".join(events) + draw(st.sampled_from([b"", end]))
+
+
 def relay(answer: Any) -> StreamRelay:
     return StreamRelay(
         answer,
@@ -82,9 +137,11 @@ def relay(answer: Any) -> StreamRelay:
     )
 
 
-@given(streams(), st.data(), st.sampled_from([ChatAnswer, CompletionsAnswer]))
+@given(streams() | framed(), st.data(), st.sampled_from([ChatAnswer, ChatAnswer, CompletionsAnswer]))
 def test_it_comes_to_the_same(stream: bytes, data: st.DataObject, kind: Any) -> None:
     cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=5))
+    if data.draw(st.booleans()):
+        cuts = [at + 2 for at in range(len(stream)) if stream[at : at + 2] == b"\n\n"]
     late, at_once = (kind(choices=1, captured=False, asked=frozenset()) for _ in range(2))
     way = relay(late)
     out = b"".join(way.feed(stream[start:end]) for start, end in pairwise([0, *sorted(cuts), len(stream)]))
