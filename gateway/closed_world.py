@@ -100,7 +100,7 @@ def world_in(
         choices=request.choices,
         forced=named(choice),
         duplicates="suffixed" if "suffixed" in (duplicates, closing.duplicates) else "allowed",
-        strict=closing.strict(raw),
+        strict=ledger.last_tools.strict(closing, raw),
         turn=turn,
         texts=texts,
     )
@@ -108,7 +108,7 @@ def world_in(
     if request.choices > 1 or named(choice):
         world.lasting = replace(shown, anchor=f"{shown.anchor}!")
     if not shown.untouched:
-        world.members["tools"] = closing.written_tools(raw, shown.tools)
+        world.members["tools"] = ledger.last_tools.written(closing, raw, shown.tools)
     names = shown.shown_of
     written = request.document.raw("tool_choice")
     if names and written is not None:

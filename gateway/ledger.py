@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from gateway.protocols.closing import LastTools
 from gateway.protocols.world import PutBack
 from gateway.trajectory.record import Shown
 from injectors.conversation import InstructionText, Site, ToolResult, UserText
@@ -32,6 +33,7 @@ class Ledger:
         self.complete = complete
         self.tools: ShownTools | None = None
         """The tools as they were shown last."""
+        self.last_tools = LastTools()
         self.put_back: dict[str, PutBack] = {}
         """What is put back around messages of the policy's, by their anchor."""
         self.answered: Counter[str] = Counter()

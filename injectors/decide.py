@@ -16,7 +16,7 @@ from injectors.conversation import Conversation, Ref, Site, ToolResult, UserText
 from injectors.decision import Decision, Injection, Item, Known, NewlyShown
 from injectors.entities import protected_spans
 from injectors.generation import Texts, applied, remark
-from injectors.identity import Slot
+from injectors.identity import slot_on
 from injectors.operator import Draw, Registered, ToolClass, ToolResultTarget, UserTarget
 from injectors.path import Path, Place, in_scope
 from injectors.plan import CompiledRule, InForce, Plan
@@ -112,6 +112,8 @@ class _Walk:
         self._call = self._item.call if isinstance(self._item, ToolResult) else None
         self._site = Site.USER_TEXT if self._call is None else Site.TOOL_RESULT
         self._class = classify(self._call.name, plan.tool_classes) if self._call else ToolClass.UNKNOWN
+        self._spent = path.spent(place.item)
+        self._target: UserTarget | ToolResultTarget | None = None
 
     def decide(self) -> NewlyShown:
         """Let each rule act in its turn on what the one before left."""
@@ -149,11 +151,10 @@ class _Walk:
         rule, entry = one.rule, one.entry
         if entry.fault and not self._place.alone:
             return None  # One of a result's several parts: the others would tell the truth all the same.
-        slot = self._slot(rule, entry)
+        slot = slot_on(one.line, self._item.ordinal, self._place.part)
         if not owed and not rule.when.by_chance(slot):
             return None
-        faults = self._path.spent(self._item).faults_on_call
-        target = _target(self._item, text, self._conversation, self._class, faults)
+        target = self._as_it_is(text)
         if isinstance(target, UserTarget):
             answers = self._plan.user_can_answer
             target = replace(target, owed=owed, user_can_answer=answers) if owed or not answers else target
@@ -173,11 +174,10 @@ class _Walk:
         full: str | None,
     ) -> Injection | None:
         """What comes of a draw; None where it changes nothing."""
-        spent = self._path.spent(self._item)
         attempt = carried_out(
             Acting(entry, target, slot, rule.severity, rule.prompt),
             drawn,
-            lambda result: self._refused(entry, target, spent, str(result.payload)) or full,
+            lambda result: self._refused(entry, target, str(result.payload)) or full,
             None if full else self._texts,
         )
         if attempt.refused == NOTHING:
@@ -196,10 +196,12 @@ class _Walk:
     ) -> Injection:
         return self._injection(self._decision(rule, entry, slot, draw), text, None, f"Not injected: {why}.")
 
-    def _slot(self, rule: CompiledRule, entry: Registered) -> str:
-        plan, place = self._plan, self._place
-        names = (plan.seed, plan.scope, plan.scope_key, rule.operator, entry.site.value)
-        return Slot(*names, ordinal=self._item.ordinal, rule=rule.name, part=place.part).key()
+    def _as_it_is(self, text: str) -> UserTarget | ToolResultTarget:
+        """The item with what noise has made of its text so far: the same one till a rule changes it."""
+        if self._target is None or self._target.text is not text:
+            faults = self._spent.faults_on_call
+            self._target = _target(self._item, text, self._conversation, self._class, faults)
+        return self._target
 
     def _decision(self, rule: CompiledRule, entry: Registered, slot: str, draw: Draw) -> Decision:
         call = self._item.logical_call if isinstance(self._item, ToolResult) else None
@@ -220,16 +222,14 @@ class _Walk:
             return Injection(decision, before, after, note)
         return Injection(decision, before, after, note, self._call.name, self._class.value)
 
-    def _refused(
-        self, entry: Registered, target: UserTarget | ToolResultTarget, spent: solvability.Spent, after: str
-    ) -> str | None:
+    def _refused(self, entry: Registered, target: UserTarget | ToolResultTarget, after: str) -> str | None:
         if after == target.text:
             return NOTHING
         if isinstance(target, UserTarget):
             return solvability.after_user(entry, target, after)
         plan = self._plan
         if entry.fault and (
-            reason := solvability.before_fault(target, spent, plan.bounds, plan.assume_tools)
+            reason := solvability.before_fault(target, self._spent, plan.bounds, plan.assume_tools)
         ):
             return reason
         return solvability.after_tool(entry, target, after, clean=self._item.text)

@@ -62,7 +62,21 @@ def unprotected(
 
 
 def phrases(*words: str) -> re.Pattern[str]:
-    """A pattern for whole words or phrases in either case, the longest first."""
-    longest_first = sorted(words, key=lambda word: (-len(word), word))
-    alternatives = "|".join(re.escape(word) for word in longest_first)
-    return re.compile(rf"(?<![\w'’@#/.-])(?:{alternatives})(?![\w'’@/-])", re.IGNORECASE)
+    """A pattern for whole words or phrases in either case; of several that begin alike, the longest."""
+    return re.compile(rf"(?<![\w'’@#/.-]){_any_of(words)}(?![\w'’@/-])", re.IGNORECASE)
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """A pattern for any of the words, the longest first. They are tried letter by letter: side by side, each
+    place of a text would be held against all of them.
+    """
+    by_first: dict[str, list[str]] = {}
+    for word in words:
+        by_first.setdefault(word[:1], []).append(word[1:])
+    ends = "" in by_first
+    longer = "|".join(
+        re.escape(first) + (_any_of(rest) if any(rest) else "")
+        for first, rest in sorted(by_first.items())
+        if first
+    )
+    return f"(?:{longer}){'?' if ends else ''}"

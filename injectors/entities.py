@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from injectors.conversation import ToolSchema
 
@@ -21,6 +21,9 @@ Span = tuple[int, int]
 
 REMEMBERED = 16_384
 """Characters of the longest text whose spans are remembered for a while."""
+
+LONGEST_TOKEN = 64
+"""Characters of the longest token that is remembered for a while."""
 
 MOST_VOCABULARIES = 64
 _vocabularies: dict[int, tuple[tuple[ToolSchema, ...], frozenset[str]]] = {}
@@ -84,18 +87,46 @@ def protected_spans(text: str, tools: Iterable[ToolSchema] = ()) -> tuple[Span, 
 
 def _spans(text: str, vocabulary: frozenset[str]) -> tuple[Span, ...]:
     spans = [match.span() for pattern in _QUOTED for match in pattern.finditer(text)]
+    lines = "\n" in text
     starts_sentence = True
-    for match in _TOKEN.finditer(text):
-        token = match.group()
-        bare = token.strip(_EDGES)
-        if bare:
-            if _is_entity(bare, starts_sentence) or bare.lower() in vocabulary:
-                begin = match.start() + token.index(bare)
-                spans.append((begin, begin + len(bare)))
+    end = 0
+    for token in _TOKEN.findall(text):
+        start = text.find(token, end)  # Between two tokens stands white space only.
+        end = start + len(token)
+        judge = _judged if len(token) <= LONGEST_TOKEN else _judge
+        before, length, lowered, begins_as_one, is_one, ends_sentence = judge(token)
+        if length:
+            if (begins_as_one if starts_sentence else is_one) or lowered in vocabulary:
+                spans.append((start + before, start + before + length))
             starts_sentence = False
-        if token[-1] in ".!?:…。！？" or "\n" in text[match.end() : match.end() + 2]:
+        if ends_sentence or (lines and "\n" in text[end : end + 2]):
             starts_sentence = True
     return tuple(_merged(spans))
+
+
+class _Judged(NamedTuple):
+    """A token: how it stands among the marks around it, and whether it is an entity."""
+
+    before: int
+    length: int
+    lowered: str
+    begins_as_one: bool
+    """Where it begins a sentence."""
+    is_one: bool
+    ends_sentence: bool
+
+
+def _judge(token: str) -> _Judged:
+    bare = token.strip(_EDGES)
+    ends = token[-1] in ".!?:…。！？"
+    if not bare:
+        return _Judged(0, 0, "", False, False, ends)
+    entity = _is_entity(bare, True), _is_entity(bare, False)
+    return _Judged(token.index(bare), len(bare), bare.lower(), *entity, ends)
+
+
+_judged = lru_cache(8192)(_judge)
+"""Most words come again and again."""
 
 
 _short_spans = lru_cache(256)(_spans)
@@ -135,20 +166,28 @@ def numbers(text: str) -> frozenset[str]:
 
 
 def _numbers(text: str) -> frozenset[str]:
-    return frozenset(filter(None, map(_numeral, _TOKEN.findall(text))))
+    if text.isascii():
+        # No script without spaces, and no numeral that is a letter.
+        tokens = [token for token in text.split() if not token.isalpha()]
+    else:
+        tokens = _TOKEN.findall(text)
+    return frozenset(filter(None, map(_known_numeral, tokens)))
 
 
-@lru_cache(8192)
+def _known_numeral(token: str) -> str:
+    return _short_numeral(token) if len(token) <= LONGEST_TOKEN else _numeral(token)
+
+
 def _numeral(token: str) -> str:
     """The token without the marks around it, if it has a digit; else nothing."""
     bare = token.strip(_EDGES)
     return bare if _has_digit(bare) else ""
 
 
+_short_numeral = lru_cache(8192)(_numeral)
 _short_numbers = lru_cache(256)(_numbers)
 
 
-@lru_cache(8192)
 def _is_entity(token: str, starts_sentence: bool) -> bool:
     lowered = token.lower()
     if lowered in MEANING_WORDS or lowered.replace("’", "'") in MEANING_WORDS:
@@ -193,7 +232,7 @@ def _find_whole(text: str, entity: str, at: int) -> int:
 
 def _one_word(left: str, right: str) -> bool:
     """Whether two neighbouring characters belong to one word."""
-    return all(letter.isalnum() and not _UNSPACED_LETTER.match(letter) for letter in (left, right))
+    return left.isalnum() and right.isalnum() and not _UNSPACED_LETTER.search(left + right)
 
 
 def _merged(spans: list[Span]) -> Iterator[Span]:

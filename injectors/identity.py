@@ -38,9 +38,18 @@ class Slot:
     def key(self) -> str:
         """A readable, stable name of the slot: what the random stream is keyed by and what an event
         stores."""
-        rule = self.rule or self.operator
-        where = f"{self.seed}{_END}{self.scope}{_END}{self.scope_key}{_END}{rule}{_END}{self.site}"
-        return f"{where}{_END}{self.ordinal}{_END}{self.part}{_END}{self.attempt}"
+        line = slot_line(self.seed, self.scope, self.scope_key, self.rule or self.operator, self.site)
+        return slot_on(line, self.ordinal, self.part, self.attempt)
+
+
+def slot_line(seed: int, scope: str, scope_key: str, rule: str, site: str) -> str:
+    """What the keys of all slots of one rule at one site have in common."""
+    return f"{seed}{_END}{scope}{_END}{scope_key}{_END}{rule}{_END}{site}"
+
+
+def slot_on(line: str, ordinal: int, part: int = 0, attempt: int = 0) -> str:
+    """The key of one slot, as `Slot.key` gives it."""
+    return f"{line}{_END}{ordinal}{_END}{part}{_END}{attempt}"
 
 
 def digest(*parts: str) -> str:

@@ -147,7 +147,10 @@ class Exchanges:
 
     def _recalled(self) -> Recollection:
         """What was found of earlier turns. A draw hangs on where it is made: each such place has its own."""
-        return self.plan.recollections().setdefault((self.site, self.link, self.streaming), Recollection())
+        kept, where = self.plan.recollections(), (self.site, self.link, self.streaming)
+        if where not in kept:
+            kept[where] = Recollection()
+        return kept[where]
 
     def _decided(self, rule: CompiledRule, entry: Registered, turn: int, attempt: int) -> Decided | None:
         plan, target = self.plan, self.target(turn, attempt)

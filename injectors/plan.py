@@ -16,6 +16,7 @@ import msgspec
 from injectors import registry
 from injectors.bounds import DEFAULT, Bounds
 from injectors.conversation import Site
+from injectors.identity import slot_line
 from injectors.operator import Registered
 from injectors.profile import Companion, Compose, Profile, ProfileError
 from injectors.recollection import Recollection
@@ -60,6 +61,8 @@ class InForce(NamedTuple):
     entry: Registered
     always: bool
     """Whether its schedule, the probability apart, lets it act on every occasion."""
+    line: str
+    """What its slots have in common (`identity.slot_on`)."""
     scoped: bool
     """Whether it picks among the items of its site: the occasions of all others are the same ones."""
 
@@ -99,7 +102,7 @@ class Plan(_WorkedOut):
         try:
             by_site = self._by_site
         except AttributeError:
-            by_site = _by_site(self.rules)
+            by_site = _by_site(self)
             object.__setattr__(self, "_by_site", by_site)
         return by_site.get(site, _NONE)
 
@@ -125,13 +128,16 @@ class Plan(_WorkedOut):
             raise ValueError(f"not a plan: {error}; give the JSON data that Plan.to_json wrote") from error
 
 
-def _by_site(rules: tuple[CompiledRule, ...]) -> dict[Site, dict[str, InForce]]:
+def _by_site(plan: Plan) -> dict[Site, dict[str, InForce]]:
     operators = registry.operators()
     found: dict[Site, list[InForce]] = {}
-    for rule in rules:
+    for rule in plan.rules:
         if (entry := operators.get(rule.operator)) is not None:
             always = replace(rule.when, probability=1.0) == ALWAYS and rule.window == WHOLE
-            one = InForce(rule, entry, always, bool(rule.tools or rule.text))
+            line = slot_line(
+                plan.seed, plan.scope, plan.scope_key, rule.name or rule.operator, entry.site.value
+            )
+            one = InForce(rule, entry, always, line, bool(rule.tools or rule.text))
             found.setdefault(entry.site, []).append(one)
     for site in (Site.USER_TEXT, Site.TOOL_RESULT):
         # Destroying rules come first: what is to be destroyed needs no decoration, and no promise about it.

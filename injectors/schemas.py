@@ -23,10 +23,11 @@ from injectors.shown_tools import Phantom, Refusal, ShownTool, ShownTools
 from injectors.tool_guard import Asked
 from injectors.tool_walk import ToolWalk
 
+Anchors = tuple[str, list[str]]
 MOST_RECENT = 64
 """Lists of tools whose anchors are kept."""
 
-_recent: dict[int, tuple[Sequence[ToolSchema], list[str]]] = {}
+_recent: dict[int, tuple[Sequence[ToolSchema], Anchors]] = {}
 
 __all__ = ["Phantom", "Refusal", "ShownTool", "ShownTools", "acts_on_tools", "perturb_tools", "tools_anchor"]
 
@@ -38,7 +39,7 @@ def acts_on_tools(plan: Plan) -> bool:
 
 def tools_anchor(tools: Sequence[ToolSchema]) -> str:
     """The anchor of a declared list: equal for lists that say the same in the same order."""
-    return _list_anchor(_anchors(tools))
+    return _anchors(tools)[0]
 
 
 def perturb_tools(
@@ -66,8 +67,7 @@ def perturb_tools(
     if not tools or not (acts_on_tools(plan) or (known and known.decisions)):
         return ShownTools.clean(tools)
     asked = Asked(choices, forced, duplicates, strict)
-    anchors = _anchors(tools)
-    anchor = _list_anchor(anchors)
+    anchor, anchors = _anchors(tools)
     plain = choices == 1 and not forced
     if known and known.anchor == anchor and plain and not known.partial and _fits(known, duplicates):
         return replace(known, injections=()) if known.injections else known
@@ -94,13 +94,15 @@ def _fits(known: ShownTools, duplicates: str) -> bool:
     return duplicates == "allowed" or len({tool.name for tool in known.tools}) == len(known.tools)
 
 
-def _anchors(tools: Sequence[ToolSchema]) -> list[str]:
-    """The anchor of each tool. Codecs read a list once and give the same tuple on every turn: what was found
-    for the last few tuples is kept, with the tuple itself, so that its id stays its own."""
+def _anchors(tools: Sequence[ToolSchema]) -> Anchors:
+    """The anchors of the list and of each tool. Codecs read a list once and give the same tuple on every
+    turn: what was found for the last few tuples is kept, with the tuple itself, so that its id stays its
+    own."""
     kept = _recent.get(id(tools))
     if kept is not None and kept[0] is tools:
         return kept[1]
-    found = _made_anchors(tools)
+    each = _made_anchors(tools)
+    found = f"tools:{digest(*each)}", each
     if isinstance(tools, tuple):
         while len(_recent) >= MOST_RECENT:
             _recent.pop(next(iter(list(_recent)), 0), None)
@@ -116,10 +118,6 @@ def _made_anchors(tools: Sequence[ToolSchema]) -> list[str]:
         out.append(f"tool:{says}#{counted[says]}")
         counted[says] += 1
     return out
-
-
-def _list_anchor(anchors: Sequence[str]) -> str:
-    return f"tools:{digest(*anchors)}"
 
 
 def _canonical(parameters: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from injectors import entities
 from injectors.attempt import NOTHING
@@ -123,7 +124,7 @@ def _times(count: int) -> str:
 
 def why_solvable(entry: Registered, bounds: Bounds) -> str:
     """The sentence of an event's note that says how the task can still be done."""
-    return f"Solvable: {_how(entry, bounds)}."
+    return _solvable(entry.recovery, entry.site, bounds.faults_per_call)
 
 
 _HOW: Mapping[tuple[Recovery, Site | None], str] = {
@@ -148,6 +149,7 @@ _HOW: Mapping[tuple[Recovery, Site | None], str] = {
 """By recovery and site; None: any other site."""
 
 
-def _how(entry: Registered, bounds: Bounds) -> str:
-    how = _HOW.get((entry.recovery, entry.site)) or _HOW[entry.recovery, None]
-    return how.format(most=_times(bounds.faults_per_call))
+@lru_cache(256)
+def _solvable(recovery: Recovery, site: Site, faults_per_call: int) -> str:
+    how = _HOW.get((recovery, site)) or _HOW[recovery, None]
+    return f"Solvable: {how.format(most=_times(faults_per_call))}."

@@ -43,8 +43,9 @@ class Stream:
     def shuffled(self, items: Sequence[T]) -> list[T]:
         """A shuffled copy (Fisher–Yates)."""
         out = list(items)
+        drawn = self._random.random
         for last in range(len(out) - 1, 0, -1):
-            other = self.integer(0, last)
+            other = int(drawn() * (last + 1))
             out[last], out[other] = out[other], out[last]
         return out
 

@@ -57,6 +57,33 @@ class Closing(Carrying, Protocol):
         ...
 
 
+class LastTools:
+    """How a session's tools were written last: the same ones are declared, and shown, turn after turn."""
+
+    __slots__ = ("_closing", "_raw", "_shown", "_strict", "_written")
+
+    def __init__(self) -> None:
+        self._closing: Closing | None = None
+        self._raw = b""
+        self._strict: frozenset[str] = frozenset()
+        self._shown: Sequence[ShownTool] | None = None
+        self._written = b""
+
+    def strict(self, closing: Closing, raw: bytes) -> frozenset[str]:
+        """As `Closing.strict`."""
+        if closing is not self._closing or raw != self._raw:
+            self._strict = closing.strict(raw)
+            self._closing, self._raw, self._shown = closing, raw, None
+        return self._strict
+
+    def written(self, closing: Closing, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
+        """As `Closing.written_tools`."""
+        self.strict(closing, raw)
+        if shown is not self._shown:
+            self._written, self._shown = closing.written_tools(raw, shown), shown
+        return self._written
+
+
 def around_message(
     closing: Closing,
     answer: AnswerReader,

@@ -56,9 +56,9 @@ class Histories:
         if not start or not body.startswith(self._head):
             return None
         history, shared, end = self._nearest(body, start)
-        # Read behind another head, its messages stood elsewhere.
-        alike = shared and len(history.spans) >= shared and history.spans[shared - 1][1] == end
-        return Beginning(self, history, shared, start, end) if alike else None
+        if history is None or len(history.spans) < shared or history.spans[shared - 1][1] != end:
+            return None  # Read behind another head, its messages stood elsewhere.
+        return Beginning(self, history, shared, start, end)
 
     def read(
         self,
@@ -75,7 +75,8 @@ class Histories:
         if known is not None and known.histories is self:
             history, shared = known.history, known.steps
         else:
-            history, shared, _ = self._nearest(body, start, len(spans))
+            nearest, shared, _ = self._nearest(body, start, len(spans))
+            history = nearest or self.none()
         if shared < len(history.steps) and shared < len(spans):
             history = history.fork(shared)
         history.read(body, spans[shared - 1][1] if shared else start, spans[shared:], mask)
@@ -93,9 +94,10 @@ class Histories:
         """A history without messages."""
         return History(self._format, self._known_items)
 
-    def _nearest(self, body: bytes, start: int, most: int | None = None) -> tuple[History, int, int]:
+    def _nearest(self, body: bytes, start: int, most: int | None = None) -> tuple[History | None, int, int]:
         """The history that a body goes along with furthest, over how many messages, and where these end."""
-        best, furthest, end = self.none(), 0, start
+        best: History | None = None
+        furthest, end = 0, start
         for history in reversed(self._kept):
             shared, position = _shared(history.steps[:most], body, start)
             if shared > furthest:

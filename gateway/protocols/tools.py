@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,29 +12,60 @@ from injectors.shown_tools import ShownTool
 
 ReadTools = Callable[[Any], list[ToolSchema]]
 """Reads the decoded `tools` member of a protocol; never raises."""
+Tools = tuple[ToolSchema, ...]
+
+MOST_WORDINGS, MOST_BYTES = 64, 1 << 23
+"""Lists of tools that are kept, and bytes of them."""
 
 
 class ToolReader:
-    """Remembers the last wording."""
+    """Remembers a session's last wording."""
 
     def __init__(self, read: ReadTools) -> None:
         self._read = read
         self._raw = b""
-        self._tools: tuple[ToolSchema, ...] = ()
+        self._tools: Tools = ()
 
-    def read(self, raw: bytes | None) -> tuple[ToolSchema, ...]:
+    def read(self, raw: bytes | None) -> Tools:
         """The tools of a body's member as it stands; None: it has none."""
         if raw is None:
             return ()
         if raw != self._raw:
-            self._raw, self._tools = raw, self._readable(raw)
+            self._raw, self._tools = _WORDINGS.read(self._read, raw)
         return self._tools
 
-    def _readable(self, raw: bytes) -> tuple[ToolSchema, ...]:
-        try:
-            return tuple(self._read(decode(raw)))
-        except ValueError:
-            return ()
+
+class Wordings:
+    """Lists of tools that were read lately, for all sessions: an agent's sessions declare the same ones, and
+    what is worked out for a list is kept by the list.
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[ReadTools, bytes], tuple[bytes, Tools]] = OrderedDict()
+        self._bytes = 0
+
+    def read(self, read: ReadTools, raw: bytes) -> tuple[bytes, Tools]:
+        """A wording, and the tools that it declares: the same objects for all who have it."""
+        key = read, raw
+        found = self._kept.pop(key, None)
+        if found is None:
+            found = raw, _readable(read, raw)
+            self._bytes += len(raw)
+        self._kept[key] = found
+        while self._bytes > MOST_BYTES or len(self._kept) > MOST_WORDINGS:
+            (_, oldest), _ = self._kept.popitem(last=False)
+            self._bytes -= len(oldest)
+        return found
+
+
+_WORDINGS = Wordings()
+
+
+def _readable(read: ReadTools, raw: bytes) -> Tools:
+    try:
+        return tuple(read(decode(raw)))
+    except ValueError:
+        return ()
 
 
 def list_of(declared: Any) -> list[Any]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
-from injectors.entities import MEANING_WORDS, Span
+from injectors.entities import LONGEST_TOKEN, MEANING_WORDS, Span
 from injectors.operator import UserTarget
 
 SHORTEST = 4
 """Shorter words are left alone: one letter makes too much of them, and many turn into other words."""
 
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(rf"[^\W\d_]{{{SHORTEST},}}")
 
 
 def open_words(target: UserTarget) -> Iterator[tuple[int, str]]:
@@ -26,7 +27,9 @@ def open_words(target: UserTarget) -> Iterator[tuple[int, str]]:
         if span is not None and span[0] < end:
             continue
         word = match.group()
-        if len(word) >= SHORTEST and _spoilable(word) and not _joined_to_marks(target.text, start, end):
+        if not (_known(word) if len(word) <= LONGEST_TOKEN else _spoilable(word)):
+            continue
+        if not _binds(target.text[max(0, start - 1) : start] + target.text[end : end + 1]):
             yield start, word
 
 
@@ -35,9 +38,14 @@ def _spoilable(word: str) -> bool:
     return cased and word.lower() not in MEANING_WORDS
 
 
-def _joined_to_marks(text: str, start: int, end: int) -> bool:
-    """Whether a combining mark, an apostrophe or a connector makes the word a part of something longer."""
-    around = text[max(0, start - 1) : start] + text[end : end + 1]
+_known = lru_cache(8192)(_spoilable)
+
+
+@lru_cache(4096)
+def _binds(around: str) -> bool:
+    """Whether a combining mark, an apostrophe or a connector beside a word makes it a part of something
+    longer. `around`: the characters before and after it.
+    """
     return any(
         unicodedata.category(letter) in ("Mn", "Mc", "Me", "Pc", "Cf") or letter in "'’@#&"
         for letter in around

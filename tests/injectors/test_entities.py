@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from injectors.conversation import ToolSchema
-from injectors.entities import entities, protected_spans, survive
+from injectors.entities import entities, numbers, protected_spans, survive
 from tests.injectors.dialogues import texts
 
 
@@ -86,3 +87,9 @@ def test_spans_are_in_order_apart_and_inside(text: str) -> None:
 )
 def test_a_lost_or_changed_entity_is_named(after: str, lost: str | None) -> None:
     assert survive("cancel #W12 and #W34", after) == lost
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.characters(max_codepoint=127), max_size=60))
+def test_numbers_are_the_same_where_another_script_stands_beside_them(text: str) -> None:
+    assert numbers(text) == numbers(f"{text} é")
