@@ -46,6 +46,7 @@ def test_the_profiles_that_the_papers_and_everything_else_name_are_there() -> No
     needed |= {"state-augmentation/v1", "state-augmentation/v2"}
     needed |= {f"wildgrid/{name}" for name in ("noisy-signals", "drift", "shift")}
     needed |= {f"chaos/{name}" for name in ("brownout", "flaky-tools", "provider-outage", "confused-users")}
+    needed |= {"noisyagent/all", "noisyagent/interaction-pattern", "evolved/v1"}
     assert needed <= set(profile.names())
     assert len(STATIC) == 16 and len(STATIC | TRANSITIONS) == 22
     assert profile.levels("noisyagent") == [f"noisyagent/level-{level}" for level in range(6)]
@@ -63,6 +64,25 @@ def test_a_profile_of_a_benchmark_has_the_operator_that_it_is_named_after(name: 
         assert load(f"robustbench-tc/{other}") == known
     if name in TRANSITIONS:
         assert known.rules[0].when.first_call and known.rules[0].severity == 1.0
+
+
+def test_noisyagents_own_kinds_are_those_of_its_appendix() -> None:
+    user, tool = ("ambiguous", "inconsistent", "redundant", "out_of_scope"), ("incomplete", "redundant")
+    kinds = {*(f"user.{kind}" for kind in user), *(f"tool.{kind}" for kind in tool)}
+    # Its failures, and its misleading results: "incorrect or inconsistent information".
+    kinds |= {"tool.execution_failure", "tool.erroneous"}
+    own, mixed = load("noisyagent/all"), load("noisyagent")
+    assert {rule.operator for rule in own.rules} == kinds
+    assert (own.compose, own.levels, own.bounds) == (mixed.compose, mixed.levels, mixed.bounds)
+
+
+def test_an_evolved_profile_tells_where_it_comes_from() -> None:
+    lineage = load("evolved/v1").lineage
+    assert lineage is not None and lineage["against"] == "agentnoisebench/all"
+    for agent in ("reference", "second"):
+        assert lineage[agent]["difference"]["high"] < 0, "it hurts more than the hand-made one"
+        for measure in ("injections", "severity", "added"):
+            assert lineage[agent]["evolved"][measure] <= lineage[agent]["hand_made"][measure]
 
 
 def test_everything_is_capped() -> None:
