@@ -50,30 +50,39 @@ from injectors.profile import ProfileError
 
 
 @dataclass(frozen=True, slots=True)
+class _NoiseParts:
+    """What decides noise, and what stops it."""
+
+    switch: KillSwitch
+    watch: Watch
+    in_flight: FaultsInFlight
+    preparing: Preparing | None
+    """Where a language model writes noise."""
+    confinement: Confined | None
+    """Where third parties' operators run, if there are any."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Parts:
     """What stays when the configuration changes."""
 
     profiles: Profiles
     recorder: Recorder
     sessions: Sessions
-    switch: KillSwitch
+    noise: _NoiseParts
     trust: Trust
     metrics: Metrics
     inference: Inference
-    watch: Watch
     spans: Tracing
     flights: Flights
-    in_flight: FaultsInFlight
-    preparing: Preparing | None
-    confinement: Confined | None
 
     def proxy_of(self, settings: Settings, known: Upstreams | None) -> Proxy:
         """Everything that a configuration decides: made anew whenever that changes."""
         _check_profiles(settings, self.profiles)
         upstreams, authenticator = configured(settings, known), Authenticator(settings)
-        sessions, recorder, metrics = self.sessions, self.recorder, self.metrics
+        sessions, recorder, metrics, noise = self.sessions, self.recorder, self.metrics, self.noise
         recording = Recording(
-            settings.durability, recorder, metrics, self.inference, self.watch, self.spans, self.trust
+            settings.durability, recorder, metrics, self.inference, noise.watch, self.spans, self.trust
         )
         return Proxy(
             settings=settings,
@@ -86,8 +95,8 @@ class _Parts:
             answering=Answering(settings, recording),
             refusing=Refusing(recording, settings.markers),
             flights=self.flights,
-            in_flight=self.in_flight,
-            deciding=Deciding(self.switch, settings.steering, self.preparing, self.confinement),
+            in_flight=noise.in_flight,
+            deciding=Deciding(noise.switch, settings.steering, noise.preparing, noise.confinement),
             passing=PassThrough(
                 settings,
                 upstreams,
@@ -97,7 +106,7 @@ class _Parts:
                 metrics,
             ),
             websockets=WebSockets(settings, upstreams, sessions, authenticator, recorder, metrics),
-            preparing=self.preparing,
+            preparing=noise.preparing,
         )
 
 
@@ -115,8 +124,8 @@ def create_app(
             profiles.put(stored.name, str(stored.value["yaml"]))
         _check_profiles(settings, profiles)
         curricula = Curricula(store, store.settings(KIND))
-        switched = store.setting(NOISE, SWITCH)
         trust = Trust.of(store.settings(VERSION), single=len(settings.every_upstream) == 1)
+        switch = _switch(settings, store)
     except BaseException:
         store.close()
         raise
@@ -125,39 +134,14 @@ def create_app(
     sharing = None if claims is None else Sharing(store, claims)
     inference, flights = Inference(store, claims), Flights(settings.retry_grace)
     sessions = Sessions(settings, store, profiles, inference, sharing)
-    switch = KillSwitch(switch_file(settings), enabled=switched is None or bool(switched.value["enabled"]))
 
     def upstream_states() -> dict[str, dict[str, ReplicaState]]:
         return data.proxy.upstreams.states()
 
     metrics = Metrics(recorder.state, sessions.live, upstream_states, trust)
 
-    def stop_noise(reason: str) -> None:
-        switch.set(False)
-        metrics.noise_stopped.inc()
-        recorder.offer([Setting(NOISE, SWITCH, {"enabled": False, "reason": reason}, now_us())])
-
-    watch, spans = Watch(settings.abort, stop_noise, time.monotonic), tracing(settings.telemetry)
-    in_flight = FaultsInFlight(settings.dose.faults_in_flight, settings.workers)
-    writer = settings.noise_model
-    preparing = None if writer is None else Preparing(Writing(writer, store, recorder, metrics))
-
-    confinement = _confinement(settings, metrics) if registry.has_third_parties() else None
-    parts = _Parts(
-        profiles,
-        recorder,
-        sessions,
-        switch,
-        trust,
-        metrics,
-        inference,
-        watch,
-        spans,
-        flights,
-        in_flight,
-        preparing,
-        confinement,
-    )
+    noise, spans = _noise_parts(settings, store, recorder, metrics, switch), tracing(settings.telemetry)
+    parts = _Parts(profiles, recorder, sessions, noise, trust, metrics, inference, spans, flights)
     data = DataPlane(parts.proxy_of(settings, None))
     return Gateway(
         settings,
@@ -174,7 +158,31 @@ def create_app(
         source or (lambda: settings),
         crew,
         sharing,
-        confinement,
+        noise.confinement,
+    )
+
+
+def _switch(settings: Settings, store: Store) -> KillSwitch:
+    """The kill switch, as it was left."""
+    switched = store.setting(NOISE, SWITCH)
+    return KillSwitch(switch_file(settings), enabled=switched is None or bool(switched.value["enabled"]))
+
+
+def _noise_parts(
+    settings: Settings, store: Store, recorder: Recorder, metrics: Metrics, switch: KillSwitch
+) -> _NoiseParts:
+    def stop_noise(reason: str) -> None:
+        switch.set(False)
+        metrics.noise_stopped.inc()
+        recorder.offer([Setting(NOISE, SWITCH, {"enabled": False, "reason": reason}, now_us())])
+
+    writer = settings.noise_model
+    return _NoiseParts(
+        switch,
+        Watch(settings.abort, stop_noise, time.monotonic),
+        FaultsInFlight(settings.dose.faults_in_flight, settings.workers),
+        None if writer is None else Preparing(Writing(writer, store, recorder, metrics)),
+        _confinement(settings, metrics) if registry.has_third_parties() else None,
     )
 
 

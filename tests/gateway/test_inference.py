@@ -138,6 +138,15 @@ async def training(running: Running, **more: Any) -> str:
     return str(opened.json()["base_url"]) + "/chat/completions"
 
 
+async def given_up(held: Held, url: str, body: dict[str, Any]) -> None:
+    """A request whose client goes away while the upstream is at it."""
+    async with httpx.AsyncClient(trust_env=False) as leaving:
+        request = asyncio.create_task(leaving.post(url, json=body))
+        await held.asked.wait()
+        request.cancel()
+        await asyncio.gather(request, return_exceptions=True)
+
+
 async def test_a_retry_joins_the_call_whose_client_went(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,11 +161,7 @@ async def test_a_retry_joins_the_call_whose_client_went(
     async with upstream(held.reply()) as app, gateway(tmp_path, app) as running:
         url = await training(running)
         body = {"model": "tiny", "messages": [ASKED]}
-        async with httpx.AsyncClient(trust_env=False) as leaving:
-            first = asyncio.create_task(leaving.post(url, json=body))
-            await held.asked.wait()
-            first.cancel()
-            await asyncio.gather(first, return_exceptions=True)
+        await given_up(held, url, body)
         second = asyncio.create_task(running.http.post(url, json=body, headers=RETRY))
         await joined.wait()
         held.open.set()
@@ -171,11 +176,7 @@ async def test_a_retry_gets_the_answer_that_came_while_nobody_waited(tmp_path: P
     async with upstream(held.reply()) as app, gateway(tmp_path, app) as running:
         url = await training(running)
         body = {"model": "tiny", "messages": [ASKED]}
-        async with httpx.AsyncClient(trust_env=False) as leaving:
-            first = asyncio.create_task(leaving.post(url, json=body))
-            await held.asked.wait()
-            first.cancel()
-            await asyncio.gather(first, return_exceptions=True)
+        await given_up(held, url, body)
         flights = running.gateway.data.proxy.flights._flights
         (flight,) = flights.values()
         held.open.set()
@@ -199,11 +200,7 @@ async def test_a_call_that_failed_while_nobody_waited_is_made_anew(tmp_path: Pat
     async with upstream(busy, plain(answer("anew"))) as app, gateway(tmp_path, app) as running:
         url = await training(running)
         body = {"model": "tiny", "messages": [ASKED]}
-        async with httpx.AsyncClient(trust_env=False) as leaving:
-            first = asyncio.create_task(leaving.post(url, json=body))
-            await held.asked.wait()
-            first.cancel()
-            await asyncio.gather(first, return_exceptions=True)
+        await given_up(held, url, body)
         (flight,) = running.gateway.data.proxy.flights._flights.values()
         held.open.set()
         assert flight.task is not None
@@ -228,9 +225,5 @@ async def test_without_grace_the_upstream_is_left_at_once(tmp_path: Path) -> Non
     held = Held()
     async with upstream(held.reply()) as app, gateway(tmp_path, app, retry_grace=0) as running:
         url = await training(running)
-        async with httpx.AsyncClient(trust_env=False) as leaving:
-            first = asyncio.create_task(leaving.post(url, json={"model": "tiny", "messages": [ASKED]}))
-            await held.asked.wait()
-            first.cancel()
-            await asyncio.gather(first, return_exceptions=True)
+        await given_up(held, url, {"model": "tiny", "messages": [ASKED]})
         await asyncio.wait_for(app.left.wait(), 10)

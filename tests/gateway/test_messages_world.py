@@ -12,12 +12,7 @@ from typing import Any
 
 import anthropic
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from gateway.protocols.document import decode, encode
-from gateway.protocols.messages_closing import MessagesClosing
-from gateway.protocols.world import PutBack
 from tests.clients.upstream import Answer, Call, Dialogue, Provider, Refused, provider
 from tests.gateway.servers import Running, gateway
 from tests.gateway.test_closed_world import ABBREVIATED, DUPLICATE, MISMATCH, STREAMED, TOOL, profile
@@ -283,57 +278,3 @@ async def test_an_error_in_an_inner_round_is_told(tmp_path: Path) -> None:
             async with client.sdk:
                 with pytest.raises(anthropic.APIStatusError):
                     await client.turn()
-
-
-BLOCKS = st.lists(
-    st.one_of(
-        st.builds(lambda text: {"type": "text", "text": text}, st.sampled_from(["a", "ab", "c"])),
-        st.builds(
-            lambda text: {"type": "thinking", "thinking": text, "signature": f"s{text}"},
-            st.sampled_from("xy"),
-        ),
-    ),
-    max_size=3,
-)
-CALLS = st.lists(st.booleans(), min_size=1, max_size=4)
-
-
-@given(st.lists(BLOCKS, max_size=3), BLOCKS, CALLS, st.booleans())
-def test_forward_undoes_what_back_did(
-    rounds: list[list[Any]], last: list[Any], calls: list[bool], marked: bool
-) -> None:
-    """Any rounds and blocks, real (True) and phantom calls among them: the policy meets them all again."""
-    forms = MessagesClosing()
-    before: list[Any] = []
-    for number, blocks in enumerate(rounds):
-        call = {"type": "tool_use", "id": f"p{number}", "name": "ghost", "input": {}}
-        result = {"type": "tool_result", "tool_use_id": f"p{number}", "content": "nothing"}
-        before += [
-            {"role": "assistant", "content": [*blocks, call]},
-            {"role": "user", "content": [result]},
-        ]
-    made: list[Any] = list(last)
-    for at, real in enumerate(calls):
-        made.insert(
-            at * 2, {"type": "tool_use", "id": f"c{at}", "name": "t" if real else "ghost", "input": {}}
-        )
-    inner = [(at, block) for at, block in enumerate(made) if block.get("name") == "ghost"]
-    delivered = [block for blocks in rounds for block in blocks]
-    delivered += [block for block in made if block.get("name") != "ghost"]
-    if marked and delivered:
-        made = [{**block, "cache_control": 1} if block is delivered[-1] else block for block in made]
-        marked = any(block is delivered[-1] for blocks in rounds for block in blocks)
-        delivered[-1] = {**delivered[-1], "cache_control": 1}
-    results = [{"type": "tool_result", "tool_use_id": block["id"], "content": ""} for _, block in inner]
-    put = PutBack(
-        before=tuple(encode(message).decode() for message in before),
-        text="".join(block["text"] for block in last if block["type"] == "text") if rounds else None,
-        calls=tuple((at, encode(block).decode()) for at, block in inner),
-        results=(encode({"role": "user", "content": results}).decode(),) if results else (),
-    )
-    raw = encode({"role": "assistant", "content": delivered})
-    whole = decode(b"[" + forms.put_back(raw, put) + b"]")
-    assert whole == [*before, *([{"role": "assistant", "content": made}] if made else [])]
-    following = decode(forms.answered(encode({"role": "user", "content": "so"}), put))
-    said = [{"type": "text", "text": "so"}] if results else "so"
-    assert following["content"] == ([*results, *said] if results else said)

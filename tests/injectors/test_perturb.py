@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,15 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from injectors import decide, operator
+from injectors import decide
 from injectors.bounds import Bounds
-from injectors.conversation import Conversation, Ref, Site
+from injectors.conversation import Conversation, Ref
 from injectors.decide import Decision, Item, Known, Perturbed, perturb
 from injectors.documents import conversation, replaced
-from injectors.operator import Draw, Recovery, Result, UserTarget
 from injectors.plan import Plan, make_plan
 from injectors.profile import load, parse
-from injectors.streams import Stream
 from injectors.walked import Walks
 from tests.injectors.dialogues import TOOLS, call, conversations, order_desk
 
@@ -260,34 +257,6 @@ def test_a_clean_plan_leaves_everything_alone(arm: str, level: int) -> None:
     assert all(not new.injections for new in found.new)
 
 
-def writing(assume: str = "", classes: str = "") -> list[decide.Injection]:
-    plan = plan_of(f"{FAULTS}{assume}{classes}")
-    messages = call("cancel_order", {"order_id": "#W1"}, '{"ok": true}', 0)
-    return list(perturb(plan, conversation(messages), {}).new[0].injections)
-
-
-def test_a_write_is_never_failed_after_it_took_effect() -> None:
-    injections = writing()
-    assert [one.after for one in injections] == [None, None]
-    assert all(one.tool_class == "unknown" and "a retry would repeat it" in one.note for one in injections)
-
-
-def test_a_write_is_failed_where_the_operator_says_that_it_may_be() -> None:
-    assert writing(assume="assume_tools: replayable\n")[0].after is not None
-    assert writing(classes="tool_classes: {'cancel_*': idempotent}\n")[0].after is not None
-    assert writing(classes="tool_classes: {cancel_order: destructive}\n")[0].after is None
-
-
-def test_one_part_of_a_result_is_not_destroyed_while_others_tell_the_truth() -> None:
-    messages = call("get_order", {}, "", 0)
-    messages[1]["content"] = [
-        {"type": "text", "text": "status: shipped"},
-        {"type": "text", "text": "total: 3"},
-    ]
-    found = perturb(plan_of(FAULTS), conversation(messages), {})
-    assert [new.text for new in found.new] == [None, None]
-
-
 def test_two_texts_of_one_message_are_drawn_apart() -> None:
     text = {"type": "text", "text": "please could someone confirm whether these shipments arrive together"}
     messages = [{"role": "user", "content": [text, text]}]
@@ -310,67 +279,6 @@ def test_tools_out_of_scope_are_left_alone() -> None:
     messages = call("get_order", {}, "{}", 0) + call("search_items", {}, "[]", 1)
     first, second = perturb(plan, conversation(messages), {}).new
     assert (first.text is None, second.text is None) == (True, False)
-
-
-@pytest.fixture
-def awkward() -> Iterator[None]:
-    """Operators that do what operators must not do, registered for one test."""
-
-    def add(name: str, after: str | Exception, recovery: Recovery = Recovery.IGNORE) -> None:
-        class Awkward:
-            """Severity: none."""
-
-            def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
-                return {}
-
-            def apply(self, target: UserTarget, draw: Draw) -> Result:
-                if isinstance(after, Exception):
-                    raise after
-                return Result(after, "It was awkward.")
-
-        operator.operator(name, site=Site.USER_TEXT, recovery=recovery)(Awkward)
-
-    names = ("user.raises", "user.forgets", "user.invents", "user.silences")
-    add(names[0], RuntimeError("api_key=sk-123"))
-    add(names[1], "Hello, could you please check where the parcel is?")
-    add(
-        names[2],
-        "Hello, could you please check where the parcel for #W2378156 is? Mia Garcia paid 38.50 €. 99",
-    )
-    add(names[3], " ", Recovery.NONE_NEEDED)
-    yield
-    for name in names:
-        del operator._registered[name]
-
-
-@pytest.mark.usefixtures("awkward")
-@pytest.mark.parametrize(
-    "name,reason",
-    [
-        ("user.raises", "the operator failed (RuntimeError)"),
-        ("user.forgets", "'#W2378156'"),
-        ("user.invents", "'99'"),
-        ("user.silences", "nothing of the message was left"),
-    ],
-)
-def test_what_an_operator_does_wrong_is_withdrawn_and_said(name: str, reason: str) -> None:
-    view: Conversation = conversation(order_desk()[:2])
-    found = perturb(plan_of(f"name: t\nrules: [{{operator: {name}, severity: 1}}]"), view, {})
-    (injection,) = found.new[0].injections
-    assert found.replacements == {} and found.new[0].decisions == ()
-    assert injection.after is None
-    assert injection.note.startswith("Not injected: ") and reason in injection.note
-    assert "sk-123" not in injection.note
-
-
-@pytest.mark.usefixtures("awkward")
-def test_a_plan_outlives_an_operator_that_is_no_longer_installed() -> None:
-    plan = plan_of("name: t\nrules: [{operator: user.raises, severity: 1}]")
-    removed = operator._registered.pop("user.raises")
-    try:
-        assert perturb(plan, conversation(order_desk()), {}).replacements == {}
-    finally:
-        operator._registered["user.raises"] = removed
 
 
 def test_every_event_says_what_was_done_and_why_the_task_stays_solvable() -> None:
