@@ -30,16 +30,12 @@ class Toolbox:
 
     def __init__(self, tools: Sequence[Mapping[str, Any]] = (), *, recovers: bool = True) -> None:
         self._recovers = recovers
-        self._parameters: dict[str, Mapping[str, Any]] = {}
+        self._parameters: dict[str, list[Mapping[str, Any]]] = {}
+        """What the tools of a name take: it may be listed several times."""
         for tool in tools:
             function = tool["function"]
             properties = (function.get("parameters") or {}).get("properties") or {}
-            known = self._parameters.get(function["name"])
-            # Of two tools of one name, the one that takes what the purpose has is meant.
-            if known is None or set(properties) == set(
-                TOOLS.get(function["name"], TOOLS["get_order"]).parameters
-            ):
-                self._parameters[function["name"]] = properties
+            self._parameters.setdefault(function["name"], []).append(properties)
 
     def ways(self, name: str, arguments: Mapping[str, Any]) -> Iterator[Call]:
         """The calls that may serve the purpose that the tool of this name has, in the order to be tried."""
@@ -64,15 +60,17 @@ class Toolbox:
         takes = set(arguments)
         others = [
             one
-            for one, parameters in self._parameters.items()
-            if one not in TOOLS and set(parameters) == takes and _short_for(one, name)
+            for one, listed in self._parameters.items()
+            if one not in TOOLS and any(set(each) == takes for each in listed) and _short_for(one, name)
         ]
         own = [name] if name in self._parameters else []
         return [*own, *sorted(others)] or [name]
 
     def _as_declared(self, shown: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """The arguments in the types that the tool is declared to take."""
-        properties = self._parameters.get(shown, {})
+        listed = self._parameters.get(shown, [])
+        # Of several tools of one name, the one that takes what the purpose has is meant.
+        properties = next((one for one in listed if set(one) == set(arguments)), listed[0] if listed else {})
         kinds = {
             name: schema.get("type") for name, schema in properties.items() if isinstance(schema, Mapping)
         }

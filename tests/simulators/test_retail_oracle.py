@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import islice, permutations
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from injectors.plan import make_plan
 from injectors.profile import load as load_profile
 from simulators.demonstrations import play
 from simulators.environment import Message, Oracle, load
+from simulators.retail.toolbox import Toolbox
 from tests.simulators.noisy_view import NoisyView
 
 RETAIL = load("retail")
@@ -59,3 +60,23 @@ def test_a_practised_episode_is_short() -> None:
         assert 2 <= len(answers) <= 4
         assert all(len(message["content"] or "") <= 60 for message in answers)
         assert all(len(message["content"]) <= 90 for message in messages if message["role"] == "tool")
+
+
+def test_of_several_tools_under_a_short_name_the_one_that_takes_what_is_meant_is_tried() -> None:
+    def listed(name: str, **takes: str) -> dict[str, Any]:
+        properties = {parameter: {"type": kind} for parameter, kind in takes.items()}
+        return {"type": "function", "function": {"name": name, "parameters": {"properties": properties}}}
+
+    shown = [
+        listed("get_product", product_id="string"),
+        listed("get_pro", limit="integer"),
+        listed("get_pro"),
+        listed("get_pro", product_id="integer"),
+    ]
+    for tools in permutations(shown):
+        ways = list(Toolbox(tools).ways("get_product", {"product_id": "#P7"}))
+        assert ways == [
+            ("get_product", {"product_id": "#P7"}),
+            ("get_pro", {"product_id": 7}),
+            ("get_pro", {"product_id": "#P7"}),
+        ]
