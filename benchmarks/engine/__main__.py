@@ -102,31 +102,49 @@ def _through(run: dict[str, Any], generator: Generator, served: Server, through:
     for number in range(run["rounds"]):
         _say(run, number, "gateway")
         ways = [
-            (bare, lambda: generator.run(STREAMS, served)),
-            (captured, lambda: generator.run(STREAMS, served, captured=True)),
-            (passed, lambda: generator.run(STREAMS, through, through, served)),
+            (bare, lambda: generator.run(STREAMS, served, served)),
+            (captured, lambda: generator.run(STREAMS, served, served, captured=True)),
+            (passed, lambda: generator.run(STREAMS, through, served, through)),
         ]
         for rounds, measure in ways if number % 2 == 0 else ways[::-1]:
             rounds.append(measure())
     _check(*bare, *captured, *passed)
-    for name, others in (("", bare), ("_captured", captured)):
-        firsts = [one.first_ms / other.first_ms - 1 for one, other in zip(passed, others, strict=True)]
+    for name, rounds, others in (
+        ("", passed, captured),
+        ("_whole", passed, bare),
+        ("_asked", captured, bare),
+    ):
+        firsts = [one.first_ms / other.first_ms - 1 for one, other in zip(rounds, others, strict=True)]
         tokens = [
-            other.tokens_per_s / one.tokens_per_s - 1 for one, other in zip(passed, others, strict=True)
+            other.tokens_per_s / one.tokens_per_s - 1 for one, other in zip(rounds, others, strict=True)
         ]
         run |= {f"first{name}": _told(firsts, sign="+"), f"token{name}": _told(tokens, sign="+")}
     run |= {
-        "cpu": sum(one.cpu_s[0] for one in passed) / sum(one.cpu_s[1] for one in passed),
+        "engine_cpu": _cpu_us(bare, 0),
+        "captured_cpu": _cpu_us(captured, 0),
+        "behind_cpu": _cpu_us(passed, 0),
+        "gateway_cpu": _cpu_us(passed, 1),
         "bare_first": statistics.median(one.first_ms for one in bare),
         "bare_rate": statistics.median(one.tokens_per_s for one in bare),
+        "captured_first": statistics.median(one.first_ms for one in captured),
+        "captured_rate": statistics.median(one.tokens_per_s for one in captured),
         "gateway_first": statistics.median(one.first_ms for one in passed),
         "gateway_rate": statistics.median(one.tokens_per_s for one in passed),
     }
+    run["cpu"] = run["gateway_cpu"] / run["captured_cpu"]
     told = {"bare": bare, "captured": captured, "gateway": passed}
     return {
-        name: [(round(one.first_ms, 1), round(one.tokens_per_s)) for one in rounds]
+        name: [
+            (round(one.first_ms, 1), round(one.tokens_per_s), *(round(cpu_s, 2) for cpu_s in one.cpu_s))
+            for one in rounds
+        ]
         for name, rounds in told.items()
     }
+
+
+def _cpu_us(rounds: Sequence[Round], watched: int) -> float:
+    """CPU microseconds per token of a server that was watched."""
+    return 1e6 * sum(one.cpu_s[watched] for one in rounds) / sum(one.tokens for one in rounds)
 
 
 async def _cached(run: dict[str, Any], through: Server, sessions: int) -> dict[str, Any]:

@@ -38,12 +38,13 @@ def test_a_section_takes_the_place_of_its_last_and_leaves_the_rest(tmp_path: Pat
 def test_the_section_tells_what_was_measured() -> None:
     figures = dict.fromkeys(
         ("pause", "pause_most", "cpu", "clean", "noisy", "least", "bare_first", "bare_rate", "gateway_first",
-         "gateway_rate"),
+         "gateway_rate", "captured_first", "captured_rate", "engine_cpu", "captured_cpu", "behind_cpu",
+         "gateway_cpu"),
         0.123,
     )  # fmt: skip
     words = dict.fromkeys(
-        ("swapping", "first", "first_captured", "token", "token_captured", "profile", "command", "date",
-         "vllm", "build", "rounds", "swaps", "swapped", "sessions", "turns"),
+        ("swapping", "first", "first_whole", "first_asked", "token", "token_whole", "token_asked", "profile",
+         "command", "date", "vllm", "build", "rounds", "swaps", "swapped", "sessions", "turns"),
         "said",
     )  # fmt: skip
     told = section({**figures, **words, "machine": machine()}, '{"raw": 1}')
