@@ -7,6 +7,9 @@ from gateway.decoding import Decoding
 from gateway.protocols.answer import AnswerReader
 from gateway.sse import Event, EventSplitter
 
+_LOOKS = 6
+"""How often what has come is looked at for events that may be read later, behind one that may not."""
+
 
 class StreamRelay:
     """What of a stream goes out at once, and what is `held`.
@@ -43,14 +46,19 @@ class StreamRelay:
     def feed(self, chunk: bytes) -> bytes:
         """Take a chunk as it arrived; gives the bytes to relay now."""
         rest = decoded = self._decoding.feed(chunk)
-        out = []
-        if not self._splitter.between and (end := rest.find(b"\n\n") + 2) >= 2:
-            out += [self._read(event) for event in self._splitter.feed(rest[:end])]
-            rest = rest[end:]
-        if self._splitter.between and len(rest) <= self._limit and (read := self._answer.defer(rest)):
-            if read == len(decoded) and not self._holding:
-                return chunk
-            out.append(b"" if self.encoded else self._passed(rest[:read]))
+        out: list[bytes] = []
+        for _ in range(_LOOKS):
+            read = 0
+            if self._splitter.between and len(rest) <= self._limit:
+                read = self._answer.defer(rest)
+            if read:
+                if read == len(decoded) and not self._holding:
+                    return chunk
+                out.append(b"" if self.encoded else self._passed(rest[:read]))
+            elif (read := rest.find(b"\n\n") + 2) >= 2:
+                out += [self._read(event) for event in self._splitter.feed(rest[:read])]
+            else:
+                break
             rest = rest[read:]
         out += [self._read(event) for event in self._splitter.feed(rest)] if rest else []
         # An encoded stream can't be cut at its events: the chunk with the completing one is held whole.
@@ -82,16 +90,17 @@ class StreamRelay:
 
     def _read(self, event: Event) -> bytes:
         chunk = self._answer.read_event(event)
-        if self._holds(completing=chunk.completing, calls_tools=chunk.calls_tools):
-            self._holding = True
-        self._completed |= chunk.completing
+        if chunk.completing or chunk.calls_tools:
+            self._holding |= self._holds(completing=chunk.completing)
+            self._completed |= chunk.completing
         self._ended |= chunk.ended
         return self._passed(chunk.raw) if not self.encoded else b""
 
-    def _holds(self, *, completing: bool, calls_tools: bool) -> bool:
+    def _holds(self, *, completing: bool) -> bool:
+        """Whether what completes the answer, or calls a tool, and all behind it are held."""
         if self._durability is Durability.RELAXED:
             return False
-        return completing or (calls_tools and self._durability is Durability.STRICT_TOOLS)
+        return completing or self._durability is Durability.STRICT_TOOLS
 
     def _passed(self, raw: bytes) -> bytes:
         if self._holding and not self._released:

@@ -67,7 +67,7 @@ class ChatAnswer(ChoicesAnswer[Choice]):
         for delta in came.deltas:
             self._grow(choice, {"delta": delta})
         choice.logprobs += [entry.logprob for entry in came.entries]
-        choice.top += [_top(entry.top_logprobs) for entry in came.entries]
+        choice.top += [_top(entry.top_logprobs) if entry.top_logprobs else () for entry in came.entries]
         choice.token_ids += came.ids
 
     def _new(self) -> Choice:

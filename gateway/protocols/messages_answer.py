@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.protocols.answer import Chunk, SingleRound
+from gateway.protocols.deferred import Deferred
 from gateway.protocols.document import decode, encode
+from gateway.protocols.messages_deltas import deltas, only_says
 from gateway.sse import Event
 from gateway.trajectory.record import Completion
 
@@ -20,30 +22,40 @@ class Block:
     """A content block as it has come so far. `input` is the JSON text of a call's arguments."""
 
     members: dict[str, Any] = field(default_factory=dict)
-    input: str = ""
+    input: list[str] = field(default_factory=list)
+    said: dict[str, list[str]] = field(default_factory=dict)
+    """Members that grow, in the pieces that came."""
 
     def grow(self, delta: Mapping[str, Any]) -> None:
         """Take in one delta."""
         kind = delta.get("type")
         if kind == "input_json_delta":
-            self.input += _text(delta, "partial_json")
+            self.input.append(_text(delta, "partial_json"))
         elif isinstance(kind, str) and kind in _GROWING:
             name = _GROWING[kind]
-            self.members[name] = _text(self.members, name) + _text(delta, name)
+            pieces = self.said.get(name)
+            if pieces is None:
+                pieces = self.said[name] = [_text(self.members, name)]
+            pieces.append(_text(delta, name))
         elif kind == "citations_delta":
             known = self.members.get("citations")
             self.members["citations"] = [*(known if isinstance(known, list) else []), delta.get("citation")]
         else:
-            self.members |= {name: value for name, value in delta.items() if name != "type"}
+            self.members = self._grown() | {name: value for name, value in delta.items() if name != "type"}
+            self.said.clear()
 
     def whole(self) -> dict[str, Any]:
         """The block as a plain answer has it. Arguments that are no JSON are kept as their text."""
-        if not self.input:
-            return self.members
+        members, given = self._grown(), "".join(self.input)
+        if not given:
+            return members
         try:
-            return {**self.members, "input": decode(self.input.encode("utf-8", "surrogatepass"))}
+            return {**members, "input": decode(given.encode("utf-8", "surrogatepass"))}
         except ValueError:
-            return {**self.members, "input": self.input}
+            return {**members, "input": given}
+
+    def _grown(self) -> dict[str, Any]:
+        return self.members | {name: "".join(pieces) for name, pieces in self.said.items()}
 
 
 class MessagesAnswer(SingleRound):
@@ -55,6 +67,7 @@ class MessagesAnswer(SingleRound):
         self._head: dict[str, Any] = {}
         self._blocks: dict[int, Block] = {}
         self._plain: bytes | None = None
+        self._deferred = Deferred()
         self.usage: dict[str, Any] = {}
         self.error: dict[str, Any] | None = None
 
@@ -66,8 +79,21 @@ class MessagesAnswer(SingleRound):
             self._take_head(answer)
         return body
 
+    def defer(self, events: bytes) -> int:
+        taken = only_says(events)
+        if taken and self._deferred.take(events[:taken]):
+            self._catch_up()
+        return taken
+
+    def _catch_up(self) -> None:
+        """Read what was deferred."""
+        if self._deferred:
+            for index, delta in deltas(self._deferred.events()):
+                self._blocks.setdefault(index, Block()).grow(delta)
+
     def read_event(self, event: Event) -> Chunk:
         """Read one event of a streamed answer."""
+        self._catch_up()
         data = as_object(event.data) if event.data else None
         if data is None:
             return Chunk(event.raw)
@@ -122,6 +148,7 @@ class MessagesAnswer(SingleRound):
 
     def content_blocks(self) -> list[dict[str, Any]]:
         """The content's blocks in order, each as whole as it came."""
+        self._catch_up()
         if self._plain is None:
             return [block.whole() for _, block in sorted(self._blocks.items())]
         content = self._head.get("content")
@@ -129,6 +156,7 @@ class MessagesAnswer(SingleRound):
 
     def block(self, index: int) -> dict[str, Any]:
         """One block of a stream."""
+        self._catch_up()
         block = self._blocks.get(index)
         return {} if block is None else block.whole()
 

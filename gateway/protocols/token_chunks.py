@@ -48,11 +48,16 @@ class Entry(msgspec.Struct, gc=False):
     top_logprobs: list[dict[str, Any]] | None = None
 
 
+class _Text(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    content: str
+
+
 class _Logprobs(msgspec.Struct, gc=False):
     content: list[Entry]
 
 
 _chunk = msgspec.json.Decoder(_Chunk)
+_texts = msgspec.json.Decoder(list[_Text])
 _deltas = msgspec.json.Decoder(list[dict[str, Any]])
 _logprobs = msgspec.json.Decoder(list[_Logprobs])
 _ids = msgspec.json.Decoder(list[list[int]])
@@ -103,11 +108,10 @@ class TokenChunks:
 
     def read(self) -> Tokens | None:
         """What they brought, read together; None where one of them has to be read by itself."""
-        deltas = [delta for delta in self._deltas if delta != b"{}"]
         try:
             entries = [one.content for one in _logprobs.decode(_listed(self._logprobs))]
             ids = _ids.decode(_listed(self._ids))
-            return Tokens(_deltas.decode(_listed(deltas)), [*chain(*entries)], [*chain(*ids)])
+            return Tokens(_grown(self._deltas), [*chain(*entries)], [*chain(*ids)])
         except UNREADABLE:
             return None
 
@@ -125,6 +129,16 @@ def _without(raw: bytes, logprobs: bytes, ids: bytes) -> bytes | None:
         return None
     out = raw.replace(b'"logprobs":' + logprobs, b'"logprobs":null').replace(b',"token_ids":' + ids, b"")
     return out if len(out) == len(raw) - (len(logprobs) - 4) - (len(ids) + 13) else None
+
+
+def _grown(deltas: list[bytes]) -> list[dict[str, Any]]:
+    """The deltas; those that are texts alone are one."""
+    listed = _listed([delta for delta in deltas if delta != b"{}"])
+    try:
+        texts = [delta.content for delta in _texts.decode(listed)]
+    except UNREADABLE:
+        return _deltas.decode(listed)
+    return [{"content": "".join(texts)}] if texts else []
 
 
 def _listed(values: list[bytes]) -> bytes:
