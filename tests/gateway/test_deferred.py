@@ -6,7 +6,7 @@ import json
 from itertools import pairwise
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.configuration.sections import Durability
@@ -137,6 +137,7 @@ def relay(answer: Any) -> StreamRelay:
     )
 
 
+@settings(deadline=None)
 @given(streams() | framed(), st.data(), st.sampled_from([ChatAnswer, ChatAnswer, CompletionsAnswer]))
 def test_it_comes_to_the_same(stream: bytes, data: st.DataObject, kind: Any) -> None:
     cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=5))
@@ -160,6 +161,7 @@ def test_it_comes_to_the_same(stream: bytes, data: st.DataObject, kind: Any) -> 
     assert late.fitness() == at_once.fitness()
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=40).map(lambda raw: raw.replace(b"\x00", b"\n").replace(b"\x01", b"\r")), st.data())
 def test_events_are_the_same_in_any_split(raw: bytes, data: st.DataObject) -> None:
     """Where no line end is cut in two: a carriage return alone ends a line too."""

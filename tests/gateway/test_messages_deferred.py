@@ -6,7 +6,7 @@ import json
 from itertools import pairwise
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.protocols.messages_answer import MessagesAnswer
@@ -64,6 +64,7 @@ def told(answer: MessagesAnswer) -> list[Any]:
     return [answer.produced(), answer.finished, answer.usage, answer.fitness(), answer.block(0)]
 
 
+@settings(deadline=None)
 @given(streams(), st.data())
 def test_it_comes_to_the_same(stream: bytes, data: st.DataObject) -> None:
     late, at_once = MessagesAnswer(), MessagesAnswer()

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.protocols.chat_answer import ChatAnswer
@@ -102,6 +102,7 @@ def said(raw: bytes) -> list[Any]:
     return [data if data == b"[DONE]" else json.loads(data) for data in events]
 
 
+@settings(deadline=None)
 @given(
     streams(), st.sampled_from([frozenset[str](), frozenset({"usage"}), frozenset({"logprobs"})]), st.data()
 )
