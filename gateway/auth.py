@@ -6,8 +6,9 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote_plus
+
+import msgspec
 
 from gateway.config import Settings
 from gateway.configuration.sections import Key
@@ -21,8 +22,7 @@ _PROTOCOL_CREDENTIAL = "openai-insecure-api-key."
 """How a browser's WebSocket sends its key: as a subprotocol of this form."""
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(msgspec.Struct, frozen=True):
     """What a request's credential says."""
 
     credential: str | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from gateway.asgi import Http
 from gateway.auth import Caller
@@ -14,8 +14,7 @@ from gateway.trajectory.content import content_key
 from gateway.upstreams.upstream import Upstream
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """What belongs to a request, whatever session it turns out to be in."""
 
     http: Http

@@ -19,6 +19,8 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
+from msgspec import structs
+
 from gateway.trajectory.generated_text import GeneratedText
 from gateway.trajectory.record import (
     FIT,
@@ -59,7 +61,7 @@ def _metadata(rows: Sequence[Row]) -> Iterator[Row]:
         elif isinstance(row, GeneratedText):
             continue
         elif isinstance(row, Event):
-            yield dataclasses.replace(row, before="", after=None if row.after is None else "")
+            yield structs.replace(row, before="", after=None if row.after is None else "")
         else:
             yield row
             if isinstance(row, SessionClosed):
@@ -72,7 +74,7 @@ def _without_content(turn: Turn) -> Turn:
         for completion in turn.completions
     )
     error = turn.error and {name: value for name, value in turn.error.items() if name != "message"}
-    return dataclasses.replace(
+    return structs.replace(
         turn,
         fitness=NOT_RECORDED if turn.fitness == FIT else turn.fitness,
         received=None,

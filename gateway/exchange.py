@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from gateway.closed_world import ClosedWorld
 from gateway.errors import Attempt
@@ -26,8 +27,7 @@ TOO_LARGE = "answer_too_large"
 """The fitness of a turn whose plain answer is larger than `limits.answer`."""
 
 
-@dataclass(slots=True, eq=False)
-class Exchange:
+class Exchange(msgspec.Struct, eq=False):
     """Everything about one exchange that its turn's row needs. Durations are in microseconds."""
 
     codec: Codec
@@ -42,18 +42,18 @@ class Exchange:
     redactor: Redactor
     trace: tuple[tuple[str, str], ...] = ()
     """The client's trace context."""
-    edits: dict[str, bytes | None] = field(default_factory=dict)
+    edits: dict[str, bytes | None] = msgspec.field(default_factory=dict)
     """The body's members that are sent otherwise than they came."""
-    results: list[list[tuple[InnerCall, str]]] = field(default_factory=list)
+    results: list[list[tuple[InnerCall, str]]] = msgspec.field(default_factory=list)
     """Per round that was answered inside: its calls with what they got."""
-    appended: list[bytes] = field(default_factory=list)
+    appended: list[bytes] = msgspec.field(default_factory=list)
     """What these rounds added to the history."""
     shown: bytes | None = None
     """What the client got by an injected fault, as one plain body, where that is not what was produced."""
-    left: set[str] = field(default_factory=set)
+    left: set[str] = msgspec.field(default_factory=set)
     """Tools that left the schema in this turn."""
-    started_us: int = field(default_factory=now_us)
-    clock: int = field(default_factory=time.monotonic_ns)
+    started_us: int = msgspec.field(default_factory=now_us)
+    clock: int = msgspec.field(default_factory=time.monotonic_ns)
     queue_us: int | None = None
     first_token_us: int | None = None
     upstream_status: int | None = None

@@ -11,6 +11,7 @@ import secrets
 from collections import OrderedDict
 from dataclasses import dataclass
 
+import msgspec
 import structlog
 
 from gateway.protocols.codec import Codec
@@ -31,8 +32,7 @@ MOST_TEXTS = 8
 _CALL = "call:"
 
 
-@dataclass(frozen=True, slots=True)
-class Traces:
+class Traces(msgspec.Struct, frozen=True):
     """What a request shows of its session. `delivered` are ids of what the policy said last in it."""
 
     first_user_turn: str = ""

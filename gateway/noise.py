@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import structlog
+from msgspec.structs import replace
 
 from gateway.closed_world import ClosedWorld, owing, world_in
 from gateway.faults import MODEL_LINK, NO_FAULTS, Fault, Faults

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
+from msgspec import structs
 
 from gateway.configuration.sections import Dose
 from gateway.dose import capped, chosen
@@ -105,11 +107,10 @@ class LiveSession:
 
     def mark(self, **changes: Any) -> None:
         """Change the record in memory; the row that says so is the caller's to write."""
-        self.record = dataclasses.replace(self.record, **changes)
+        self.record = structs.replace(self.record, **changes)
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(msgspec.Struct, frozen=True):
     """Everything that a new session is opened with. `arm` None: noisy where the profile has rules."""
 
     session_id: str
@@ -127,14 +128,14 @@ class Opening:
     group_size: int | None = None
     rollout_index: int | None = None
     curriculum_version: int | None = None
-    labels: Mapping[str, Any] = field(default_factory=dict)
+    labels: Mapping[str, Any] = msgspec.field(default_factory=dict)
     user_can_answer: bool | None = None
     policy: str | None = None
     tenant: str | None = None
     identity: str = "api"
     confidence: float = 1.0
     quarantine: str | None = None
-    dose: Dose = field(default_factory=Dose)
+    dose: Dose = msgspec.field(default_factory=Dose)
 
     def scope_key(self) -> str:
         """What the draws are the same for: the task, the group, or the session by its task, group and rollout

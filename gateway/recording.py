@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
 import structlog
 
 from gateway.configuration.sections import Durability
@@ -24,8 +25,7 @@ _LINKS = (Site.TRANSPORT, Site.MODEL_RESPONSE)
 _log = structlog.get_logger("crosswind.recording")
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(msgspec.Struct, frozen=True):
     """A turn that may be released: it is on disk, or was waited for long enough."""
 
     turn: Turn

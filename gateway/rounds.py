@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
+from msgspec import structs
+
 from gateway.closed_world import MOST_ROUNDS, UNKNOWN_TOOL, made_anchor
 from gateway.exchange import TOO_LARGE, Exchange
 from gateway.protocols.answer import Round
@@ -103,7 +105,7 @@ def with_rounds(turn: Turn, exchange: Exchange) -> Turn:
     if delivered is None and not rounds:
         return turn
     masked = turn.prompt_ids is None
-    return replace(
+    return structs.replace(
         turn,
         delivered_view=None if delivered is None else View.plain(mask.mask(delivered)),
         inner=(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
+
+import msgspec
 
 from gateway.asgi import Http
 from gateway.auth import Caller
@@ -24,8 +25,7 @@ _SEED = re.compile(r"[0-9]{1,18}\Z")
 _SESSION_ID = re.compile(r"[^\x00-\x1f\x7f/]{1,200}\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(msgspec.Struct, frozen=True):
     """`path` is what follows `/v1`, as it stands; None where there is no such route."""
 
     kind: str

@@ -5,9 +5,9 @@ store.
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 
 import structlog
+from msgspec import structs
 
 from gateway.auth import Caller, wrong_key
 from gateway.claim import Claim
@@ -251,7 +251,7 @@ class Sessions:
             session = await self.get(inferred.session_id)
         if session is None:
             session = await self._unseen(
-                dataclasses.replace(
+                structs.replace(
                     opening,
                     session_id=inferred.session_id,
                     name=digest(traces.first_user_turn),

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from gateway.trajectory.content import View
 from gateway.trajectory.record import Durable, Row, Turn
 from gateway.trajectory.store import StoreError
@@ -74,8 +76,7 @@ def _wake(waiting: asyncio.Future[None]) -> None:
         waiting.set_result(None)
 
 
-@dataclass(slots=True)
-class Submission:
+class Submission(msgspec.Struct):
     """Rows that are written together or not at all."""
 
     rows: Sequence[Row]

@@ -9,7 +9,8 @@ import time
 from array import array
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from gateway.trajectory.content import Chain
 from gateway.trajectory.freshness import TurnHead
@@ -21,8 +22,7 @@ _APART = 10**15
 """Indexes from here on are times in microseconds: no count of turns gets there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """Where a turn stands in its session."""
 
     index: int
@@ -31,8 +31,7 @@ class Place:
     branch: str = MAIN_BRANCH
 
 
-@dataclass(slots=True)
-class Asked:
+class Asked(msgspec.Struct):
     """What bears on the place of a request: its messages, and the digest of its body."""
 
     chain: Chain | None
@@ -45,8 +44,7 @@ class Asked:
     """The key under which its client sends it, once or several times."""
 
 
-@dataclass(slots=True)
-class _Head:
+class _Head(msgspec.Struct):
     place: Place
     continued: bool = False
 

@@ -7,6 +7,8 @@ import dataclasses
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec import structs
+
 from gateway.trajectory.columns import unpack
 from gateway.trajectory.content import Chain, View
 from gateway.trajectory.likelihood import turn_entropy
@@ -27,18 +29,17 @@ def rfc3339(time_us: int | None) -> str | None:
 def as_json(row: Session | Event | Turn) -> dict[str, Any]:
     """A record as JSON data, its fields under their names, times apart."""
     out: dict[str, Any] = {}
-    for item in dataclasses.fields(row):
-        value = getattr(row, item.name)
-        if item.name in _TIMES:
-            out[_TIMES[item.name]] = rfc3339(value)
+    for name, value in structs.asdict(row).items():
+        if name in _TIMES:
+            out[_TIMES[name]] = rfc3339(value)
         elif isinstance(value, View):
-            out[item.name] = _text(value.bytes())
+            out[name] = _text(value.bytes())
         elif isinstance(value, Chain):
-            out[item.name] = unpack("i", value.bytes())
-        elif item.name == "completions":
-            out[item.name] = [dataclasses.asdict(completion) for completion in value]
+            out[name] = unpack("i", value.bytes())
+        elif name == "completions":
+            out[name] = [dataclasses.asdict(completion) for completion in value]
         else:
-            out[item.name] = value
+            out[name] = value
     return out
 
 

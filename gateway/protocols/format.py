@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+import msgspec
 
 from gateway.protocols.document import decode
 from injectors.conversation import ToolCall
@@ -13,8 +14,7 @@ Replacements = tuple[tuple[int | None, str], ...]
 """(place, text) pairs of one message."""
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(msgspec.Struct, frozen=True):
     """A text part. `place` says where it stands in its message; what the number means is the format's own
     (None: the content is a plain string).
     """
@@ -23,8 +23,7 @@ class Text:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(msgspec.Struct, frozen=True):
     """A tool's result: the call that it answers (empty: not named) and its text parts."""
 
     call_id: str
@@ -32,8 +31,7 @@ class Answered:
     texts: tuple[Text, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(msgspec.Struct, frozen=True):
     """One message: a user's texts and tools' results in order, and the policy's calls."""
 
     parts: tuple[Text | Answered, ...] = ()

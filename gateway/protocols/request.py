@@ -6,8 +6,11 @@ Generic over the protocol: a body is a JSON object with one member that holds th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
+
+import msgspec
+from msgspec import structs
 
 from gateway.protocols.document import Document
 from gateway.protocols.format import MessageFormat, Replacements, Text, read_raw
@@ -18,8 +21,7 @@ from gateway.trajectory.content import Chain, View, content_key
 from injectors.conversation import Conversation, Ref
 
 
-@dataclass(frozen=True, slots=True)
-class SplitBody:
+class SplitBody(msgspec.Struct, frozen=True):
     """A body that could be split into messages; not yet read. `member` holds the history: an array of
     messages, or one message.
     """
@@ -91,8 +93,7 @@ class SplitBody:
         return ""
 
 
-@dataclass(slots=True, eq=False)
-class Request:
+class Request(msgspec.Struct, eq=False):
     """A request that was understood."""
 
     split: SplitBody
@@ -102,7 +103,7 @@ class Request:
     model: str | None
     stream: bool
     choices: int = 1
-    asked: frozenset[str] = field(default_factory=frozenset)
+    asked: frozenset[str] = msgspec.field(default_factory=frozenset)
     """Which of `logprobs`, `token_ids` and `usage` (of a stream) the client itself asked for."""
     held: int = 0
     """How many messages of the history the upstream holds: `steps` come after them."""
@@ -116,7 +117,7 @@ class Request:
     """To be told the answer as the client gets it, and the id by which the upstream holds it, where later
     requests may go on from it.
     """
-    edits: Mapping[str, bytes | None] = field(default_factory=dict)
+    edits: Mapping[str, bytes | None] = msgspec.field(default_factory=dict)
     """Members that the upstream knows otherwise than the client."""
     unattended: bool = False
     """Nobody waits for its answer, which is asked for later: it runs without noise."""
@@ -192,7 +193,7 @@ class Request:
         ahead = [message.encode() for message in forward.ahead]
         messages = own if self.split.listed else map(forward.carrying.message, own)
         history = b"[" + b",".join([*ahead, *filter(None, messages), *appended]) + b"]"
-        frame = replace(self, steps=())._frame({**edits, self.split.member: history})
+        frame = structs.replace(self, steps=())._frame({**edits, self.split.member: history})
         return b"".join(piece for piece in frame if piece is not None)
 
     def _carried(self, segments: list[bytes], forward: Forward | None) -> list[bytes]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
 from array import array
@@ -170,9 +169,9 @@ class Table(Generic[T]):
         self.kind = kind
         given = {column.field: column for column in special}
         self.columns = tuple(
-            given.get(item.name) or _text_column(item.name)
-            for item in dataclasses.fields(kind)  # type: ignore[arg-type]
-            if item.name not in leave
+            given.get(name) or _text_column(name)
+            for name in kind.__match_args__  # type: ignore[attr-defined]
+            if name not in leave
         )
         self.names = tuple(column.name for column in self.columns)
         self._fields = attrgetter(*(column.field for column in self.columns))

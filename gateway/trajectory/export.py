@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import click
+from msgspec import structs
 
 from gateway.trajectory.columns import unpack
 from gateway.trajectory.content import Chain, View
@@ -89,26 +90,23 @@ def _line(store: Store, session_id: str) -> dict[str, Any] | None:
     if found is None:
         return None
     return {
-        "session": dataclasses.asdict(found.session),
+        "session": structs.asdict(found.session),
         "turns": [_turn(turn) for turn in found.turns],
-        "events": [dataclasses.asdict(event) for event in found.events],
-        "ledger": [dataclasses.asdict(shown) for shown in store.ledger(session_id)],
-        "names": [dataclasses.asdict(name) for name in store.names(session_id)],
-        "rewards": [dataclasses.asdict(reward) for reward in store.rewards(session_id)],
+        "events": [structs.asdict(event) for event in found.events],
+        "ledger": [structs.asdict(shown) for shown in store.ledger(session_id)],
+        "names": [structs.asdict(name) for name in store.names(session_id)],
+        "rewards": [structs.asdict(reward) for reward in store.rewards(session_id)],
     }
 
 
 def _turn(turn: Turn) -> dict[str, Any]:
-    exported: dict[str, Any] = {}
-    for item in dataclasses.fields(turn):
-        value = getattr(turn, item.name)
+    exported = structs.asdict(turn)
+    for name, value in exported.items():
         if isinstance(value, View):
-            value = _text(value.bytes())
+            exported[name] = _text(value.bytes())
         elif isinstance(value, Chain):
-            value = unpack("i", value.bytes())
-        elif item.name == "completions":
-            value = [dataclasses.asdict(completion) for completion in value]
-        exported[item.name] = value
+            exported[name] = unpack("i", value.bytes())
+    exported["completions"] = [dataclasses.asdict(completion) for completion in turn.completions]
     entropy = turn_entropy(turn.completions)
     return exported | {"entropy": None if entropy is None else dataclasses.asdict(entropy)}
 

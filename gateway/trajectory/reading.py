@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sqlite3
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from msgspec import structs
 
 from gateway.trajectory.columns import (
     COMPLETION,
@@ -161,7 +162,7 @@ def _delivered(turn: Turn, delivery: Sequence[Any]) -> Turn:
     delivered, durable, total_us = delivery
     if delivered is None:
         return turn
-    return dataclasses.replace(
+    return structs.replace(
         turn,
         delivered=Delivered(delivered),
         durable=turn.durable if durable is None else Durable(durable),

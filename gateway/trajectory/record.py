@@ -6,9 +6,11 @@ Plain data. Times are microseconds since the epoch, UTC. JSON-valued fields hold
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+import msgspec
 
 from gateway.trajectory.content import Chain, View
 from gateway.trajectory.generated_text import GeneratedText
@@ -62,8 +64,7 @@ NOTHING_SAMPLED = "nothing_sampled"
 """The fitness of a turn in which no policy sampled, such as embeddings: its rollout trains without it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(msgspec.Struct, frozen=True):
     """A session as it was opened, with what was said of it since. `plan` is frozen at the start."""
 
     id: str
@@ -74,7 +75,7 @@ class Session:
     group_id: str | None = None
     group_size: int | None = None
     rollout_index: int | None = None
-    labels: Json = field(default_factory=dict)
+    labels: Json = msgspec.field(default_factory=dict)
     policy: str | None = None
     tenant: str | None = None
     identity: str = "api"
@@ -87,7 +88,7 @@ class Session:
     closed_us: int | None = None
     reward_state: RewardState = RewardState.PENDING
     reward: float | None = None
-    reward_components: Json = field(default_factory=dict)
+    reward_components: Json = msgspec.field(default_factory=dict)
     reward_source: str | None = None
 
 
@@ -113,8 +114,7 @@ class Completion:
     """Per token the likeliest ones at its place, where asked for: see `gateway.trajectory.likelihood`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(msgspec.Struct, frozen=True):
     """One exchange with the policy. (session_id, index, attempt) identify it; `parent` is a turn's index."""
 
     session_id: str
@@ -143,8 +143,8 @@ class Turn:
     """Segments of little-endian int32 token ids."""
     completions: tuple[Completion, ...] = ()
     finish_reason: str | None = None
-    usage: Json = field(default_factory=dict)
-    usage_injected: Json = field(default_factory=dict)
+    usage: Json = msgspec.field(default_factory=dict)
+    usage_injected: Json = msgspec.field(default_factory=dict)
     queue_us: int | None = None
     first_token_us: int | None = None
     total_us: int | None = None
@@ -155,8 +155,7 @@ class Turn:
     """Exchanges answered inside the gateway."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(msgspec.Struct, frozen=True):
     """One application of an operator, or its withdrawal by the guard (`after` is None, `note` says why)."""
 
     session_id: str
@@ -181,8 +180,7 @@ class Event:
     created_us: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(msgspec.Struct, frozen=True):
     """A row of the ledger: a message part as the policy was shown it. Clean parts have no decisions."""
 
     session_id: str
@@ -198,8 +196,7 @@ class Shown:
     branch: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NameMap:
+class NameMap(msgspec.Struct, frozen=True):
     """A tool name as the client declared it and as the policy saw it, for one session."""
 
     session_id: str
@@ -208,35 +205,31 @@ class NameMap:
     turn_index: int
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveredId:
+class DeliveredId(msgspec.Struct, frozen=True):
     """What was delivered in a session, and by which a later turn that names none is known: a call, a text."""
 
     name: str
     session_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reward:
+class Reward(msgspec.Struct, frozen=True):
     """A reward as it was posted. Appended, never overwritten: the latest counts."""
 
     session_id: str
     created_us: int
     reward: float
-    components: Json = field(default_factory=dict)
+    components: Json = msgspec.field(default_factory=dict)
     source: str = "agent"
 
 
-@dataclass(frozen=True, slots=True)
-class SessionClosed:
+class SessionClosed(msgspec.Struct, frozen=True):
     """A session's end."""
 
     session_id: str
     closed_us: int
 
 
-@dataclass(frozen=True, slots=True)
-class SessionMarked:
+class SessionMarked(msgspec.Struct, frozen=True):
     """Something that befell a session: noise stopped, quarantine and why, labels, a reward that won't come.
 
     None leaves a field as it is. `reward_state` is for expired and not_applicable; a reward that was given
@@ -251,22 +244,19 @@ class SessionMarked:
     """Labels that are added."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionDeleted:
+class SessionDeleted(msgspec.Struct, frozen=True):
     """A session that is to go with all its rows; `sweep` then takes what content no other session uses."""
 
     session_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerTextsErased:
+class LedgerTextsErased(msgspec.Struct, frozen=True):
     """The texts of a session's ledger are to go, its decisions stay: no more turns will come."""
 
     session_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(msgspec.Struct, frozen=True):
     """What became of a turn after it was released."""
 
     session_id: str
@@ -277,8 +267,7 @@ class Delivery:
     total_us: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(msgspec.Struct, frozen=True):
     """A named JSON document of the control plane: a profile, the curriculum, the kill switch."""
 
     kind: str

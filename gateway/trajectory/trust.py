@@ -7,8 +7,10 @@ to be another's, until a version is confirmed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import structs
 
 from gateway.trajectory.record import FIT, Setting, Turn
 
@@ -106,7 +108,7 @@ class Trust:
         else:
             wrong = self.stopped is not None or turn.created_us < self.resumed_us
             turn = self._bounded(turn)
-        return replace(turn, fitness=POLICY_MISMATCH) if wrong else turn
+        return structs.replace(turn, fitness=POLICY_MISMATCH) if wrong else turn
 
     def _bounded(self, turn: Turn) -> Turn:
         """The turn with the versions at its two ends, as far as anything was said of them."""
@@ -118,7 +120,7 @@ class Trust:
         # There and back again is a swap, too.
         one = first is not None and last is not None and self.serving[-1][0] <= turn.created_us
         fitness = turn.fitness if one else SPAN_UNKNOWN
-        return replace(turn, policy_first=first, policy_last=last, fitness=fitness)
+        return structs.replace(turn, policy_first=first, policy_last=last, fitness=fitness)
 
 
 def _versions(turn: Turn) -> set[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+
+import msgspec
 
 from gateway.configuration.sections import Timeouts
 from gateway.errors import Attempt, UpstreamError
@@ -18,8 +19,7 @@ def _patient() -> None:
     return None
 
 
-@dataclass(slots=True)
-class Answer:
+class Answer(msgspec.Struct):
     """An answer whose head has come. It must be closed."""
 
     status: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from gateway.headers import Headers
 from gateway.upstreams.address import Address
@@ -17,8 +18,7 @@ _BODILESS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 _LENGTH = b"\r\ncontent-length: "
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(msgspec.Struct, frozen=True):
     """A request; `path` follows the upstream's base, with the query. Headers' names are in lower case."""
 
     method: str

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import time
 from collections.abc import Sequence
 from urllib.parse import parse_qsl, quote
 
 import aiohttp
+from msgspec import structs
 
 from gateway.auth import Caller, query_without_credentials
 from gateway.configuration.dialects import AuthStyle
@@ -132,7 +132,7 @@ class Upstream:
             else:
                 wait = None if last else self._retry_after(answer, outgoing)
                 if wait is None:
-                    return dataclasses.replace(answer, attempts=attempts) if attempts else answer
+                    return structs.replace(answer, attempts=attempts) if attempts else answer
                 answer.close()
                 attempts = (*attempts, _attempted(replica, f"status_{answer.status}", clock))
             if len(attempts) >= len(order):

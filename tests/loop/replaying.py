@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import closing
-from dataclasses import asdict
 from typing import Any
+
+from msgspec.structs import asdict
 
 from gateway.replay.recompute import replay
 from gateway.trajectory.content import content_key

@@ -6,6 +6,7 @@ from threading import Event
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from gateway.trajectory.record import (
     Arm,
@@ -31,7 +32,7 @@ DEMO = configure("demo", {})
 def fit_turn(session_id: str, index: int = 0, version: str = "third", **fields: Any) -> Turn:
     done = Completion(0, (5, 6), (-0.5, -0.25), "stop", (VersionSpan(version, 0, 2),))
     prompt = [1, 2, 3] if index == 0 else [1, 2, 3, 5, 6, 7]
-    return replace(turn(session_id, index, prompt, done), **fields)
+    return structs.replace(turn(session_id, index, prompt, done), **fields)
 
 
 def put(
@@ -142,7 +143,7 @@ def test_a_refused_rollouts_reward_shapes_the_baseline(store: SqliteStore) -> No
 
 
 def test_a_rollout_trains_without_its_embeddings(store: SqliteStore) -> None:
-    lookup = replace(fit_turn("g-0", 1), fitness="nothing_sampled", prompt_ids=None, completions=())
+    lookup = structs.replace(fit_turn("g-0", 1), fitness="nothing_sampled", prompt_ids=None, completions=())
     put(store, "g", [1.0, 0.0], turns={0: [fit_turn("g-0"), lookup]})
     rollout = read(store).rollouts[0]
     assert rollout.refused is None and [turn.index for turn in rollout.turns] == [0]

@@ -5,6 +5,7 @@ from dataclasses import replace
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from gateway.trajectory.record import Completion, Turn, VersionSpan
 from gateway.trajectory.sqlite import SqliteStore
@@ -55,7 +56,7 @@ def test_a_fork_continues_one_branch_only() -> None:
     turns = [
         turn("s", 0, [1], completed(2)),
         turn("s", 1, [1, 2, 3], completed(4)),
-        replace(turn("s", 2, [1, 2, 9], completed(5)), parent=0, branch="title"),
+        structs.replace(turn("s", 2, [1, 2, 9], completed(5)), parent=0, branch="title"),
     ]
     built = build(turns, FIRST)
     assert [one.token_ids for one in built.sequences] == [[1, 2, 3, 4], [1, 2, 9, 5]]
@@ -92,7 +93,7 @@ def test_what_the_store_gives_back_is_what_the_policy_read_and_sampled(
 
 
 def test_prompts_of_several_segments_are_joined() -> None:
-    made = replace(turn("s", 0, [], completed(4)), prompt_ids=chain([1], [2, 3]))
+    made = structs.replace(turn("s", 0, [], completed(4)), prompt_ids=chain([1], [2, 3]))
     assert build([made], FIRST).sequences[0].token_ids == [1, 2, 3, 4]
     assert session("g", 0, 2).group_id == "g"
 

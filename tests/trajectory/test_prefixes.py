@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from array import array
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gateway.trajectory.content import Chain, View
 from gateway.trajectory.prefixes import CAUSES, by_model, checked

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from gateway.trajectory.content import Chain, View
 from gateway.trajectory.record import (
@@ -117,7 +117,7 @@ def test_chains_read_back_share_their_nodes_and_can_be_extended(store: SqliteSto
         rows.turn(usage={"cost": {1, 2}}),
         rows.turn(queue_us=2**63),
         rows.event(severity=object()),
-        dataclasses.replace(rows.event(), session_id="unknown"),
+        structs.replace(rows.event(), session_id="unknown"),
         Reward("s", 1, float("nan")),
     ],
 )

@@ -8,6 +8,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from gateway.trajectory.content import Chain, View
 from gateway.trajectory.record import (
@@ -197,7 +198,7 @@ def test_erased_ledger_texts_leave_the_decisions(store: SqliteStore) -> None:
     noisy = rows.shown("s", "a", text="noisy text", decisions=({"operator": "user.typos"},))
     store.write([rows.session(), noisy])
     store.write([LedgerTextsErased("s")])
-    assert store.ledger("s") == [dataclasses.replace(noisy, text=None)]
+    assert store.ledger("s") == [structs.replace(noisy, text=None)]
     assert b"noisy text" not in _everything_on_disk(store)
 
 
