@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway import redaction
 from gateway.redaction import Redactor
 from tests.gateway.dialogue import PROFILE, body, history, user
 from tests.gateway.engine import engine
@@ -152,15 +153,16 @@ def test_ordinary_texts_are_left_alone() -> None:
 _FRAGMENTS = [
     b"sk-", b"SK-", b"cw-", b"AKIA", b"ASIA", b"ghp_", b"github_pat_", b"glpat-", b"xoxb-", b"AIza", b"hf_",
     b"eyJ", b".eyJ", b".", b"Bearer ", b"bEARER  ", b"-----BEGIN RSA PRIVATE KEY-----",
-    b"-----END RSA PRIVATE KEY-----", b"a" * 16, b"A0" * 8, b"x9" * 20, b" ", b"\n", b"_", b"-", b"\xff",
-    b"a-long-configured-key", b"the-callers-own-key",
+    b"-----END RSA PRIVATE KEY-----", b"a" * 10, b"a" * 16, b"A0" * 8, b"x9" * 20, b" ", b"\n", b"_", b"-",
+    b"\xff", b"a-long-configured-key", b"the-callers-own-key",
 ]  # fmt: skip
 
 
 @given(st.lists(st.sampled_from(_FRAGMENTS), max_size=12).map(b"".join))
 def test_looking_for_pieces_first_finds_what_trying_everything_finds(text: bytes) -> None:
     redactor = Redactor("redact", ["a-long-configured-key"]).of_caller("the-callers-own-key")
-    expressions = [expression for _, expression in redactor._pieces]
+    keys = [expression for _, expression in redaction._KEYS]
+    expressions = [*keys, redaction._BEARER, redaction._PRIVATE_KEY, b"a-long-configured-key"]
     expected = re.sub(b"|".join(expressions), b"[redacted]", text, flags=re.DOTALL)
     expected = expected.replace(b"the-callers-own-key", b"[redacted]")
     assert redactor.mask(text) == expected
