@@ -6,6 +6,7 @@ import copy
 import json
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from injectors.operator import ToolResultTarget
@@ -13,6 +14,9 @@ from injectors.operator import ToolResultTarget
 DEEPEST, MOST = 40, 400
 """Results nested deeper are left alone; of longer ones the first 400 values can be changed, so that a stored
 draw stays small."""
+
+LONGEST_FIELD = 64
+"""Characters of the longest field's name that is remembered."""
 
 Place = list[str | int]
 """The keys and indices that lead to a value."""
@@ -52,13 +56,36 @@ def facts(value: Any, target: ToolResultTarget) -> list[tuple[Place, Any]]:
 def asked_for(leaf: Any, target: ToolResultTarget) -> bool:
     """Whether the call's arguments hold this value."""
     text = leaf if isinstance(leaf, str) else json.dumps(leaf)
-    return bool(text) and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", target.arguments) is not None
+    return bool(text) and _stands_alone(text, target.arguments)
+
+
+def _stands_alone(text: str, within: str) -> bool:
+    """Whether a text stands there, and not as a part of a longer word. No pattern is made of it: that takes a
+    hundred times as long as the search."""
+    at = within.find(text)
+    while at >= 0:
+        end = at + len(text)
+        if not (at > 0 and _in_word(within[at - 1])) and not (end < len(within) and _in_word(within[end])):
+            return True
+        at = within.find(text, at + 1)
+    return False
+
+
+def _in_word(letter: str) -> bool:
+    return letter.isalnum() or letter == "_"
 
 
 def _names_a_thing(place: Place, leaf: Any) -> bool:
     field = next((key for key in reversed(place) if isinstance(key, str)), "")
-    named = bool(_NAMING.search(field.lower()) or _CAMEL_ID.search(field))
+    named = _known_field(field) if len(field) <= LONGEST_FIELD else _is_a_name(field)
     return named or (isinstance(leaf, str) and bool(_NAME_LIKE.search(leaf)))
+
+
+def _is_a_name(field: str) -> bool:
+    return bool(_NAMING.search(field.lower()) or _CAMEL_ID.search(field))
+
+
+_known_field = lru_cache(4096)(_is_a_name)
 
 
 def changed(value: Any, edits: Iterable[tuple[Place, Any]]) -> Any:

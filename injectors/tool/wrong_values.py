@@ -53,6 +53,14 @@ VOCABULARIES = (
 """Words of one kind each; a list that has an order has neighbours side by side."""
 
 
+def _by_word(lists: tuple[tuple[str, ...], ...]) -> dict[str, tuple[str, ...]]:
+    """The first list that has a word, by the word in lower case."""
+    return {word.lower(): words for words in reversed(lists) for word in words}
+
+
+_BY_WORD, _LIFE_BY_WORD = _by_word(VOCABULARIES), _by_word(LIFECYCLES)
+
+
 def other(value: Any, peers: Sequence[Any], rng: Stream) -> Any | None:
     """A false value in place of this one, or None where none is at hand. `peers` are the result's other
     values: a text of the same shape among them will do."""
@@ -65,7 +73,7 @@ def other(value: Any, peers: Sequence[Any], rng: Stream) -> Any | None:
         return _other_float(value, rng)
     if not isinstance(value, str):
         return None
-    vocabulary = _vocabulary(value, VOCABULARIES)
+    vocabulary = _BY_WORD.get(value.lower(), ())
     if vocabulary:
         return cased(rng.choice([word for word in vocabulary if word.lower() != value.lower()]), value)
     alike = [peer for peer in peers if isinstance(peer, str) and peer != value and same_shape(peer, value)]
@@ -74,14 +82,14 @@ def other(value: Any, peers: Sequence[Any], rng: Stream) -> Any | None:
 
 def earlier(value: Any) -> Any | None:
     """The word before this one in its lifecycle, or None."""
-    vocabulary = _vocabulary(value, LIFECYCLES) if isinstance(value, str) else ()
+    vocabulary = _LIFE_BY_WORD.get(value.lower(), ()) if isinstance(value, str) else ()
     at = vocabulary.index(value.lower()) if vocabulary else 0
     return cased(vocabulary[at - 1], value) if at else None
 
 
 def neighbours(value: str) -> list[str]:
     """The words beside this one in its vocabulary."""
-    vocabulary = _vocabulary(value, VOCABULARIES)
+    vocabulary = _BY_WORD.get(value.lower(), ())
     at = [word.lower() for word in vocabulary].index(value.lower()) if vocabulary else 0
     return [cased(word, value) for word in (*vocabulary[max(0, at - 1) : at], *vocabulary[at + 1 : at + 2])]
 
@@ -99,11 +107,6 @@ def same_shape(one: str, two: str) -> bool:
     """Two capital codes of one length, such as OSL and VIE: the only strings that can stand for each other
     without a look at what they mean."""
     return len(one) == len(two) and one.isalpha() and two.isalpha() and one.isupper() and two.isupper()
-
-
-def _vocabulary(value: str, among: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    found = (words for words in among if value.lower() in map(str.lower, words))
-    return next(found, ())
 
 
 def _other_float(value: float, rng: Stream) -> float | None:
