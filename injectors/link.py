@@ -26,7 +26,7 @@ left alone. The probability in a rule's `when` is what network fault tools call 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +48,8 @@ Decided = tuple[Decision, Settings | None, str]
 """A decision, what it amounts to (None: the operator failed, and nothing does), and the event's note."""
 
 LinkTarget = TransportTarget | ModelTarget
+MODEL_LINK = "model"
+"""The link to the provider of models, on which rules for its answers act, too."""
 
 
 def decide_transport(
@@ -60,10 +62,19 @@ def decide_transport(
     destroyed answers of the session so far, and `met` what befell its exchanges in all. Pure; never raises.
     """
 
-    def target(ordinal: int, number: int) -> LinkTarget:
-        return TransportTarget(link, ordinal, number, streaming)
+    beside = [exchanges(plan, Site.MODEL_RESPONSE, link, streaming)] if link == MODEL_LINK else []
+    return exchanges(plan, Site.TRANSPORT, link, streaming).at(turn, attempt, spent, met, beside)
 
-    return Exchanges(plan, Site.TRANSPORT, link, streaming, target).at(turn, attempt, spent, met)
+
+def exchanges(plan: Plan, site: Site, link: str, streaming: bool) -> Exchanges:
+    """The exchanges on a link as the rules for links see them, or those for the provider of models."""
+
+    def target(ordinal: int, number: int) -> LinkTarget:
+        if site is Site.TRANSPORT:
+            return TransportTarget(link, ordinal, number, streaming)
+        return ModelTarget(ordinal, number, streaming)
+
+    return Exchanges(plan, site, link, streaming, target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +88,9 @@ class Exchanges:
     target: Callable[[int, int], LinkTarget]
     """The target of a turn and an attempt."""
 
-    def at(self, turn: int, attempt: int, spent: int, met: int) -> list[Decided]:
-        """What acts on one exchange, as long as no more than `events_per_session` do in the session.
+    def at(self, turn: int, attempt: int, spent: int, met: int, beside: Sequence[Exchanges]) -> list[Decided]:
+        """What acts on one exchange, as long as no more than `events_per_session` do in the session. `beside`
+        are the same exchanges as rules for another site see them: an answer is destroyed by either.
 
         Schedules with a memory (`at_most`, `min_interval`) go by the first attempts at all turns before; a
         run of destroyed answers is traced back to where it begins.
@@ -90,7 +102,7 @@ class Exchanges:
         for one in rules:
             rule, entry = one.rule, one.entry
             if entry.fault and may_destroy is None:
-                may_destroy = self._may_destroy(rules, turn, attempt, spent)
+                may_destroy = self._may_destroy(turn, attempt, spent, beside)
             if (entry.fault and not may_destroy) or not self._due(one, turn):
                 continue
             decided = self._decided(rule, entry, turn, attempt)
@@ -107,16 +119,19 @@ class Exchanges:
             may_destroy = may_destroy and not (entry.fault and settings is not None)
         return out
 
-    def _may_destroy(self, rules: Collection[InForce], turn: int, attempt: int, spent: int) -> bool:
+    def _may_destroy(self, turn: int, attempt: int, spent: int, beside: Sequence[Exchanges]) -> bool:
         """Whether the bounds leave room: not too many attempts, turns in a row, or answers in all."""
         bounds = self.plan.bounds
         if attempt >= bounds.faults_per_call or spent >= bounds.faults_per_session:
             return False
-        begin = self._recalled().run_before(turn, lambda earlier: self._would_destroy(rules, earlier))
+        both = (self, *beside)
+        begin = self._recalled().run_before(turn, lambda earlier: any(one._destroys(earlier) for one in both))
         # Of such a run, as many are destroyed as the bound allows, then one gets through, and so on.
         return (turn - begin) % (bounds.faults_per_call + 1) < bounds.faults_per_call
 
-    def _would_destroy(self, rules: Collection[InForce], turn: int) -> bool:
+    def _destroys(self, turn: int) -> bool:
+        """Whether a rule would destroy the answer to the first attempt at a turn, bounds aside."""
+        rules = self.plan.in_force(self.site).values()
         return any(one.entry.fault and self._due(one, turn) and self._acts(one, turn) for one in rules)
 
     def _acts(self, one: InForce, turn: int) -> bool:

@@ -24,11 +24,8 @@ one call only, a shorter stream) is passed on as it is.
 from __future__ import annotations
 
 from injectors.conversation import Site
-from injectors.link import Decided, Exchanges, LinkTarget
-from injectors.operator import ModelTarget
+from injectors.link import MODEL_LINK, Decided, exchanges
 from injectors.plan import Plan
-
-LINK = "model"
 
 
 def decide_model(
@@ -41,7 +38,7 @@ def decide_model(
     which `spent` were before. `met` is what befell the session's exchanges so far. Pure; never raises.
     """
 
-    def target(ordinal: int, number: int) -> LinkTarget:
-        return ModelTarget(ordinal, number, streaming)
-
-    return Exchanges(plan, Site.MODEL_RESPONSE, LINK, streaming, target).at(turn, attempt, spent, met)
+    beside = exchanges(plan, Site.TRANSPORT, MODEL_LINK, streaming)
+    return exchanges(plan, Site.MODEL_RESPONSE, MODEL_LINK, streaming).at(
+        turn, attempt, spent, met, (beside,)
+    )

@@ -11,8 +11,8 @@ from injectors.decide import perturb
 from injectors.decision import Decision
 from injectors.generation import Texts
 from injectors.instructions import perturb_instructions
-from injectors.link import decide_transport
-from injectors.model_link import LINK, decide_model
+from injectors.link import MODEL_LINK, decide_transport
+from injectors.model_link import decide_model
 from injectors.plan import Plan
 from injectors.schemas import perturb_tools
 
@@ -65,7 +65,7 @@ def _links(plan: Plan, turns: int) -> Iterator[Previewed]:
         decided = decide_model(plan, turn=turn, attempt=0, streaming=False, spent=spent, met=met)
         so_far = met + len(decided)
         decided += decide_transport(
-            plan, link=LINK, turn=turn, attempt=0, streaming=False, spent=spent, met=so_far
+            plan, link=MODEL_LINK, turn=turn, attempt=0, streaming=False, spent=spent, met=so_far
         )
         for decision, settings, note in decided:
             after = None if settings is None else json.dumps(dict(settings))

@@ -104,6 +104,29 @@ def test_runs_are_bounded_and_at_most_one_operator_destroys_an_answer(
     assert [on_model(plan, turn) for turn in reversed(range(30))] == found[::-1]
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    severity=st.sampled_from([0.3, 0.6, 1.0]),
+    bound=st.integers(1, 3),
+    operators=st.lists(st.sampled_from([*ON_MODELS, *ON_LINKS]), min_size=2, max_size=6, unique=True),
+)
+def test_links_and_providers_together_destroy_no_longer_runs(
+    seed: int, severity: float, bound: int, operators: list[str]
+) -> None:
+    bounds = f"{{faults_per_call: {bound}}}"
+    plan = plan_of(*operators, severity=severity, seed=seed, bounds=bounds)
+
+    def destroyed(turn: int) -> bool:
+        found = (*on_link(plan, turn), *on_model(plan, turn))
+        return any(decision.fault for decision, settings, _ in found if settings is not None)
+
+    hits = [destroyed(turn) for turn in range(30)]
+    runs = [len(list(run)) for hit, run in groupby(hits) if hit]
+    assert max(runs, default=0) <= bound
+    assert [destroyed(turn) for turn in reversed(range(30))] == hits[::-1]
+
+
 def test_the_first_rule_that_acts_goes_before_the_others() -> None:
     plan = plan_of("model.empty", "model.overloaded", "model.rate_limited", severity=0.5)
     found = Counter(decided[0].operator for turn in range(400) for decided in on_model(plan, turn))
