@@ -30,7 +30,8 @@ TOKENLESS = (
     "nothing between that drops `return_token_ids` or what comes of it"
 )
 NAMELESS = (
-    "but it doesn't say which version sampled what, so that a trainer leaves its turns out "
+    "but it doesn't say which version sampled what: turns that last across a swap are lost "
+    "(version_span_unknown), and all of them where whoever publishes doesn't tell the gateway "
     "(unknown_version): serve with `crosswind policy serve`"
 )
 _MENDS = {
@@ -124,7 +125,8 @@ def _store(store: Store) -> Iterator[str]:
         yield "store: no turns yet"
     for reason, count in fitness.items():
         if reason != FIT:
-            yield f"store: {count:,} turns are unfit for training: {reason}{_MENDS.get(reason, '')}"
+            turns = "turn is" if count == 1 else "turns are"
+            yield f"store: {count:,} {turns} unfit for training: {reason}{_MENDS.get(reason, '')}"
     if (stopped := Trust.of(store.settings(VERSION)).stopped) is not None:
         yield f"store: capture for training is stopped: {stopped}"
     for model, found in sorted(prefixes(store).items()):

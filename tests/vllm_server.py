@@ -27,6 +27,7 @@ from policies.publishers.registry import connect
 from policies.tiny.directory import write_policy, write_successor
 from policies.version import PRETRAINED, PolicyVersion, Registry, read_version
 from policies.vllm.costs import members
+from tests.outage import Forwarder
 
 STARTS_WITHIN = 400.0
 """Seconds. It takes 30 to 70 on an idle machine."""
@@ -83,6 +84,8 @@ class VllmServed:
     engine: Engine
     lines: Lines
     folder: Path
+    way: Forwarder
+    """To the control plane of the gateway that its supervisor tells; down."""
 
     def reset(self) -> None:
         """Serve the first version."""
@@ -129,11 +132,15 @@ def serving_vllm(folder: Path, *arguments: str) -> Iterator[VllmServed]:
     first = thinking(registry)
     for step in range(1, VERSIONS + 1):
         moved(registry, first, f"moved-{step}", step)
-    options = ("--port", "0", "--log", str(folder / "vllm.log"), *arguments)
+    way = Forwarder(0)
+    way.down()
+    control = f"http://127.0.0.1:{way.port}"
+    options = ("--port", "0", "--log", str(folder / "vllm.log"), "--control", control, *arguments)
     with supervised(str(first.path), *options, "--", "--reasoning-parser", "deepseek_v3") as lines:
         url = lines.until(r"^serving retail at (\S+)/v1$")[1]
+        lines.until(r"^retail is confirmed at ")
         with connect(url) as engine:
-            yield VllmServed(url, first, registry, engine, lines, folder)
+            yield VllmServed(url, first, registry, engine, lines, folder, way)
 
 
 def end_with_the_starter(served: VllmServed) -> None:

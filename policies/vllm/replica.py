@@ -203,8 +203,11 @@ class AttachedServer:
     down: bool = False
 
     def begin(self, stop: Event) -> None:
-        began = time.monotonic()
+        began, said = time.monotonic(), False
         while not healthy(self.url):
+            if not said:
+                self.say(f"waiting up to {self.patience.start:g} s for {self.url} to answer")
+                said = True
             if time.monotonic() - began > self.patience.start:
                 raise ServeError(f"--attach {self.url}: not healthy after {self.patience.start:g} s")
             if stop.wait(self.patience.look):

@@ -12,7 +12,7 @@ from policies.vllm import answering
 from policies.vllm.answering import sampling_troubles
 from policies.vllm.launching import NEUTRAL
 from tests.gateway.servers import Running, gateway
-from tests.policies.vllm.outage import Forwarder
+from tests.outage import Forwarder
 from tests.policies.vllm.recorded import CHAT, post, rollout, turns
 from tests.vllm_server import Lines, VllmServed, supervised
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ from policies.commands import policy
 from policies.version import PRETRAINED
 from policies.vllm.answering import sampling_troubles
 from policies.vllm.diagnosis import diagnose
+from tests.gateway.servers import gateway
 from tests.policies.scripted import answering
 from tests.policies.vllm.asking import ask, chat, sampled
 from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs
@@ -39,13 +41,25 @@ def test_the_server_says_what_it_costs(vllm: VllmServed) -> None:
 
 
 @pytest.mark.vllm
-def test_a_killed_engine_comes_back_with_the_last_good_version(vllm: VllmServed) -> None:
+async def test_a_killed_engine_comes_back_with_the_last_good_version(
+    vllm: VllmServed, tmp_path: Path
+) -> None:
+    """And a gateway is told that nothing trains until what came back is confirmed."""
     moved = vllm.registry.get("moved-2")
     vllm.engine.publish(moved)
-    group = int(re.search(r"process group (\d+)", " ".join(vllm.lines.said))[1])  # type: ignore[index]
-    os.kill(_engine_of(group), signal.SIGKILL)
-    vllm.lines.until(r"restarting moved-2 in \d+ s")
-    vllm.lines.until(r"^serving moved-2 at \S+ again")
+    groups = re.findall(r"process group (\d+)", " ".join(vllm.lines.said))
+    async with gateway(tmp_path, vllm.url) as running:
+        vllm.way.to = int(running.control.rpartition(":")[2])
+        vllm.way.up()
+        os.kill(_engine_of(int(groups[-1])), signal.SIGKILL)
+        await asyncio.to_thread(vllm.lines.until, r"^capture for training is stopped: ")
+        stopped = (await running.api("GET", "/api/versions")).json()["capture_stopped"]
+        assert stopped.startswith("version 'moved-2': ")
+        await asyncio.to_thread(vllm.lines.until, r"restarting moved-2 in \d+ s")
+        await asyncio.to_thread(vllm.lines.until, r"^serving moved-2 at \S+ again")
+        await asyncio.to_thread(vllm.lines.until, r"^moved-2 is confirmed at ")
+        assert (await running.api("GET", "/api/versions")).json()["capture_stopped"] is None
+        vllm.way.down()
     health = vllm.engine.health()
     assert (health.version, health.step, health.swaps) == ("moved-2", 2, 0)
     read = sampled(ask(vllm.url, chat("Where is order #W1234?", max_tokens=12)))
@@ -133,6 +147,14 @@ def test_log_probabilities_from_before_the_cuts_are_named() -> None:
     with answering(ALIVE | {"/v1/completions": {"choices": [choice]}}) as url:
         (trouble,) = sampling_troubles(url)
     assert "before temperature and cuts" in trouble and "--logprobs-mode processed_logprobs" in trouble
+
+
+def test_a_server_that_isnt_there_yet_is_waited_for_and_that_is_said() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    with supervised("retail", "--attach", url) as lines:
+        lines.until(rf"^waiting up to 900 s for {re.escape(url)} to answer$")
+    assert lines.process.returncode == 0
 
 
 def test_a_url_without_a_server_is_not_attached_to() -> None:

@@ -10,8 +10,8 @@ from contextlib import suppress
 class Forwarder:
     """A port of the loopback that leads to another one of it, while it is up."""
 
-    def __init__(self, port: int) -> None:
-        self._to = port
+    def __init__(self, to: int) -> None:
+        self.to = to
         self._open: set[socket.socket] = set()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
@@ -23,6 +23,7 @@ class Forwarder:
             with suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
             one.close()
+        self._open.clear()
         self._thread.join()
 
     def up(self) -> None:
@@ -39,7 +40,7 @@ class Forwarder:
                     near, _ = listener.accept()
                 except OSError:
                     return
-                far = socket.create_connection(("127.0.0.1", self._to))
+                far = socket.create_connection(("127.0.0.1", self.to))
                 self._open |= {near, far}
                 for source, sink in ((near, far), (far, near)):
                     threading.Thread(target=_pump, args=(source, sink), daemon=True).start()
