@@ -11,6 +11,7 @@ import uvicorn
 
 from policies.embedded.app import EngineApp
 from policies.embedded.batch import Limits
+from policies.servers.server import KEEP_ALIVE_S
 from policies.version import read_version
 
 _DEFAULT_TOKENS = 64
@@ -44,7 +45,10 @@ def make_server(
     """
     home = read_version(directory).home
     app = EngineApp(directory, seed=seed, default_tokens=default_tokens(home), limits=limits)
-    return EngineServer(uvicorn.Config(app, lifespan="on", log_level="warning", access_log=False), ready)
+    config = uvicorn.Config(
+        app, lifespan="on", log_level="warning", access_log=False, timeout_keep_alive=KEEP_ALIVE_S
+    )
+    return EngineServer(config, ready)
 
 
 def serve(

@@ -9,6 +9,11 @@ from typing import ClassVar, Protocol
 
 from policies.confirmation import TOLERANCE
 
+KEEP_ALIVE_S = 75
+"""How long an idle connection is kept: longer than clients keep theirs (the gateway 15 s), since a request
+that meets the end of its connection is lost. Servers' own default is 5.
+"""
+
 
 class ServeError(Exception):
     """The policy can't be served. The message names the setting, its value and the mend.

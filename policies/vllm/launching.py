@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from policies.servers.server import ServeError
+from policies.servers.server import KEEP_ALIVE_S, ServeError
 from policies.vllm.environment import Environment
 
 MODEL_NAME = "policy"
@@ -81,7 +81,11 @@ class Launch:
 
     def variables(self, inherited: Mapping[str, str]) -> dict[str, str]:
         """The server's environment variables."""
-        defaults = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
+        defaults = {
+            "VLLM_NO_USAGE_STATS": "1",
+            "DO_NOT_TRACK": "1",
+            "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": str(KEEP_ALIVE_S),
+        }
         if self.environment.build == "cpu":
             defaults["VLLM_CPU_KVCACHE_SPACE"] = _CPU_CACHE_GIB
         ours = {
