@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -55,12 +55,12 @@ class Http:
         self._when_gone: WhenGone | None = extensions.get(WHEN_GONE, {}).get("call")
         wired = WIRE in extensions and self.method != "HEAD"
         self._wire: Wire | None = extensions[WIRE]["of"](send) if wired else None
-        # The first of equal names counts.
-        self._first = dict(reversed(self.headers))
+        self.first: Mapping[bytes, bytes] = dict(reversed(self.headers))
+        """The headers by name; the first of equal names counts."""
 
     def header(self, name: bytes) -> str | None:
         """The first value of a header (its name in lower case)."""
-        value = self._first.get(name)
+        value = self.first.get(name)
         return None if value is None else value.decode("latin-1").strip()
 
     @property

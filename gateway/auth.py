@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import parse_qsl, unquote_plus
 
 import msgspec
@@ -55,7 +55,7 @@ class Authenticator:
 
     def identify(
         self,
-        headers: Iterable[tuple[bytes, bytes]],
+        headers: Mapping[bytes, bytes],
         query: str = "",
         subprotocols: Iterable[str] = (),
     ) -> Caller:
@@ -106,13 +106,10 @@ def protocols_without_credentials(offered: Iterable[str]) -> list[str]:
     return [one for one in offered if not one.startswith(_PROTOCOL_CREDENTIAL)]
 
 
-def _credentials(
-    headers: Iterable[tuple[bytes, bytes]], query: str, subprotocols: Iterable[str]
-) -> Iterator[str]:
+def _credentials(headers: Mapping[bytes, bytes], query: str, subprotocols: Iterable[str]) -> Iterator[str]:
     """All credentials of a request, those in headers first."""
-    found = dict(reversed([(name, value) for name, value in headers if name in CREDENTIALS]))
     for name in CREDENTIALS:
-        if value := found.get(name, b"").decode("latin-1").strip():
+        if value := headers.get(name, b"").decode("latin-1").strip():
             credential = value[7:].strip() if value[:7].lower() == "bearer " else value
             if credential:
                 yield credential

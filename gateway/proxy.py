@@ -104,7 +104,7 @@ class Proxy:
             raise ServiceError(
                 431, "the request's headers are too large; raise limits.header", code="headers_too_large"
             )
-        caller = self.authenticator.identify(http.headers, http.query.decode("latin-1"))
+        caller = self.authenticator.identify(http.first, http.query.decode("latin-1"))
         if route.codec is not None:
             return await self._turn(http, route, route.codec, caller)
         return await self.passing.forward(http, route, caller)

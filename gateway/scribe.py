@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from gateway.ledger import clean_hash
 from gateway.protocols.document import encode
@@ -18,8 +19,7 @@ NOT_ASKED = "none"
 """Stands for all operators, where none was asked."""
 
 
-@dataclass(slots=True)
-class Scribe:
+class Scribe(msgspec.Struct):
     """Writes the events of one turn."""
 
     session_id: str

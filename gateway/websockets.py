@@ -76,7 +76,7 @@ class WebSockets:
                 426, "WebSockets are refused here (`websockets: refuse`); use HTTP", code="websockets_refused"
             )
         query = http.query.decode("latin-1")
-        caller = self.authenticator.identify(http.headers, query, offered)
+        caller = self.authenticator.identify(http.first, query, offered)
         claim = claim_of(http, route, caller, self.settings)
         session = await self._labelled(claim)
         upstream = self._upstream(route.path, query)

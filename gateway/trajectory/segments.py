@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
+
+import msgspec
 
 from gateway.trajectory.content import Chain, Frame, View, content_key
 from gateway.trajectory.frames import KnownFrames
@@ -23,17 +24,16 @@ class StaleContent(RowRefused):
     """Content was taken to be stored for a session, and that session has gone since."""
 
 
-@dataclass(slots=True)
-class _Use:
+class _Use(msgspec.Struct):
     """What one session brings in a write, and for which of its numbers content was taken to be stored."""
 
-    nodes: dict[bytes, Chain] = field(default_factory=dict)
-    frames: dict[bytes, list[tuple[bytes, int, bytes | None]]] = field(default_factory=dict)
-    blocks: dict[bytes, bytes] = field(default_factory=dict)
-    trusted: set[int] = field(default_factory=set)
-    again: list[Chain] = field(default_factory=list)
+    nodes: dict[bytes, Chain] = msgspec.field(default_factory=dict)
+    frames: dict[bytes, list[tuple[bytes, int, bytes | None]]] = msgspec.field(default_factory=dict)
+    blocks: dict[bytes, bytes] = msgspec.field(default_factory=dict)
+    trusted: set[int] = msgspec.field(default_factory=set)
+    again: list[Chain] = msgspec.field(default_factory=list)
     """Further objects that are equal to a node here."""
-    frame_views: list[tuple[Frame, bytes]] = field(default_factory=list)
+    frame_views: list[tuple[Frame, bytes]] = msgspec.field(default_factory=list)
 
 
 class NewContent:
