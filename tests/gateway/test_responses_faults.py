@@ -10,9 +10,9 @@ import openai
 import pytest
 
 from tests.clients.upstream import Answer, Call, Dialogue, provider
+from tests.gateway.responses_agent import function, output, user
 from tests.gateway.servers import Running, gateway
 from tests.gateway.test_faults import profile
-from tests.gateway.test_responses_world import function, output, user
 
 TEXT = "The order has left the house and comes on Monday."
 STREAMED = pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
