@@ -39,11 +39,12 @@ def replay(
         raise click.UsageError(f"--store: {error}") from error
     with closing(store):
         found = store.trajectory(session_id)
+        shown = store.ledger_since(session_id, 0)
     if found is None:
         click.echo(f"crosswind replay: {url} has no session {session_id!r}; check its id", err=True)
         sys.exit(1)
     try:
-        turns = recomputed(found.session, found.turns, found.events)
+        turns = recomputed(found.session, found.turns, found.events, shown)
     except ValueError as error:
         click.echo(f"crosswind replay: session {session_id!r}: its plan can't be read: {error}", err=True)
         sys.exit(1)

@@ -1,7 +1,8 @@
 """What a policy was sent, computed again from the record alone: a session's plan and what its agent sent.
 
-The stored ledger is not consulted: a replay that gives the same bytes shows that the noise follows from the
-plan, and that the record is whole. What a language model wrote follows from nothing: the events tell it.
+The stored ledger is not asked what was shown: a replay that gives the same bytes shows that the noise follows
+from the plan, and that the record is whole. What a language model wrote follows from nothing: the events tell
+it, and the ledger which calls the client never got.
 Whether token ids were asked for, and under which name the model is known upstream, is the configuration's to
 say: the replay takes both from the body as sent, if that is stored.
 """
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gateway.closed_world import MOST_ROUNDS
 from gateway.noise import (
     LEDGER_UNAVAILABLE,
     NOISE_FAILED,
@@ -26,8 +28,9 @@ from gateway.protocols.document import decode, encode
 from gateway.recalling import tell
 from gateway.redaction import MASK, Redactor
 from gateway.replay.words import Recorded
-from gateway.trajectory.record import Event, Session, Turn
+from gateway.trajectory.record import Event, Session, Shown, Turn
 from gateway.turns import Place
+from injectors.conversation import Site
 from injectors.plan import Plan
 
 _WITHOUT_NOISE = frozenset((LEDGER_UNAVAILABLE, NOISE_FAILED, NOISE_STOPPED))
@@ -56,9 +59,12 @@ class Replayed:
         return self.turn.sent is not None and self.turn.sent.bytes() == self.sent
 
 
-def replay(session: Session, turns: Sequence[Turn], events: Sequence[Event] = ()) -> list[Replayed]:
+def replay(
+    session: Session, turns: Sequence[Turn], events: Sequence[Event] = (), shown: Sequence[Shown] = ()
+) -> list[Replayed]:
     """Recompute what the policy was sent in each turn, in the order of the turns. Of its events only the
-    words that models wrote are taken.
+    words that models wrote are taken, and of its ledger, `shown`, only what the policy said and its client
+    never got: calls of tools that noise put there. Both were sampled.
 
     ValueError where the session's plan can't be read.
     """
@@ -66,7 +72,19 @@ def replay(session: Session, turns: Sequence[Turn], events: Sequence[Event] = ()
     live.mark(noise_stopped=False)
     ordered = sorted(turns, key=lambda turn: (turn.index, turn.attempt))
     words = Recorded(events)
-    return [_replayed(live, turn, words or None) for turn in ordered]
+    replayed = []
+    for turn in ordered:
+        replayed.append(_replayed(live, turn, words or None))
+        live.ledger.learn(row for row in shown if row.turn_index == turn.index and _sampled(row, turn))
+    return replayed
+
+
+def _sampled(row: Shown, turn: Turn) -> bool:
+    """Whether a row of the ledger says what hung on the policy: calls that were withheld or answered inside,
+    and tools that left since they were called again and again.
+    """
+    rounds = sum("calls" in entry for entry in turn.inner)
+    return row.site == Site.MODEL_RESPONSE or (row.site == Site.TOOL_SCHEMA and rounds > MOST_ROUNDS)
 
 
 def _replayed(live: LiveSession, turn: Turn, words: Recorded | None) -> Replayed:

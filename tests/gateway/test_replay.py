@@ -8,6 +8,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,9 @@ from hypothesis import strategies as st
 from gateway.cli import root
 from gateway.protocols.document import encode
 from gateway.replay.difference import differences
+from tests.gateway.closed_world import ABBREVIATED, Client, calling, profile, script, tool
 from tests.gateway.dialogue import PROFILE, TURNS, body, user
+from tests.gateway.policy import Said
 from tests.gateway.servers import Running, gateway, settings, upstream
 
 
@@ -131,3 +134,34 @@ JSON = st.recursive(
 def test_documents_differ_exactly_where_they_are_not_equal(before: Any, after: Any) -> None:
     found = differences(encode(before), encode(after))
     assert bool(found) == (json.dumps(before) != json.dumps(after))
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [calling(1, text="Let me see."), calling(0, text="So then."), Said("Done.")],
+        [calling(1, 0, 1, 0), Said("Two orders."), Said("Done.")],
+        [*[calling(1, text=f"Try {number}.") for number in range(4)], Said("Five."), Said("Done.")],
+    ],
+    ids=["answered inside", "withheld", "again and again"],
+)
+async def test_calls_that_the_client_never_got_are_taken_from_the_ledger(
+    tmp_path: Path, stream: bool, answers: list[Any]
+) -> None:
+    path = tmp_path / "closed.yaml"
+    path.write_text(profile(ABBREVIATED))
+    async with (
+        upstream(script(*answers)) as app,
+        gateway(tmp_path, app, profile=str(path)) as running,
+        Client(running, stream) as client,
+    ):
+        for _ in range(3):
+            message = await client.turn([tool()])
+            client.answer_calls()
+            if not message.get("tool_calls"):
+                client.messages.append(user("And now?"))
+        await running.flush()
+    result = await replayed(tmp_path, "one", "--json")
+    assert result.exit_code == 0, result.output
+    assert {turn["outcome"] for turn in json.loads(result.stdout)["turns"]} == {"same"}
