@@ -156,10 +156,9 @@ def preview(
             for one in _events(plan, messages, seen, texts):
                 click.echo(json.dumps(asdict(one), ensure_ascii=False))
             return
-        console.print(
-            f"profile {plan.profile}, level {plan.level}, seed {seed}, type {plan.noise_type or 'any'}",
-            markup=False,
-        )
+        at = "" if plan.level is None else f"level {plan.level}, "
+        told = f"profile {plan.profile}, {at}seed {seed}, type {plan.noise_type or 'any'}"
+        console.print(told, markup=False)
         print_preview(console, plan, messages, seen, texts)
 
 
@@ -224,8 +223,12 @@ def read_profile(name_or_file: str) -> profile.Profile:
 
 
 def parsed(path: Path, tools: Sequence[str] = ()) -> profile.Profile:
-    """The profile in a YAML file; `tools` are those that it may name, where they are known."""
+    """The profile in a YAML file, or the built-in one of that name; `tools` are those that it may name, where
+    they are known.
+    """
     try:
+        if path.suffix not in (".yaml", ".yml") and not path.exists():
+            return profile.load(str(path))
         return profile.parse(_read(path), str(path), tools=tools)
     except profile.ProfileError as error:
         raise ConfigurationError(str(error)) from error

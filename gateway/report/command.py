@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +43,11 @@ def report(url: str, before: Path | None, after: Path | None, comparison: Path |
     )
     try:
         store = open_store(url, create=False)
-        try:
+    except StoreError as error:
+        raise click.UsageError(f"--store: {error}") from error
+    try:
+        with closing(store):
             text = render(store, evaluation)
-        finally:
-            store.close()
     except StoreError as error:
         raise click.ClickException(str(error)) from error
     except ModuleNotFoundError as error:

@@ -86,3 +86,12 @@ async def test_what_tells_nothing_is_named(tmp_path: Path, profile: Path) -> Non
     assert bare.exit_code == 2 and "no session has bodies on record" in bare.stderr
     level = check(profile, conversation(tmp_path), "--level", 3)
     assert level.exit_code == 2 and "has no levels" in level.stderr
+
+
+def test_a_built_in_profile_is_checked_by_its_name(tmp_path: Path) -> None:
+    told = check("robustbench-tc/Timeout", conversation(tmp_path), "--json")
+    assert told.exit_code == 0, told.output
+    [one] = json.loads(told.stdout)["operators"]
+    assert (one["operator"], one["injected"]) == ("tool.timeout", 1.0)
+    wrong = check("robustbench-tc/Timeouts")
+    assert wrong.exit_code == 2 and "did you mean 'robustbench-tc/Timeout'?" in wrong.output

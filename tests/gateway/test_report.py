@@ -90,3 +90,9 @@ async def test_a_store_without_any_traffic_has_a_report(tmp_path: Path) -> None:
     async with upstream() as app, gateway(tmp_path, app):
         pass
     assert "<h1>Crosswind report</h1>" in report(tmp_path)
+
+
+def test_a_store_that_is_not_there_is_a_wrong_option(tmp_path: Path) -> None:
+    told = CliRunner().invoke(root, ["report", "--store", f"sqlite:///{tmp_path}/none.db"])
+    assert told.exit_code == 2 and "--store: there is no store" in told.output
+    assert list(tmp_path.iterdir()) == []
