@@ -9,6 +9,11 @@ _READ = 200_000
 """Bytes of the log's end that are looked at."""
 _KNOWN = (
     (
+        r"less than requested memory for kv|less than desired [CG]PU memory utilization",
+        "less memory is free than it is to take; lower VLLM_CPU_KVCACHE_SPACE or --gpu-memory-utilization, "
+        "or end what else takes memory",
+    ),
+    (
         r"No available memory for the cache blocks|larger than the available KV cache",
         "there is no room for the KV cache; lower --max-model-len, or raise VLLM_CPU_KVCACHE_SPACE or "
         "--gpu-memory-utilization",
@@ -26,6 +31,8 @@ _KNOWN = (
     (r"No module named '?([\w.]+)", "its environment lacks {0}; run `make vllm`"),
 )
 _KILLED = -9
+_ELSEWHERE = "See root cause above"
+"""What vLLM's first process says of an error of another one."""
 
 
 def diagnose(log: Path, code: int) -> str:
@@ -45,6 +52,7 @@ def diagnose(log: Path, code: int) -> str:
 
 def _last_error(text: str) -> str:
     """The last line that reads like a Python exception, else the last line."""
-    errors = re.findall(r"^.*?((?:\w+\.)*\w+(?:Error|Exception): .*)$", text, re.MULTILINE)
+    found = re.findall(r"^.*?((?:\w+\.)*\w+(?:Error|Exception): .*)$", text, re.MULTILINE)
+    errors = [line for line in found if _ELSEWHERE not in line]
     lines = text.strip().splitlines() or ["it said nothing"]
     return str((errors or lines)[-1]).strip()[:300]

@@ -171,6 +171,21 @@ def test_a_url_without_a_server_is_not_attached_to() -> None:
             "ValueError: No available memory for the cache blocks. Try increasing ...",
             "no room for the KV cache",
         ),
+        (
+            "RuntimeError: Worker failed with error 'Available memory on node 0 (16.96/20.09 GiB) on kv "
+            "cache allocation is less than requested memory for kv (500.0 GiB). Decrease ...'",
+            "less memory is free than it is to take; lower VLLM_CPU_KVCACHE_SPACE",
+        ),
+        (
+            "ValueError: Free memory on device cuda:0 (1.2/79.1 GiB) on startup is less than desired GPU "
+            "memory utilization (0.9, 71.2 GiB).",
+            "less memory is free than it is to take",
+        ),
+        (
+            "ValueError: the cause\nRuntimeError: Engine core initialization failed. See root cause above. "
+            "Failed core proc(s): {}",
+            "ValueError: the cause",
+        ),
         ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "out of memory"),
         (
             "RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory: you tried",
