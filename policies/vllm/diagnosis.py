@@ -27,6 +27,10 @@ _KNOWN = (
         r"architectures? .* (?:is|are) not supported",
         "vLLM doesn't know the model's architecture; see config.json",
     ),
+    (
+        r"validation errors? for \w+\n(?:.*pid=\d+\))?\s*(?:Value error, )?(.{1,300}?)(?:\. | \[type=|$)",
+        "it refuses its settings: {0}",
+    ),
     (r"unrecognized arguments: (.*)", "vLLM doesn't know these arguments: {0}"),
     (r"No module named '?([\w.]+)", "its environment lacks {0}; run `make vllm`"),
 )
@@ -42,7 +46,7 @@ def diagnose(log: Path, code: int) -> str:
     except OSError:
         text = ""
     for pattern, words in _KNOWN:
-        found = re.search(pattern, text)
+        found = re.search(pattern, text, re.MULTILINE)
         if found:
             return f"vLLM ended: {words.format(*found.groups())} (log: {log})"
     if code == _KILLED:

@@ -196,6 +196,11 @@ def test_a_url_without_a_server_is_not_attached_to() -> None:
             "ValueError: Model architectures ['X'] are not supported for now.",
             "doesn't know the model's architecture",
         ),
+        (
+            "pydantic_core.ValidationError: 1 validation error for ModelConfig\n  Value error, Given "
+            "max_model_len (9) is greater than the derived (1.0). To allow ... [type=value_error, x]",
+            "it refuses its settings: Given max_model_len (9) is greater than the derived (1.0) (",
+        ),
         ("api_server.py: error: unrecognized arguments: --nonsense", "these arguments: --nonsense"),
         ("ValueError: something else went wrong", "ValueError: something else went wrong"),
     ],
