@@ -180,55 +180,6 @@ async def test_a_turn_that_began_while_the_capture_stood_still_is_unfit(tmp_path
         assert await turn == "policy_mismatch"
 
 
-async def _ends(running: Running, name: str) -> tuple[Any, ...]:
-    """A turn's fitness and the versions at its two ends."""
-    fitness = await _fitness(running, name)
-    (session,) = [row for row in running.gateway.store.sessions() if row.group_id == name]
-    (turn,) = (await running.trajectory(session.id))["turns"]
-    return fitness, turn["policy_first"], turn["policy_last"]
-
-
-async def test_turns_of_an_engine_that_names_no_versions_get_those_at_their_two_ends(
-    tmp_path: Path,
-) -> None:
-    """As of vLLM that reloads from disk: a turn across a swap is unfit, since its spans can't be told."""
-    waiting, go_on, hold = asyncio.Event(), asyncio.Event(), False
-    reply = scripted(choice={"weight_versions": None})
-
-    async def held(seen: Any) -> Any:
-        if hold:
-            waiting.set()
-            await go_on.wait()
-        async for part in reply(seen):
-            yield part
-
-    unknown = "version_span_unknown"
-    async with upstream(held) as app, gateway(tmp_path, app) as running:
-
-        async def tell(name: str, **said: bool) -> None:
-            assert (await running.api("PUT", f"/api/versions/{name}", said)).status_code == 200
-
-        assert await _ends(running, "untold") == ("fit", None, None)
-        await tell("v1", trusted=True)
-        assert await _ends(running, "a") == ("fit", "v1", "v1")
-        await tell("v2", swapping=True)
-        assert await _ends(running, "b") == (unknown, "v1", None)
-        await tell("v2", swapping=False)
-        assert await _ends(running, "c") == ("fit", "v1", "v1")
-
-        hold = True
-        turn = asyncio.create_task(_ends(running, "across"))
-        await waiting.wait()
-        for name in ("v2", "v1", "v2"):
-            await tell(name, swapping=True)
-            await tell(name, trusted=True)
-        go_on.set()
-        assert await turn == (unknown, "v1", "v2")
-        assert await _ends(running, "d") == ("fit", "v2", "v2")
-        await tell("v2", trusted=True)  # confirmed once more
-        assert (await running.api("PUT", "/api/versions/v2", {})).status_code == 400
-
-
 async def test_a_publisher_tells_of_a_swap_before_it_begins(
     tmp_path: Path, registry: Registry, served: tuple[str, uvicorn.Server]
 ) -> None:
@@ -246,7 +197,7 @@ async def test_a_publisher_tells_of_a_swap_before_it_begins(
         # What was never confirmed still isn't.
         assert running.gateway.trust.swapping == {"v2"}
         # An engine that names its versions needs none of it.
-        assert await _ends(running, "named") == ("fit", "v2", "v2")
+        assert await _fitness(running, "named") == "fit"
 
 
 async def test_a_restarted_worker_knows_what_is_doubted(tmp_path: Path) -> None:
