@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
+from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadGroupScheduling
 
@@ -16,6 +17,10 @@ from tests.vllm_server import VllmServed, end_with_the_starter, serving_vllm
 structlog.configure(
     processors=[structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
 )
+
+# How long an example takes says nothing on a busy machine.
+settings.register_profile("crosswind", deadline=None)
+settings.load_profile("crosswind")
 
 _left_out: list[str] = []
 

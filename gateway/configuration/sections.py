@@ -54,8 +54,9 @@ class Timeouts(Section):
     keep_alive: Seconds = 75.0
     """How long a client's idle connection is kept: longer than clients keep theirs (5 s is usual), since a
     request that meets the end of its connection is lost."""
-    idle: Seconds = 15.0
-    """How long a connection to an upstream is kept without a request."""
+    idle: Seconds = 4.0
+    """How long a connection to an upstream is kept without a request: shorter than servers keep theirs (5 s is
+    usual), since a request that meets the end of its connection can't be sent again unless it may be repeated."""
     drain: Seconds = 30.0
     """How long requests in flight may go on after SIGTERM."""
 
