@@ -55,8 +55,8 @@ class Timeouts(Section):
     """How long a client's idle connection is kept: longer than clients keep theirs (5 s is usual), since a
     request that meets the end of its connection is lost."""
     idle: Seconds = 4.0
-    """How long a connection to an upstream is kept without a request: shorter than servers keep theirs (5 s is
-    usual), since a request that meets the end of its connection can't be sent again unless it may be repeated."""
+    """How long a connection to an upstream is kept without a request: shorter than servers keep theirs
+    (5 s is usual), since a request that meets the end of its connection is lost unless it may be repeated."""
     drain: Seconds = 30.0
     """How long requests in flight may go on after SIGTERM."""
 
