@@ -9,6 +9,8 @@ from __future__ import annotations
 import unicodedata
 
 _JOINER = "\u200d"
+_CLINGING = (_JOINER, "\u200c", "\u0e33", "\u0eb3")
+"""What goes on with a character though its category is no mark's: joiners, and am in Thai and Lao."""
 _VIRAMA = 9
 """The combining class of the marks that make a conjunct of two consonants."""
 
@@ -25,7 +27,7 @@ def _goes_on(text: str, at: int) -> bool:
     before, after = text[at - 1], text[at]
     if after < "\u0300":
         return False
-    if unicodedata.category(after) in ("Mn", "Me", "Mc") or after in (_JOINER, "\u200c"):
+    if unicodedata.category(after) in ("Mn", "Me", "Mc") or after in _CLINGING:
         return True
     if unicodedata.combining(before) == _VIRAMA and unicodedata.category(after) == "Lo":
         return True

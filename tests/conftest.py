@@ -7,8 +7,6 @@ from collections.abc import Iterator
 import pytest
 import structlog
 from hypothesis import settings
-from xdist.remote import Producer
-from xdist.scheduler import LoadGroupScheduling
 
 from policies.vllm.environment import NOT_INSTALLED, NotInstalled, find
 from tests.vllm_server import VllmServed, end_with_the_starter, serving_vllm
@@ -23,19 +21,6 @@ settings.register_profile("crosswind", deadline=None)
 settings.load_profile("crosswind")
 
 _left_out: list[str] = []
-
-
-class _OneVllm(LoadGroupScheduling):  # type: ignore[misc]
-    """All of vLLM's tests run in one process, since they share one server; the others where there is room. By
-    their folder, since pytest 9.2's node ids don't show what `xdist_group` says.
-    """
-
-    def _split_scope(self, nodeid: str) -> str:
-        return "vllm" if nodeid.startswith("tests/policies/vllm/") else nodeid
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadGroupScheduling | None:
-    return _OneVllm(config, log) if config.getoption("dist") == "loadgroup" else None
 
 
 @pytest.fixture(scope="session")

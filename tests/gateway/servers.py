@@ -252,7 +252,7 @@ async def gateway(
             serving(make_server(built.settings, built.data, websockets=True), data) as data_url,
             serving(make_server(built.settings, create_control(built)), control) as control_url,
             httpx.AsyncClient(
-                trust_env=False, timeout=20, headers={"accept-encoding": "gzip, deflate"}
+                trust_env=False, timeout=60, headers={"accept-encoding": "gzip, deflate"}
             ) as http,
         ):
             yield Running(built, data_url, control_url, http)

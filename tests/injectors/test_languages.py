@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import regex
-from hypothesis import given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gateway.protocols.forms import shortened
@@ -91,8 +91,8 @@ def test_what_knows_english_words_only_leaves_other_languages_alone(name: str) -
             assert not any(drawn), (language, text)
 
 
-@settings(deadline=None)
 @given(st.text(sorted({one for text in TEXTS.values() for one in text}), max_size=40), st.integers(0, 40))
+@example("0\u0e33", 1)
 def test_a_text_is_cut_between_characters(text: str, at: int) -> None:
     cut = whole(text, min(at, len(text)))
     assert 0 <= cut <= at and cut in {0, *(match.end() for match in _CHARACTER.finditer(text))}

@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from injectors.conversation import Site
 from injectors.link import decide_transport
 from injectors.model_link import decide_model
 from injectors.plan import Plan, make_plan
@@ -58,7 +59,7 @@ def test_a_turn_plays_no_earlier_turn_over() -> None:
     plan = plan_of(1)
     for turn in range(300):
         decide_transport(plan, link="model", turn=turn, attempt=0, streaming=True)
-    (recollection,) = plan.recollections().values()
+    recollection = plan.recollections()[Site.TRANSPORT, "model", True]
     asked: list[int] = []
     for rule in plan.rules[:2]:
         recollection.counted(rule.name, 300, lambda earlier, _: bool(asked.append(earlier)))

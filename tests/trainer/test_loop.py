@@ -36,6 +36,12 @@ class Told:
     def __init__(self) -> None:
         self.news: list[str] = []
 
+    def publishing(self, version: str) -> None:
+        self.news.append(f"publishing {version}")
+
+    def refused(self, version: str) -> None:
+        self.news.append(f"refused {version}")
+
     def published(self, version: PolicyVersion) -> None:
         self.news.append(f"published {version.version}")
 
@@ -186,7 +192,13 @@ def test_an_engine_that_recorded_other_log_probabilities_is_rolled_back_and_doub
     with pytest.raises(EngineMismatch, match=r"nothing was trained on it; rolled back to 'first'"):
         train(again)
     assert engine.health().version == FIRST
-    assert told.news == ["confirmed run-00001", "doubted run-00001", "published first", "confirmed first"]
+    assert told.news == [
+        "confirmed run-00001",
+        "doubted run-00001",
+        "publishing first",
+        "published first",
+        "confirmed first",
+    ]
     standing = run.registry.journal.standings()
     assert "differ from the trainer's" in str(standing["run-00001"].bad) and standing[FIRST].bad is None
 

@@ -16,7 +16,8 @@ from tests.vllm_server import VllmServed
 pytestmark = pytest.mark.vllm
 
 STREAMS, SWAPS, LENGTH, FIRST = 64, 20, 120, 240
-"""The first stream of each client is longer: all of them are to be seen through a swap."""
+"""The first stream of each client is longer: all of them are to be seen through a swap. Each client's streams have
+another length than the others', so that they don't all end at once."""
 
 
 async def test_swaps_under_load_drop_nothing(vllm: VllmServed) -> None:
@@ -32,7 +33,7 @@ async def test_swaps_under_load_drop_nothing(vllm: VllmServed) -> None:
             read: list[Read] = []
             while not swapped.is_set():
                 seed, length = 1000 * number + len(read), LENGTH if read else FIRST
-                body = chat(f"What about order #W{number:04d}?", seed=seed, max_tokens=length)
+                body = chat(f"What about order #W{number:04d}?", seed=seed, max_tokens=length + number)
                 read.append(await stream(http, vllm.url, body | {"ignore_eos": True}, begun[number]))
             return read
 
@@ -49,15 +50,13 @@ async def test_swaps_under_load_drop_nothing(vllm: VllmServed) -> None:
         after = await stream(http, vllm.url, chat("Where is order #W1234?", max_tokens=40))
     assert [swap["version"] for swap in swaps] == order[1:]
     assert all(swap["in_flight"] > 0 for swap in swaps) and swaps[0]["in_flight"] == STREAMS
-    numbered = [(number, read) for each in streams for number, read in enumerate(each)]
-    for number, read in numbered:
+    read_by = [
+        (client, index, read) for client, each in enumerate(streams) for index, read in enumerate(each)
+    ]
+    for number, index, read in read_by:
+        length = number + (LENGTH if index else FIRST)
         assert read.finish == "length"
-        assert (
-            len(read.tokens)
-            == len(read.logprobs)
-            == read.usage["completion_tokens"]
-            == (LENGTH if number else FIRST)
-        )
+        assert len(read.tokens) == len(read.logprobs) == read.usage["completion_tokens"] == length
         _assert_spans_follow(read, order)
     assert all(len(first.spans) >= 2 for first, *_ in streams)
     assert after.versions == [order[-1]]
