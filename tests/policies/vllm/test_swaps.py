@@ -16,8 +16,8 @@ from tests.vllm_server import VllmServed
 pytestmark = pytest.mark.vllm
 
 STREAMS, SWAPS, LENGTH, FIRST = 64, 20, 120, 240
-"""The first stream of each client is longer: all of them are to be seen through a swap. Each client's streams have
-another length than the others', so that they don't all end at once."""
+"""The first stream of each client is longer: all of them are to be seen through a swap. Each client's streams
+have another length than the others', so that they don't all end at once."""
 
 
 async def test_swaps_under_load_drop_nothing(vllm: VllmServed) -> None:
