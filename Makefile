@@ -25,12 +25,13 @@ NODE   := tests/clients/node/node_modules/.package-lock.json
 demo: $(READY) $(if $(filter vllm,$(ENGINE)),vllm)
 	$(BIN)/crosswind demo --engine $(ENGINE) --seed $(SEED)
 
-# vLLM's tests share one engine, and swap its policy while streams go on: beside others they would be starved. Where vLLM
+# vLLM's tests share one engine, and swap its policy while streams go on: beside others they would be starved. Two
+# processes on two cores want one thread each. Where vLLM
 # can't be installed, the rest is tested all the same, and the last pytest ends with 69.
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 -m "($(TESTS)) and not vllm"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "($(TESTS)) and not vllm"
 	$(if $(WITH_VLLM),-@$(MAKE) --no-print-directory vllm)
-	$(if $(WITH_VLLM),$(BIN)/python -m pytest -m "($(TESTS)) and vllm")
+	$(if $(WITH_VLLM),OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "($(TESTS)) and vllm")
 
 test-all:
 	$(MAKE) --no-print-directory test TESTS="slow or not slow"
