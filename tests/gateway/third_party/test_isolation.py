@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from gateway.cli import root
 from injectors import operator, registry
+from injectors.profile import load
 from tests.gateway.dialogue import TURNS, body, history, lead, user
 from tests.gateway.servers import gateway, upstream
 
@@ -42,12 +43,17 @@ def third_party(installed: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
     before = dict(registry.operators())
     monkeypatch.syspath_prepend(str(installed))
     registry._import_all.cache_clear()
+    load.cache_clear()
     yield
+    # Before anything is forgotten: whoever asks next must not find it again.
+    monkeypatch.undo()
     for name in [name for name in sys.modules if name.startswith("crosswind_unruly")]:
         del sys.modules[name]
     operator._registered.clear()
     operator._registered.update(before)
     registry._import_all.cache_clear()
+    # Profiles that name all operators were read with the package's among them.
+    load.cache_clear()
 
 
 def profile(tmp_path: Path, *operators: str, more: str = "") -> str:
