@@ -28,8 +28,8 @@ from injectors.conversation import Conversation
 from injectors.decide import perturb
 from injectors.decision import Known
 from injectors.documents import conversation
-from injectors.link import decide_transport
-from injectors.model_link import LINK, decide_model
+from injectors.link import MODEL_LINK, decide_transport
+from injectors.model_link import decide_model
 from injectors.plan import Plan, make_plan
 from injectors.profile import parse
 from injectors.schemas import perturb_tools
@@ -125,7 +125,7 @@ class Session:
         shown = perturb_tools(self.plan, said.tools, known=self.tools, turn=turn)
         walked = self.walks.before(self.plan, said, self.known)
         found = perturb(self.plan, said, self.known, walked=walked)
-        decide_transport(self.plan, link=LINK, turn=turn, attempt=0, streaming=True)
+        decide_transport(self.plan, link=MODEL_LINK, turn=turn, attempt=0, streaming=True)
         decide_model(self.plan, turn=turn, attempt=0, streaming=True)
         if keep:
             self.tools = shown

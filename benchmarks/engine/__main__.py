@@ -11,7 +11,7 @@ import json
 import shlex
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from shutil import rmtree
@@ -101,7 +101,7 @@ def _through(run: dict[str, Any], generator: Generator, served: Server, through:
     generator.run(STREAMS, through)
     for number in range(run["rounds"]):
         _say(run, number, "gateway")
-        ways = [
+        ways: list[tuple[list[Round], Callable[[], Round]]] = [
             (bare, lambda: generator.run(STREAMS, served, served)),
             (captured, lambda: generator.run(STREAMS, served, served, captured=True)),
             (passed, lambda: generator.run(STREAMS, through, served, through)),

@@ -67,4 +67,4 @@ def section(run: Mapping[str, Any], figures: str) -> str:
     busy = _BUSY if machine["load_before"] > machine["cores"] / 2 else ""
     rows = [" | ".join(row).format(**run) for row in _ROWS]
     table = "\n".join(("| | measured | aim |", "|---|---:|---:|", *(f"| {row} |" for row in rows)))
-    return _SECTION.format(**run | {"machine": told, "busy": busy, "table": table, "figures": figures})
+    return _SECTION.format(**{**run, "machine": told, "busy": busy, "table": table, "figures": figures})
