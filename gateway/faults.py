@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-MODEL_LINK = "model"
-
 
 @dataclass(frozen=True, slots=True)
 class Fault:

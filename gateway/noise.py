@@ -9,7 +9,7 @@ import structlog
 from msgspec.structs import replace
 
 from gateway.closed_world import ClosedWorld, owing, world_in
-from gateway.faults import MODEL_LINK, NO_FAULTS, Fault, Faults
+from gateway.faults import NO_FAULTS, Fault, Faults
 from gateway.instructing import instruct
 from gateway.opening import LiveSession
 from gateway.protocols.codec import Codec
@@ -24,7 +24,7 @@ from gateway.withdrawing import take_back
 from injectors.conversation import Ref, Site
 from injectors.decide import NewlyShown, perturb
 from injectors.generation import Texts
-from injectors.link import Decided, decide_transport
+from injectors.link import MODEL_LINK, Decided, decide_transport
 from injectors.model_link import decide_model
 
 _log = structlog.get_logger("crosswind.noise")

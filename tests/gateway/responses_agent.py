@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 from openai import AsyncOpenAI
 
-from tests.clients.upstream import Answer, Call, Dialogue, Provider
+from tests.clients.upstream import Answer, Call, Dialogue, Provider, Step
 from tests.gateway.servers import Running
 from tests.gateway.test_closed_world import TOOL, tool
 
@@ -101,20 +100,6 @@ def names(dialogue: Dialogue) -> tuple[str, str]:
     (true,) = [one.name for one in dialogue.tools if one.name != TOOL]
     assert TOOL in [one.name for one in dialogue.tools]
     return true, TOOL
-
-
-Step = Answer | Callable[[Dialogue], Answer]
-
-
-def script(*answers: Step) -> Callable[[Dialogue], Answer]:
-    """A policy that says one thing after the other."""
-    left = list(answers)
-
-    def policy(dialogue: Dialogue) -> Answer:
-        step = left.pop(0) if len(left) > 1 else left[0]
-        return step(dialogue) if callable(step) else step
-
-    return policy
 
 
 def calling(*which: int, text: str | None = None, reasoning: str | None = None) -> Step:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.clients.upstream import Answer, provider
+from tests.clients.upstream import Answer, provider, script
 from tests.gateway.servers import gateway
 from tests.gateway.test_closed_world import ABBREVIATED
-from tests.gateway.test_responses_world import STREAMED, Client, calling, closed, fine, script, user
+from tests.gateway.test_responses_world import STREAMED, Client, calling, closed, fine, user
 
 __all__ = ["closed"]
 

@@ -13,7 +13,7 @@ from typing import Any
 import anthropic
 import pytest
 
-from tests.clients.upstream import Answer, Call, Dialogue, Provider, Refused, provider
+from tests.clients.upstream import Answer, Call, Dialogue, Provider, Refused, Step, provider, script
 from tests.gateway.servers import Running, gateway
 from tests.gateway.test_closed_world import ABBREVIATED, DUPLICATE, MISMATCH, STREAMED, TOOL, profile
 
@@ -32,7 +32,6 @@ TOOLS: Any = [
         "cache_control": {"type": "ephemeral"},
     }
 ]
-Step = Callable[[Dialogue], Answer] | Answer
 
 
 class Client:
@@ -69,17 +68,6 @@ class Client:
             if block["type"] == "tool_use"
         ]
         self.messages.append({"role": "user", "content": results})
-
-
-def script(*steps: Step) -> Callable[[Dialogue], Answer]:
-    """A policy that says one thing after the other, the last one again and again."""
-    left = list(steps)
-
-    def policy(dialogue: Dialogue) -> Answer:
-        step = left.pop(0) if len(left) > 1 else left[0]
-        return step(dialogue) if callable(step) else step
-
-    return policy
 
 
 def calling(*which: int, text: str | None = None) -> Step:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI
 
-from tests.clients.upstream import Answer, Provider, provider
+from tests.clients.upstream import Answer, Provider, provider, script
 from tests.gateway import dialogue
 from tests.gateway.dialogue import PROFILE
 from tests.gateway.messages import facts
@@ -18,7 +18,7 @@ from tests.gateway.responses import call, history, post, response, user
 from tests.gateway.responses import result as output
 from tests.gateway.servers import JSON, Running, Seen, gateway, plain, upstream
 from tests.gateway.test_closed_world import ABBREVIATED, TOOL
-from tests.gateway.test_responses_world import REASONING, Client, calling, closed, script
+from tests.gateway.test_responses_world import REASONING, Client, calling, closed
 
 __all__ = ["closed"]
 WAYS = pytest.mark.parametrize("linked", [False, True], ids=["resent", "linked"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.clients.upstream import Answer, Asked, Call, Dialogue, Given, provider
+from tests.clients.upstream import Answer, Asked, Call, Dialogue, Given, provider, script
 from tests.gateway.responses_agent import (
     REASONING,
     Client,
@@ -19,7 +19,6 @@ from tests.gateway.responses_agent import (
     function,
     kinds,
     names,
-    script,
     user,
 )
 from tests.gateway.servers import gateway

@@ -6,6 +6,7 @@ from tests.clients.upstream.app import provider
 from tests.clients.upstream.dialogue import Answer, Asked, Call, Dialogue, Given, Policy, Said, Tool
 from tests.clients.upstream.provider import Provider, Seen
 from tests.clients.upstream.refusals import Refused
+from tests.clients.upstream.script import Step, script
 
 __all__ = [
     "Answer",
@@ -18,6 +19,8 @@ __all__ = [
     "Refused",
     "Said",
     "Seen",
+    "Step",
     "Tool",
     "provider",
+    "script",
 ]
