@@ -3,64 +3,73 @@
 from __future__ import annotations
 
 import asyncio
-from itertools import cycle, islice
+from itertools import cycle
 
 import httpx
 import pytest
 
 from policies.confirmation import Probe, confirm
-from tests.policies.vllm.asking import Read, ask, chat, first_token, sampled, stream
+from policies.version import PolicyVersion
+from tests.policies.vllm.asking import Read, ask, chat, sampled, stream
 from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs
 from tests.vllm_server import VllmServed
 
 pytestmark = pytest.mark.vllm
 
-STREAMS, SWAPS, LENGTH, FIRST = 64, 20, 120, 240
-"""The first stream of each client is longer: all of them are to be seen through a swap. Each client's streams
-have another length than the others', so that they don't all end at once."""
+STREAMS, SWAPS, LENGTH, ATTEMPTS = 64, 20, 120, 400
+"""Each client's streams have another length than the others', so that they don't all end at once. Where the
+engine is faster than all that reads it and publishes to it, there are more swaps than `SWAPS`, up to
+`ATTEMPTS`, until each client has seen one.
+"""
 
 
 async def test_swaps_under_load_drop_nothing(vllm: VllmServed) -> None:
     """64 clients stream one answer after the other while versions change, and notice nothing else."""
     moved = [vllm.registry.get(f"moved-{step}") for step in (1, 2, 3)]
-    versions = list(islice(cycle([*moved, vllm.first]), SWAPS))
-    order = [vllm.first.version, *(version.version for version in versions)]
+    versions = cycle([*moved, vllm.first])
+    published: list[PolicyVersion] = [vllm.first]
+    streams: list[list[Read]] = [[] for _ in range(STREAMS)]
     swapped = asyncio.Event()
     limits = httpx.Limits(max_connections=STREAMS + 1)
     async with httpx.AsyncClient(timeout=300, limits=limits, trust_env=False) as http:
 
-        async def client(number: int) -> list[Read]:
-            read: list[Read] = []
+        async def client(number: int) -> None:
+            read = streams[number]
             while not swapped.is_set():
-                seed, length = 1000 * number + len(read), LENGTH if read else FIRST
-                body = chat(f"What about order #W{number:04d}?", seed=seed, max_tokens=length + number)
-                read.append(await stream(http, vllm.url, body | {"ignore_eos": True}, begun[number]))
-            return read
+                seed, length = 1000 * number + len(read), LENGTH + number
+                body = chat(f"What about order #W{number:04d}?", seed=seed, max_tokens=length)
+                read.append(await stream(http, vllm.url, body | {"ignore_eos": True}))
 
-        begun = [asyncio.Event() for _ in range(STREAMS)]
-        clients = [asyncio.create_task(client(number)) for number in range(STREAMS)]
-        for one, sign in zip(clients, begun, strict=True):
-            await first_token(one, sign)
-        swaps = []
-        for version in versions:
+        async def publish(version: PolicyVersion) -> bool:
+            """Whether it met requests in flight."""
+            published.append(version)
             asked = {"version": version.version, "path": str(version.path)}
-            swaps.append((await http.post(f"{vllm.url}/policy/publish", json=asked)).json())
+            swap = (await http.post(f"{vllm.url}/policy/publish", json=asked)).json()
+            assert swap["version"] == version.version
+            return bool(swap["in_flight"])
+
+        clients = [asyncio.create_task(client(number)) for number in range(STREAMS)]
+        under_load = 0
+        while under_load < SWAPS or not all(map(_saw_a_swap, streams)):
+            assert len(published) <= ATTEMPTS, "no stream is long enough to see a swap"
+            under_load += await publish(next(versions))
         swapped.set()
-        streams = await asyncio.gather(*clients)
+        await asyncio.gather(*clients)
         after = await stream(http, vllm.url, chat("Where is order #W1234?", max_tokens=40))
-    assert [swap["version"] for swap in swaps] == order[1:]
-    assert all(swap["in_flight"] > 0 for swap in swaps) and swaps[0]["in_flight"] == STREAMS
-    read_by = [
-        (client, index, read) for client, each in enumerate(streams) for index, read in enumerate(each)
-    ]
-    for number, index, read in read_by:
-        length = number + (LENGTH if index else FIRST)
-        assert read.finish == "length"
-        assert len(read.tokens) == len(read.logprobs) == read.usage["completion_tokens"] == length
-        _assert_spans_follow(read, order)
-    assert all(len(first.spans) >= 2 for first, *_ in streams)
+    order = [version.version for version in published]
+    for number, reads in enumerate(streams):
+        for read in reads:
+            assert read.finish == "length"
+            assert (
+                len(read.tokens) == len(read.logprobs) == read.usage["completion_tokens"] == LENGTH + number
+            )
+            _assert_spans_follow(read, order)
     assert after.versions == [order[-1]]
-    assert furthest(after.logprobs, logprobs(versions[-1].path, after.prompt, after.tokens)) < TOLERANCE
+    assert furthest(after.logprobs, logprobs(published[-1].path, after.prompt, after.tokens)) < TOLERANCE
+
+
+def _saw_a_swap(reads: list[Read]) -> bool:
+    return any(len(read.spans) >= 2 for read in reads)
 
 
 def _assert_spans_follow(read: Read, order: list[str]) -> None:
