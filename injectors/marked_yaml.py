@@ -29,6 +29,7 @@ class MarkedYaml:
             ) from error
         try:
             node = loader.get_single_node()
+            _refuse_doubled(node)
             self.data: Any = None if node is None else loader.construct_document(node)
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
@@ -54,6 +55,27 @@ class MarkedYaml:
                 break
             line, node = found
         return line
+
+
+def _refuse_doubled(root: yaml.Node | None) -> None:
+    """YAML allows no key twice in one mapping; the parser would take the last without a word."""
+    pending, seen = [root], set[int]()
+    while pending:
+        node = pending.pop()
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            pending.extend(node.value)
+        if isinstance(node, yaml.MappingNode):
+            lines: dict[tuple[str, str], int] = {}
+            for key, value in node.value:
+                name, line = (key.tag, str(key.value)), key.start_mark.line + 1
+                if isinstance(key, yaml.ScalarNode) and name in lines:
+                    first = lines[name]
+                    raise YamlSyntaxError(f"the key {key.value!r:.60} stands in line {first}, too", line)
+                lines[name] = line
+                pending.append(value)
 
 
 def _child(node: yaml.Node | None, step: str | int) -> tuple[int, yaml.Node] | None:

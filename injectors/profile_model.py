@@ -70,7 +70,7 @@ class Rule(Companion):
     """A rule of a profile, with the rules that are in force where it is: a cue beside the tools that it makes
     tempting."""
 
-    weight: float = Field(1.0, gt=0)
+    weight: float = Field(1.0, gt=0, allow_inf_nan=False)
     """Relative chance of this operator in `one_of`."""
     companions: tuple[Companion, ...] = Field((), alias="with")
     """They have no part in `one_of`'s draw, and are no noise type of their own."""

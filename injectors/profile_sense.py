@@ -44,6 +44,8 @@ def check_tools(profile: Profile, tools: Sequence[str]) -> None:
         ):
             for number, pattern in enumerate(one.where.tools):
                 _check_tool(pattern, tools, (*where, "where", "tools", number))
+            if one.when.after_tool:
+                _check_tool(one.when.after_tool, tools, (*where, "when", "after_tool"))
 
 
 def _check_tool(pattern: str, tools: Sequence[str], where: Where) -> None:

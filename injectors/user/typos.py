@@ -40,6 +40,10 @@ class Typos:
     between: tuple[Count, Count] | None = None
     """The least and the most typos of a message."""
 
+    def __post_init__(self) -> None:
+        if self.between is not None and self.between[0] > self.between[1]:
+            raise ValueError(f"{list(self.between)} ends below its beginning: swap the two")
+
     def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
         # All of the draws come in a fixed order, so that more severity means more of the same typos.
         count = self._count(rng, severity)
@@ -59,7 +63,7 @@ class Typos:
         if self.between is None:
             return sum(rng.uniform() < severity / 2 for _ in range(TRIALS))
         hit, (least, most) = rng.chance(severity), self.between
-        return rng.integer(least, max(least, most)) if hit else 0
+        return rng.integer(least, most) if hit else 0
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
         pieces: list[str] = []
