@@ -38,6 +38,7 @@ from gateway.sharing import Sharing
 from gateway.stored_views import StoredViews
 from gateway.tracing import Tracing, tracing
 from gateway.trajectory.record import Setting
+from gateway.trajectory.servers import SERVER
 from gateway.trajectory.store import Store, StoreError, open_store
 from gateway.trajectory.trust import VERSION, Trust
 from gateway.upstreams.replicas import ReplicaState
@@ -124,7 +125,8 @@ def create_app(
             profiles.put(stored.name, str(stored.value["yaml"]))
         _check_profiles(settings, profiles)
         curricula = Curricula(store, store.settings(KIND))
-        trust = Trust.of(store.settings(VERSION), single=len(settings.every_upstream) == 1)
+        said = [*store.settings(VERSION), *store.settings(SERVER)]
+        trust = Trust.of(said, single=len(settings.every_upstream) == 1)
         switch = _switch(settings, store)
     except BaseException:
         store.close()

@@ -16,6 +16,7 @@ from gateway.protocols.constraints import CONSTRAINED
 from gateway.report.prefixes import SESSIONS_READ, prefixes
 from gateway.trajectory.prefixes import CAUSES
 from gateway.trajectory.record import FIT
+from gateway.trajectory.servers import SERVER
 from gateway.trajectory.store import Store, StoreError, open_store
 from gateway.trajectory.trust import VERSION, Trust
 
@@ -127,8 +128,11 @@ def _store(store: Store) -> Iterator[str]:
         if reason != FIT:
             turns = "turn is" if count == 1 else "turns are"
             yield f"store: {count:,} {turns} unfit for training: {reason}{_MENDS.get(reason, '')}"
-    if (stopped := Trust.of(store.settings(VERSION)).stopped) is not None:
-        yield f"store: capture for training is stopped: {stopped}"
+    trust = Trust.of([*store.settings(VERSION), *store.settings(SERVER)])
+    if trust.stopped is not None:
+        yield f"store: capture for training is stopped: {trust.stopped}"
+    for url, said in trust.servers.doubted.items():
+        yield f"store: capture for training is stopped for what {url} samples: {said.get('reason')}"
     for model, found in sorted(prefixes(store).items()):
         yield (
             f"store: of {found.pairs:,} turns of {model} ({SESSIONS_READ} newest sessions) "

@@ -60,6 +60,8 @@ class Exchange(msgspec.Struct, eq=False):
     error: dict[str, Any] | None = None
     attempts: tuple[Attempt, ...] = ()
     """Requests to the upstream that failed, before the one that was answered if any was."""
+    replicas: set[str] = msgspec.field(default_factory=set)
+    """The base URLs of those that answered: several, where rounds were answered inside."""
     unread: str | None = None
     """Why the answer was relayed unread: its encoding could not be undone, or it is too large to be held."""
     recorded: bool = False

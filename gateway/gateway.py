@@ -27,6 +27,7 @@ from gateway.safety import NOISE, SWITCH, KillSwitch
 from gateway.sessions import Sessions
 from gateway.sharing import Sharing
 from gateway.trajectory.record import Row, Setting
+from gateway.trajectory.servers import SERVER
 from gateway.trajectory.store import Store
 from gateway.trajectory.trust import Trust
 from gateway.upstreams.probing import Probing
@@ -172,18 +173,28 @@ class Gateway:
             self.set_noise(enabled)
 
     async def tell_version(self, setting: Setting) -> None:
-        """What was said of a policy version, here and in all other processes."""
+        """What was said of a policy version, or of a server, here and in all other processes."""
         self.hear_version(setting)
         if self.crew is not None:
-            await self.crew.tell_version({"name": setting.name, "value": dict(setting.value)})
+            said = {"kind": setting.kind, "name": setting.name, "value": dict(setting.value)}
+            await self.crew.tell_version(said)
 
     def hear_version(self, setting: Setting) -> None:
-        """Take in what was said of a policy version; that the capture for training stops is logged."""
-        if self.trust.hear(setting):
-            if self.trust.stopped is None:
-                _log.warning("capture for training goes on", version=setting.name)
+        """Take in what was said of a policy version, or of a server; that the capture for training stops is
+        logged.
+        """
+        if not self.trust.hear(setting):
+            return
+        if setting.kind == SERVER:
+            if setting.name in self.trust.servers.doubted:
+                reason = setting.value.get("reason")
+                _log.error("capture of a server is stopped", server=setting.name, reason=reason)
             else:
-                _log.error("capture for training is stopped", reason=self.trust.stopped)
+                _log.warning("capture of a server goes on", server=setting.name)
+        elif self.trust.stopped is None:
+            _log.warning("capture for training goes on", version=setting.name)
+        else:
+            _log.error("capture for training is stopped", reason=self.trust.stopped)
 
     def problem(self) -> str | None:
         """Why this process isn't in order; None where it is."""

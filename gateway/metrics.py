@@ -112,6 +112,12 @@ class Metrics:
             registry=self.registry,
             multiprocess_mode="livemax",
         )
+        self._servers_doubted = Gauge(
+            "crosswind_servers_doubted",
+            "Servers, of several, whose turns may not be trained on until they are confirmed",
+            registry=self.registry,
+            multiprocess_mode="livemax",
+        )
         self._upstream_up = Gauge(
             "crosswind_upstream_up",
             "1 while a replica is held to be up, by every process that asks it",
@@ -154,6 +160,7 @@ class Metrics:
         self._of_recorder.take(self._recorder())
         self._capture_stopped.set(self._trust.stopped is not None)
         self._doubted.set(len(self._trust.doubted))
+        self._servers_doubted.set(len(self._trust.servers.doubted))
         self._take_upstreams(self._upstreams())
 
     def _take_upstreams(self, states: UpstreamStates) -> None:

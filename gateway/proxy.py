@@ -277,6 +277,7 @@ class Proxy:
                 (await upstream.send(outgoing, exchange.session.record.id)).close()
         answer = await upstream.send(outgoing, exchange.session.record.id)
         exchange.attempts += answer.attempts
+        exchange.replicas.add(answer.replica)
         exchange.upstream_status = answer.status
         return answer
 

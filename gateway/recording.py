@@ -58,7 +58,7 @@ class Recording:
         """Submit the turn with its events and ledger rows, and the session's row with its first turn."""
         relaxed = self.durability is Durability.RELAXED
         turn = with_rounds(exchange.turn(Durable.LATE if relaxed else Durable.YES), exchange)
-        turn = self.trust.judged(turn)
+        turn = self.trust.judged(turn, exchange.replicas)
         rows: list[Row] = [*exchange.noise.rows, *closing_rows(exchange), turn, *exchange.noise.events]
         rows += [*self._delivered_ids(exchange, turn), *exchange.session.pending]
         exchange.session.pending.clear()

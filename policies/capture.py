@@ -8,13 +8,18 @@ from policies.confirmation import Confirmation
 from policies.engine import EngineError
 from policies.version import PolicyVersion
 
+_REASON = 2000
+"""Characters of a reason that the gateway takes."""
+
 
 class CaptureWitness:
-    """Tells the gateway whose control plane is at `url`. Raises EngineError where it can't be told that a
-    version is doubted: then turns would be recorded as fit.
+    """Tells the gateway whose control plane is at `url` of the engine at `engine`: a URL, or those of
+    several replicas with commas between. Raises EngineError where it can't be told that a version is doubted:
+    then turns would be recorded as fit.
     """
 
-    def __init__(self, url: str, *, timeout: float = 10.0) -> None:
+    def __init__(self, url: str, engine: str, *, timeout: float = 10.0) -> None:
+        self._engines = [one.strip() for one in engine.split(",") if one.strip()]
         self._http = httpx.Client(base_url=url.rstrip("/"), timeout=timeout, trust_env=False)
 
     def publishing(self, version: str) -> None:
@@ -28,10 +33,16 @@ class CaptureWitness:
         """Nothing is known of it yet."""
 
     def confirmed(self, version: str, confirmation: Confirmation) -> None:
-        self._put(version, {"trusted": True, "max_difference": confirmation.max_difference})
+        said = {"trusted": True, "max_difference": confirmation.max_difference}
+        self._put(version, said | {"engines": self._engines})
 
     def doubted(self, version: str, reason: str) -> None:
-        self._put(version, {"trusted": False, "reason": reason})
+        self._put(version, {"trusted": False, "reason": reason[:_REASON], "engines": self._engines})
+
+    def lost(self, version: str, reason: str) -> None:
+        """The engine is away. What other servers sample as this version may still train."""
+        said = {"trusted": False, "reason": reason[:_REASON], "engines": self._engines, "away": True}
+        self._put(version, said)
 
     def _put(self, version: str, body: object) -> None:
         try:

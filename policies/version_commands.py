@@ -235,7 +235,7 @@ def service(registry: Registry, engine: str, control: str | None, tolerance: flo
     with failing(), ExitStack() as stack:
         witnesses: list[Witness] = []
         if control is not None:
-            gateway = CaptureWitness(control)
+            gateway = CaptureWitness(control, engine)
             stack.callback(gateway.close)
             witnesses.append(gateway)
         witnesses.append(JournalWitness(registry.journal, engine))

@@ -105,7 +105,7 @@ def run(
                 *opened[1:],
                 fresh=not resume,
                 labels=chosen,
-                witnesses=witnesses(stack, control_url),
+                witnesses=witnesses(stack, control_url, engine_url),
             )
         )
 

@@ -61,13 +61,13 @@ def control(stack: ExitStack, url: str | None) -> CurriculumSink | None:
     return client
 
 
-def witnesses(stack: ExitStack, url: str | None) -> list[Witness]:
-    """The gateway, to be told which versions may be trained on; nobody without a URL."""
-    if url is None:
+def witnesses(stack: ExitStack, url: str | None, engine: str | None) -> list[Witness]:
+    """The gateway, to be told which versions this engine serves rightly; nobody where either is missing."""
+    if url is None or engine is None:
         return []
     from policies.capture import CaptureWitness
 
-    witness = CaptureWitness(url)
+    witness = CaptureWitness(url, engine)
     stack.callback(witness.close)
     return [witness]
 

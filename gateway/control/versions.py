@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from fastapi import APIRouter, Path
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from gateway.control.models import Acknowledged
 from gateway.opening import now_us
 from gateway.trajectory.record import Setting
+from gateway.trajectory.servers import SERVER, server_of
 from gateway.trajectory.trust import VERSION
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ class VersionTrust(BaseModel):
     reason: Annotated[str, Field(max_length=2000)] | None = None
     max_difference: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     """Of the engine's and the trainer's log-probabilities."""
+    engines: Annotated[tuple[Annotated[str, AfterValidator(server_of)], ...], Field(max_length=1000)] = ()
+    """The URLs of the servers that it is said of; none: of all that serve the version."""
+    away: bool = False
+    """With `trusted` false: these servers are away, and nothing is known against the version itself."""
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -41,10 +46,13 @@ class VersionTrust(BaseModel):
 
 
 class Versions(BaseModel):
-    """The versions that anything was said of, and whether turns of no known version are captured."""
+    """The versions that anything was said of, whether turns of no known version are captured, and of which
+    servers no turn is.
+    """
 
     capture_stopped: str | None
     versions: dict[str, dict[str, Any]]
+    servers: dict[str, dict[str, Any]]
 
 
 def router(gateway: Gateway) -> APIRouter:
@@ -60,6 +68,7 @@ def router(gateway: Gateway) -> APIRouter:
         return Versions(
             capture_stopped=trust.stopped,
             versions={name: dict(said) for name, said in trust.versions.items()},
+            servers={url: dict(said) for url, said in trust.servers.doubted.items()},
         )
 
     @routes.put("/versions/{name}")
@@ -69,12 +78,40 @@ def router(gateway: Gateway) -> APIRouter:
 
         `swapping` says that an engine is being given it: turns of an engine that names no versions are
         recorded `version_span_unknown` if they last into that, until a version is confirmed.
+
+        With `engines` it is said of those alone. Where the gateway has them among an upstream's replicas,
+        what a doubted one samples is unfit until it is confirmed itself, whatever the others are.
         """
-        value = {key: said for key, said in body.model_dump().items() if said is not None}
-        setting = Setting(VERSION, name, value, now_us())
-        await gateway.tell_version(setting)
+        settings = _settings(gateway, name, body)
+        for setting in settings:
+            await gateway.tell_version(setting)
         if body.trusted is not None:
-            await gateway.acknowledge([setting])
+            await gateway.acknowledge(settings)
         return Acknowledged()
 
     return routes
+
+
+def _settings(gateway: Gateway, name: str, body: VersionTrust) -> list[Setting]:
+    """What is said, of servers and of the version. Of a server that is its upstream's only one, or that the
+    gateway knows by no such address, it is said of the version: nobody could tell their turns apart.
+    """
+    now, among = now_us(), _among_others(gateway)
+    value = body.model_dump(exclude_none=True, exclude={"engines", "away"})
+    of_version = Setting(VERSION, name, value, now)
+    if body.swapping is not None:
+        return [of_version]
+    doubted = gateway.trust.servers.doubted
+    if body.trusted:
+        confirmed = [url for url in doubted if not body.engines or url in body.engines]
+        return [*(Setting(SERVER, url, value | {"version": name}, now) for url in confirmed), of_version]
+    known = [url for url in body.engines if url in among]
+    of_servers = [Setting(SERVER, url, value | {"version": name}, now) for url in known]
+    narrow = body.away and known and len(known) == len(body.engines)
+    return of_servers if narrow else [*of_servers, of_version]
+
+
+def _among_others(gateway: Gateway) -> frozenset[str]:
+    """The servers that are one of several replicas of an upstream."""
+    upstreams = (one.replicas.members for one in gateway.upstreams)
+    return frozenset(server_of(one.base) for members in upstreams if len(members) > 1 for one in members)

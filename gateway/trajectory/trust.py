@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import structs
 
 from gateway.trajectory.record import FIT, Setting, Turn
+from gateway.trajectory.servers import SERVER, Servers
 
 POLICY_MISMATCH = "policy_mismatch"
 """The fitness of a turn whose policy version the engine was seen not to serve rightly."""
@@ -54,6 +55,8 @@ class Trust:
     """Versions that an engine was given since one was last confirmed."""
     serving: list[tuple[int, str]] = field(default_factory=list)
     """The last versions that were confirmed, each with when; the newest last."""
+    servers: Servers = field(default_factory=Servers)
+    """Which of several servers nothing may train of, whatever is said of versions."""
 
     @property
     def doubted(self) -> frozenset[str]:
@@ -70,9 +73,11 @@ class Trust:
         return trust
 
     def hear(self, setting: Setting) -> bool:
-        """Take in what was said of a version; True where that stops the capture for training, or lets it go
-        on.
+        """Take in what was said of a version, or of one of several servers; True where that stops the capture
+        for training, in all or of that server, or lets it go on.
         """
+        if setting.kind == SERVER:
+            return self.servers.hear(setting)
         if (swapping := setting.value.get("swapping")) is not None:
             (self.swapping.add if swapping else self.swapping.discard)(setting.name)
             return False
@@ -94,8 +99,9 @@ class Trust:
             self.serving = [*self.serving[-_REMEMBERED:], (setting.updated_us, setting.name)]
         self.swapping.clear()
 
-    def judged(self, turn: Turn) -> Turn:
-        """The turn, unfit where it would be fit and its version is doubted, or isn't known and may be.
+    def judged(self, turn: Turn, replicas: Iterable[str] = ()) -> Turn:
+        """The turn, unfit where it would be fit and its version is doubted, or isn't known and may be, or one
+        of the replicas that answered is; `replicas`: their base URLs.
 
         A turn of an engine that names no versions gets those that were said to serve when it began and when
         it ended; it is unfit where they differ, since nobody knows which token is whose.
@@ -108,6 +114,7 @@ class Trust:
         else:
             wrong = self.stopped is not None or turn.created_us < self.resumed_us
             turn = self._bounded(turn)
+        wrong = wrong or self.servers.doubts(replicas, turn.created_us)
         return structs.replace(turn, fitness=POLICY_MISMATCH) if wrong else turn
 
     def _bounded(self, turn: Turn) -> Turn:

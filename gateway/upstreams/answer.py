@@ -26,6 +26,8 @@ class Answer(msgspec.Struct):
     headers: Headers
     attempts: tuple[Attempt, ...]
     """The attempts that failed before it."""
+    replica: str
+    """The base URL of the replica that gave it."""
     _connection: Connection
     _timeouts: Timeouts
     _until: float

@@ -59,7 +59,7 @@ class Pool:
             self._take_back(base, connection)
             self.leave()
 
-        return Answer(status, connection.headers, (), connection, self.timeouts, until, broken, closed)
+        return Answer(status, connection.headers, (), base, connection, self.timeouts, until, broken, closed)
 
     async def _answered(self, base: str, outgoing: Outgoing, now: float, until: float) -> Connection:
         """A connection on which the answer's head has come."""

@@ -30,7 +30,6 @@ from gateway.logs import configure
 from gateway.opening import now_us
 from gateway.serving import Server, allow_many_connections, collect_seldom, make_server, stop
 from gateway.trajectory.record import Setting
-from gateway.trajectory.trust import VERSION
 from gateway.workers.channel import Channel, Message
 from gateway.workers.crew import Crew
 
@@ -110,7 +109,7 @@ async def _listen(channel: Channel, gateway: Gateway, server: Server) -> None:
             gateway.hear_noise(message["noise"])
         elif "version" in message:
             said = message["version"]
-            gateway.hear_version(Setting(VERSION, said["name"], said["value"], now_us()))
+            gateway.hear_version(Setting(said["kind"], said["name"], said["value"], now_us()))
         elif "hang_up" in message:
             gateway.hang_up()
         elif "reload" in message:

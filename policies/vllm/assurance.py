@@ -18,15 +18,16 @@ class Assurance:
 
     def __init__(self, control: str, tolerance: float, say: Callable[[str], None]) -> None:
         """`control` is the URL of the gateway's control plane. Raises ServeError where torch is missing."""
-        self._witness = CaptureWitness(control)
+        self._control = control
+        self._witnesses: dict[str, CaptureWitness] = {}
         self._tolerance = tolerance
         self._say = say
         self._probe = _reference()
 
-    def lost(self, version: str, reason: str) -> None:
-        """The server that serves this version is away."""
+    def lost(self, url: str, version: str, reason: str) -> None:
+        """The server at this URL, which serves this version, is away."""
         try:
-            self._witness.doubted(version, reason)
+            self._witness(url).lost(version, reason)
         except EngineError as error:
             self._say(str(error))
         else:
@@ -37,7 +38,7 @@ class Assurance:
         try:
             version = read_version(directory)
             with connect(url) as engine:
-                at_work = Service(engine, [self._witness], self._tolerance)
+                at_work = Service(engine, [self._witness(url)], self._tolerance)
                 found = at_work.confirm(version, self._probe)
         except (EngineError, VersionError) as error:
             self._say(f"{url}: what it serves can't be confirmed, and is not trained on: {error}")
@@ -52,7 +53,13 @@ class Assurance:
             self._say(f"{version.version} is confirmed at {url} ({within})")
 
     def close(self) -> None:
-        self._witness.close()
+        for witness in self._witnesses.values():
+            witness.close()
+
+    def _witness(self, url: str) -> CaptureWitness:
+        if url not in self._witnesses:
+            self._witnesses[url] = CaptureWitness(self._control, url)
+        return self._witnesses[url]
 
 
 def _reference() -> ProbeOf:

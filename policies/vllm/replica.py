@@ -103,7 +103,7 @@ class OwnServer:
     def _again(self, reason: str, stop: Event) -> None:
         """Restart with back-off until it is healthy. Raises ServeError after too many failures."""
         if self.assurance is not None:
-            self.assurance.lost(self._last_good().version, reason)
+            self.assurance.lost(self.url, self._last_good().version, reason)
         while not stop.is_set():
             self.end()
             self.failures += 1
@@ -201,6 +201,9 @@ class AttachedServer:
     assurance: Assurance | None = None
     version: PolicyVersion | None = None
     down: bool = False
+    refusals: int = 0
+    """In a row, of a server that is back, to be given its version."""
+    next_try: float = 0.0
 
     def begin(self, stop: Event) -> None:
         began, said = time.monotonic(), False
@@ -232,13 +235,11 @@ class AttachedServer:
                 reason = f"{self.url} answers no more"
                 self.say(f"{reason}; waiting for it to come back")
                 if self.assurance is not None:
-                    self.assurance.lost(self.version.version, reason)
+                    self.assurance.lost(self.url, self.version.version, reason)
             self.down = True
+            self.refusals, self.next_try = 0, 0.0
         elif self.down:
-            self.down = False
-            self._restore(self.version)
-            self.say(f"serving {self.version.version} at {self.url}/v1 again")
-            self._confirm(self.version)
+            self._take_back(self.version)
         else:
             self._follow(self.version)
 
@@ -248,6 +249,23 @@ class AttachedServer:
     def _confirm(self, version: PolicyVersion) -> None:
         if self.assurance is not None:
             self.assurance.confirm(self.url, version.path)
+
+    def _take_back(self, version: PolicyVersion) -> None:
+        """Give a server that is back its version, and try that again where it refuses: the others are to be
+        watched meanwhile, and nothing of this one trains.
+        """
+        if time.monotonic() < self.next_try:
+            return
+        try:
+            self._restore(version)
+        except ServeError as error:
+            pause = min(self.patience.first_pause * 2**self.refusals, self.patience.longest_pause)
+            self.refusals, self.next_try = self.refusals + 1, time.monotonic() + pause
+            self.say(f"{error}; {version.version} is given to it again in {pause:g} s")
+            return
+        self.down = False
+        self.say(f"serving {version.version} at {self.url}/v1 again")
+        self._confirm(version)
 
     def _restore(self, version: PolicyVersion) -> None:
         try:

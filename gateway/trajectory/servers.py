@@ -1,0 +1,58 @@
+"""Servers behind the gateway of which nothing may train: one of several went away, or was seen to serve
+other weights, while the others go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from gateway.trajectory.record import Setting
+
+SERVER = "server"
+"""The kind of the settings that say it: {trusted, version, reason} by the server's root URL."""
+
+_PORTS = {"http": 80, "https": 443}
+
+
+def server_of(url: str) -> str:
+    """A server's root URL, of that or of its `/v1`, spelled in one way. ValueError where it is no URL."""
+    parts = urlsplit(url.strip())
+    port = parts.port or _PORTS.get(parts.scheme)
+    if port is None or not parts.hostname:
+        raise ValueError(f"{url!r} is no URL of a server; give it as http://host:port")
+    host = "127.0.0.1" if parts.hostname == "localhost" else parts.hostname
+    shown = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{shown}:{port}{parts.path.rstrip('/').removesuffix('/v1')}"
+
+
+@dataclass(slots=True)
+class Servers:
+    """What is known of them now. In memory; the settings it was made of are in the store."""
+
+    doubted: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What was said of each that nothing may train of, by its root URL."""
+    _resumed_us: dict[str, int] = field(default_factory=dict)
+    """When each that had been doubted was confirmed."""
+
+    def hear(self, setting: Setting) -> bool:
+        """Take in what was said of a server; True where that changes whether what it samples may train."""
+        if not setting.value.get("trusted"):
+            new = setting.name not in self.doubted
+            self.doubted[setting.name] = setting.value
+            return new
+        if self.doubted.pop(setting.name, None) is None:
+            return False
+        self._resumed_us[setting.name] = setting.updated_us
+        return True
+
+    def doubts(self, replicas: Iterable[str], began_us: int) -> bool:
+        """Whether one of the replicas, by their base URLs, that a turn's answers came from is doubted, or was
+        when the turn began.
+        """
+        if not self.doubted and not self._resumed_us:
+            return False
+        names = [server_of(base) for base in replicas]
+        return any(name in self.doubted or began_us < self._resumed_us.get(name, 0) for name in names)

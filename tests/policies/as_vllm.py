@@ -1,0 +1,48 @@
+"""The embedded engine with what else is looked for at a vLLM that somebody else started."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+import uvicorn
+
+from policies.embedded.app import EngineApp
+from policies.embedded.batch import Limits
+
+_CHOICE = {
+    "token_ids": [1],
+    "prompt_token_ids": [0],
+    "logprobs": {"token_logprobs": [0.0], "top_logprobs": [{"a": 0.0}]},
+}
+_ALSO = {"/version": {"version": "0.32.0"}, "/v1/completions": {"choices": [_CHOICE]}}
+"""How vLLM answers what `crosswind policy serve --attach` asks before it takes it."""
+
+
+@contextmanager
+def serving_as_vllm(directory: Path) -> Iterator[int]:
+    """It runs within the block; gives its port."""
+    engine = EngineApp(directory, seed=0, default_tokens=16, limits=Limits(rows=8))
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if (also := _ALSO.get(scope.get("path"))) is None:
+            await engine(scope, receive, send)
+            return
+        raw = orjson.dumps(also)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": raw})
+
+    server = uvicorn.Server(uvicorn.Config(app, lifespan="on", log_level="warning"))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        try:
+            yield int(listener.getsockname()[1])
+        finally:
+            server.should_exit = True
+            thread.join()
