@@ -134,8 +134,8 @@ def preview(
     as_json: bool,
     conversation_file: Path,
 ) -> None:
-    """Show what a profile does to CONVERSATION, a JSON file of OpenAI chat messages: before, after and
-    why."""
+    """Show what a profile does to CONVERSATION: before, after and why. It is a JSON file of messages, or of a
+    request's body in the shape of Chat Completions, Responses or Messages."""
     console = Console()
     messages, seen = read_conversation(conversation_file)
     try:

@@ -1,9 +1,9 @@
-"""A conversation as people keep it in a file: OpenAI chat messages, alone or as a request body with its
-tools."""
+"""A conversation as people keep it in a file: the messages alone, or a request's body with its tools, in the
+shape of OpenAI's Chat Completions or Responses, or of Anthropic's Messages."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
@@ -18,6 +18,7 @@ from injectors.conversation import (
     ToolSchema,
     UserText,
 )
+from injectors.dialects import chat_document
 from injectors.identity import call_anchor, logical_call, text_anchor
 
 Message = Mapping[str, Any]
@@ -28,9 +29,10 @@ class DocumentError(ValueError):
 
 
 def messages_and_tools(document: Any) -> tuple[list[Message], list[Mapping[str, Any]]]:
-    """The messages and tools of a JSON document: a list of messages, or an object with `messages` and
-    `tools`."""
+    """The messages and tools of a JSON document: a list of messages, or a request's body. Those of Responses
+    and of Anthropic's Messages become chat messages."""
     tools: Any = []
+    document = chat_document(document)
     messages = document
     if isinstance(document, Mapping):
         messages, tools = document.get("messages"), document.get("tools") or []
@@ -49,30 +51,70 @@ def messages_and_tools(document: Any) -> tuple[list[Message], list[Mapping[str, 
 
 
 def conversation(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> Conversation:
-    """The view that operators see of OpenAI chat messages. What has no text or answers no call is left
-    out."""
-    items: list[UserText | ToolResult] = []
-    calls: dict[str, ToolCall] = {}
-    counted: Counter[str] = Counter()
-    ordinals: Counter[str] = Counter()
-    for at, message in enumerate(messages):
+    """The view that operators see of OpenAI chat messages: the same items, with the same anchors, as a
+    gateway reads in a request's body."""
+    reading = _Reading()
+    items = [item for at, message in enumerate(messages) for item in reading.items(at, message)]
+    return Conversation(tuple(items), tuple(_schemas(tools)))
+
+
+class _Reading:
+    """What the messages so far tell of the next one: calls by their ids, and how many of each there were."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, list[ToolCall]] = {}
+        self._unnamed: deque[ToolCall] = deque()
+        self._seen: Counter[str] = Counter()
+        self._ordinals: Counter[str] = Counter()
+
+    def items(self, at: int, message: Message) -> Iterator[UserText | ToolResult]:
         role = message["role"]
         if role == "assistant":
-            calls.update({call.call_id: call for call in _calls(message)})
-            continue
-        call = calls.get(str(message.get("tool_call_id"))) if role == "tool" else None
-        if role != "user" and call is None:
-            continue
-        for ref, text in _texts(at, message.get("content")):
-            if call is None:
-                anchor = _anchor(counted, text_anchor(Site.USER_TEXT, text, 0))
-                items.append(UserText(ref, text, anchor, ordinals[role]))
+            for call in _calls(message):
+                if call.call_id:
+                    self._calls.setdefault(call.call_id, []).append(call)
+                else:
+                    self._unnamed.append(call)
+        if role not in ("user", "tool"):
+            return
+        texts = list(_texts(at, message.get("content")))
+        yield from self._user(texts) if role == "user" else self._result(texts, message)
+        self._ordinals[role] += 1
+
+    def _user(self, texts: list[tuple[Ref, str]]) -> Iterator[UserText]:
+        for ref, text in texts:
+            yield UserText(ref, text, self._anchor(Site.USER_TEXT, text), self._ordinals["user"])
+
+    def _result(self, texts: list[tuple[Ref, str]], message: Message) -> Iterator[ToolResult]:
+        call, occurrence = self._answered(message)
+        logical = logical_call(call.name, call.arguments)
+        for order, (ref, text) in enumerate(texts):
+            if call.call_id:
+                anchor = call_anchor(call.call_id, occurrence) + (f".{order}" if order else "")
+                self._seen[anchor] += 1
             else:
-                anchor = _anchor(counted, call_anchor(call.call_id, 0))
-                logical = logical_call(call.name, call.arguments)
-                items.append(ToolResult(ref, text, anchor, ordinals[role], call, logical))
-        ordinals[role] += 1
-    return Conversation(tuple(items), tuple(_schemas(tools)))
+                anchor = self._anchor(Site.TOOL_RESULT, text)
+            yield ToolResult(ref, text, anchor, self._ordinals["tool"], call, logical)
+
+    def _answered(self, message: Message) -> tuple[ToolCall, int]:
+        """The call that a result answers, and the result's occurrence among those of that id. Endpoints
+        repeat ids and leave them out."""
+        call_id = _text(message.get("tool_call_id"))
+        if not call_id:
+            return (self._unnamed.popleft() if self._unnamed else ToolCall("", "", "{}")), 0
+        occurrence = 0
+        while self._seen[call_anchor(call_id, occurrence)]:
+            occurrence += 1
+        calls = self._calls.get(call_id)
+        if not calls:
+            return ToolCall(call_id, _text(message.get("name")), "{}"), occurrence
+        return calls[min(occurrence, len(calls) - 1)], occurrence
+
+    def _anchor(self, site: Site, text: str) -> str:
+        first = text_anchor(site, text, 0)
+        occurrence = self._seen[first]
+        self._seen[first] += 1
+        return text_anchor(site, text, occurrence)
 
 
 def instructions(messages: Sequence[Message]) -> InstructionText | None:
@@ -100,18 +142,18 @@ def replaced(messages: Sequence[Message], replacements: Mapping[Ref, str]) -> li
     return out
 
 
-def _anchor(counted: Counter[str], first: str) -> str:
-    """The anchor with its occurrence among equal ones."""
-    occurrence = counted[first]
-    counted[first] += 1
-    return f"{first.rpartition('#')[0]}#{occurrence}"
-
-
 def _calls(message: Message) -> Iterator[ToolCall]:
-    for call in message.get("tool_calls") or ():
-        function = call.get("function") or {}
-        if isinstance(function.get("name"), str):
-            yield ToolCall(str(call.get("id")), function["name"], str(function.get("arguments") or ""))
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list) else ():
+        function = call.get("function") if isinstance(call, Mapping) else None
+        if isinstance(function, Mapping):
+            arguments = function.get("arguments")
+            told = arguments if isinstance(arguments, str) else "{}"
+            yield ToolCall(_text(call.get("id")), _text(function.get("name")), told)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _texts(at: int, content: Any) -> Iterator[tuple[Ref, str]]:
@@ -119,7 +161,7 @@ def _texts(at: int, content: Any) -> Iterator[tuple[Ref, str]]:
         yield Ref(at), content
     elif isinstance(content, list):
         for number, part in enumerate(content):
-            if isinstance(part, Mapping) and isinstance(part.get("text"), str):
+            if isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("text"), str):
                 yield Ref(at, number), part["text"]
 
 

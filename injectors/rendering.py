@@ -53,8 +53,10 @@ def spoken(number: int, message: Mapping[str, Any]) -> Group:
     parts = content if isinstance(content, list) else [{"text": content}]
     texts = [str(part["text"]) for part in parts if isinstance(part, dict) and part.get("text") is not None]
     lines += [Text(f"  {_shortened(text)}") for text in texts]
-    for call in message.get("tool_calls") or ():
-        function = call.get("function") or {}
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list) else ():
+        function = call.get("function") if isinstance(call, Mapping) else None
+        function = function if isinstance(function, Mapping) else {}
         lines.append(Text(f"  calls {function.get('name')}({function.get('arguments')})", style="italic"))
     return Group(role, *lines)
 

@@ -33,8 +33,8 @@ def check(
     as_json: bool,
 ) -> None:
     """Check a profile (a YAML file, or a built-in one's name), and say in expected numbers what it will do to
-    a conversation (a JSON file of OpenAI chat messages) or to what a store's agents sent. Exit code 2 and one
-    line that says what to mend if the profile is wrong.
+    a conversation (a JSON file of messages, or of a request's body in Chat's, Responses' or Messages' shape)
+    or to what a store's agents sent. Exit code 2 and one line that says what to mend if the profile is wrong.
     """
     dialogues = _dialogues(target, sessions) if target is not None else []
     profile = parsed(profile_file, tools_of(dialogues))

@@ -145,6 +145,9 @@ def test_a_bad_profile_is_one_line_on_stderr_and_exit_code_2(
         ("3", "expected a list of chat messages"),
         ('[{"content": "hi"}]', "messages[0] is no object with a `role`"),
         ('{"messages": [], "tools": 3}', "`tools` is no list"),
+        ('{"messages": [], "system": [], "tools": 3}', "`tools` is no list"),
+        ('{"input": 3}', "expected a list of chat messages"),
+        ('{"input": [3]}', "messages[0] is no object with a `role`"),
     ],
 )
 def test_a_bad_conversation_is_one_line_on_stderr_and_exit_code_2(
@@ -155,6 +158,22 @@ def test_a_bad_conversation_is_one_line_on_stderr_and_exit_code_2(
     result = run("preview", "--profile", "everything", path)
     assert result.exit_code == 2
     assert words in result.stderr and len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        '[{"role": "assistant", "tool_calls": ["x", {"function": 3}]}]',
+        '[{"role": "user", "content": [3, {"text": 4}]}]',
+        '{"messages": [{"role": "user", "content": [{"type": "tool_result"}]}]}',
+        '{"messages": [{"role": "assistant", "content": [{"type": "tool_use", "name": 3}]}]}',
+        '{"input": [{"type": "function_call"}, {"type": [1]}, {"id": "msg_1"}], "tools": [3]}',
+    ],
+)
+def test_odd_conversations_are_borne(tmp_path: Path, document: str) -> None:
+    path = tmp_path / "chat.json"
+    path.write_text(document, encoding="utf-8")
+    assert run("preview", "--profile", "everything", path).exit_code == 0
 
 
 @pytest.mark.parametrize(

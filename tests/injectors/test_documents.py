@@ -22,9 +22,10 @@ def test_items_are_found_with_their_identities() -> None:
         {"role": "user", "content": "hello"},
     ]
     view = conversation(messages, TOOLS)
-    first, one, two, last = view.items
+    first, one, two, unknown, last = view.items
     assert isinstance(first, UserText) and isinstance(last, UserText)
     assert isinstance(one, ToolResult) and isinstance(two, ToolResult)
+    assert isinstance(unknown, ToolResult) and unknown.call.name == ""
     assert (first.ref.message, first.ref.part, last.ref.part) == (1, 0, None)
     assert (first.ordinal, last.ordinal, one.ordinal, two.ordinal) == (0, 1, 0, 1)
     assert first.anchor.endswith("#0") and last.anchor == first.anchor.replace("#0", "#1")
