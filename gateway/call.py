@@ -7,6 +7,7 @@ import msgspec
 from gateway.asgi import Http
 from gateway.auth import Caller
 from gateway.inference import Traces, traces_of
+from gateway.posted import Posted
 from gateway.protocols.codec import Codec
 from gateway.protocols.request import SplitBody
 from gateway.routes import Route
@@ -22,6 +23,7 @@ class Call(msgspec.Struct, frozen=True):
     codec: Codec
     caller: Caller
     upstream: Upstream
+    posted: Posted
 
     @property
     def counted_retry(self) -> bool:
@@ -40,8 +42,8 @@ class Call(msgspec.Struct, frozen=True):
         """The key under which the client sends one request several times."""
         return self.http.header(b"idempotency-key")
 
-    def traces(self, split: SplitBody, body: bytes) -> Traces:
+    def traces(self, split: SplitBody) -> Traces:
         """What it shows of its session. Who gives it an idempotency key may send it again under that."""
-        named = self.idempotency_key
+        named, body = self.idempotency_key, self.posted.body
         key = content_key(body if named is None else b"%b\0%b" % (named.encode(), body))
         return traces_of(split, self.codec, key, retry=self.counted_retry or named is not None)

@@ -27,6 +27,7 @@ from gateway.noise import Noise, taken_back
 from gateway.opening import LiveSession
 from gateway.outlet import Outlet, delivered_by
 from gateway.passing import PassThrough
+from gateway.posted import posted
 from gateway.protocols.codec import Codec
 from gateway.protocols.request import Request, SplitBody
 from gateway.recording import Recording
@@ -111,19 +112,21 @@ class Proxy:
 
     async def _turn(self, http: Http, route: Route, codec: Codec, caller: Caller) -> int:
         """Protocol and session: read the body, and find whose it is."""
-        body = await http.body(self.settings.limits.body)
+        body = await posted(http, self.settings.limits.body)
         claim = claim_of(http, route, caller, self.settings)
-        split = codec.split(body, self.sessions.reader(claim, codec))
+        split = codec.split(body.body, self.sessions.reader(claim, codec))
         if split is None:
             _log.warning(
-                "a request can't be read: it is forwarded as it came", protocol=codec.name, bytes=len(body)
+                "a request can't be read: it is forwarded as it came",
+                protocol=codec.name,
+                bytes=len(body.raw),
             )
-            return await self.passing.forward(http, route, caller, body)
+            return await self.passing.forward(http, route, caller, body.raw)
         named = claim.session_id is not None or caller.session_key is not None
         if not split.converses and not named:
-            return await self.passing.forward(http, route, caller, body)
-        call = Call(http, route, codec, caller, self.upstreams.choose(codec.name, split.model))
-        traces = Traces() if named else call.traces(split, body)
+            return await self.passing.forward(http, route, caller, body.raw)
+        call = Call(http, route, codec, caller, self.upstreams.choose(codec.name, split.model), body)
+        traces = Traces() if named else call.traces(split)
         session = await self.sessions.find(claim, traces)
         say_also("session", session.record.id)
         session.busy += 1
@@ -262,7 +265,7 @@ class Proxy:
     async def _send(self, call: Call, exchange: Exchange, body: bytes) -> Answer:
         http, upstream = call.http, call.upstream
         faults = exchange.noise.faults
-        changes: dict[bytes, bytes | None] = {b"content-length": str(len(body)).encode()}
+        body, changes = call.posted.sent(body)
         if exchange.edited or faults.on_the_way_back:
             changes[b"accept-encoding"] = b"identity"
         outgoing = Outgoing(

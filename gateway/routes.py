@@ -21,6 +21,8 @@ NONE = "none"
 MESSAGES = "/messages"
 
 _ROUTE = re.compile(rb"(?:/s/(?P<session>[^/]+))?/v1(?P<path>/.*)?\Z", re.DOTALL)
+_DOTS = re.compile(rb"/(?:\.|%2e){1,2}(?:/|\Z)", re.IGNORECASE)
+"""Steps that would lead out of /v1, or of the upstream's base path."""
 _SEED = re.compile(r"[0-9]{1,18}\Z")
 _SESSION_ID = re.compile(r"[^\x00-\x1f\x7f/]{1,200}\Z")
 
@@ -41,11 +43,12 @@ def route_of(http: Http) -> Route:
     if http.raw_path == b"/healthz":
         return Route(HEALTH, "/healthz")
     found = _ROUTE.match(http.raw_path)
-    if found is None:
+    if found is None or _DOTS.search(http.raw_path):
         return Route(NONE, shape=_shape(http, ""))
     session = found["session"]
     path = (found["path"] or b"").decode("latin-1")
-    codec = codecs().get(path) if http.method == "POST" else None
+    # An upstream may take a trailing slash as well, and a turn is a turn.
+    codec = codecs().get(path.removesuffix("/")) if http.method == "POST" else None
     kind = codec.name if codec else PASS
     name = unquote_to_bytes(session).decode("utf-8", "replace") if session else None
     return Route(kind, path, name, codec, codec or _shape(http, path))

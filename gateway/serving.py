@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import httptools
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -34,9 +35,54 @@ class ClientConnection(HttpToolsProtocol):
     """uvicorn's connection, with two extensions of ASGI. It tells a request that its client has gone: a task
     of its own that waits for that costs more than all else that the server does for a request. And it lets
     its answer be written without messages.
+
+    An offer to go on in another protocol than WebSocket, such as HTTP/2 (curl and Java's client make it with
+    their first request), is declined by answering the request, as RFC 9110 (section 7.8) has it. The parser
+    ends a message at such a header, whatever body follows: it gets the request again, without the offer.
     """
 
     _told: Callable[[], None] | None = None
+    _declining = False
+    """The head of a request that makes such an offer is being read."""
+
+    def data_received(self, data: bytes) -> None:
+        self._unset_keepalive_if_required()
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as offered:
+            if self._declining:
+                self._decline(data[offered.args[0] :])
+            elif self._should_upgrade():
+                self.handle_websocket_upgrade()
+        except httptools.HttpParserError:
+            message = "Invalid HTTP request received."
+            self.logger.warning(message)
+            self.send_400_response(message)
+
+    def on_headers_complete(self) -> None:
+        offers = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
+        self._declining = offers and not self._should_upgrade()
+        if not self._declining:
+            super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        if not self._declining:
+            super().on_message_complete()
+
+    def _decline(self, rest: bytes) -> None:
+        """Read the request without its offer, and what follows its head."""
+        left_out = (b"upgrade", b"connection")
+        head = [b"%b %b HTTP/1.1\r\n" % (self.parser.get_method(), self.url)]
+        head += [b"%b: %b\r\n" % field for field in self.headers if field[0] not in left_out]
+        tokens = [
+            token for name, value in self.headers if name == b"connection" for token in value.split(b",")
+        ]
+        kept = b",".join(token for token in tokens if token.strip().lower() != b"upgrade")
+        head.append(b"connection: %b\r\n\r\n" % kept if kept else b"\r\n")
+        self._declining = False
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn's own
+        self.data_received(b"".join(head) + rest)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()

@@ -18,6 +18,7 @@ from uvicorn.protocols.http.httptools_impl import (
 from gateway.headers import Headers
 
 _BODILESS = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
+_UNTOLD = -1
 
 
 class Wire:
@@ -29,7 +30,7 @@ class Wire:
         """What is still to be written before the body."""
         self._chunked = False
         self._left = 0
-        """How many bytes of a body are announced and were not written."""
+        """How many announced bytes of a body were not written; _UNTOLD where the connection ends it."""
 
     @property
     def paused(self) -> bool:
@@ -57,6 +58,8 @@ class Wire:
         cycle.keep_alive &= not closing
         if b"content-length" in named:
             self._left = int(named[b"content-length"])
+        elif status not in _BODILESS and cycle.scope["http_version"] == "1.0":
+            self._left = _UNTOLD  # chunks are not HTTP/1.0's, and its connections aren't kept
         elif status not in _BODILESS:
             self._chunked = True
             if named.get(b"transfer-encoding", b"").lower() != b"chunked":
@@ -83,7 +86,7 @@ class Wire:
         else:
             self._count(body)
             self._put(body)
-            if self._left:
+            if self._left > 0:
                 raise RuntimeError("the answer is shorter than its content-length")
         cycle = self._cycle
         if cycle.disconnected:
@@ -95,6 +98,8 @@ class Wire:
         cycle.on_response()
 
     def _count(self, body: bytes) -> None:
+        if self._left == _UNTOLD:
+            return
         self._left -= len(body)
         if self._left < 0:
             raise RuntimeError("the answer is longer than its content-length")

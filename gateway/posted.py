@@ -1,0 +1,45 @@
+"""The body of a request: as its client sent it, and as it reads."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from gateway.asgi import Http
+from gateway.decoding import Decoding
+
+
+class Posted(msgspec.Struct, frozen=True):
+    """A body. `raw` is what came; `body` is that without its `Content-Encoding`, where it can be undone."""
+
+    raw: bytes
+    body: bytes
+
+    def sent(self, body: bytes) -> tuple[bytes, dict[bytes, bytes | None]]:
+        """What goes on where `body` is to, and the headers that it takes: what came, where nothing was
+        changed; else it isn't encoded again.
+        """
+        changes: dict[bytes, bytes | None] = {}
+        if body is self.body:
+            body = self.raw
+        elif self.raw is not self.body:
+            changes[b"content-encoding"] = None
+        changes[b"content-length"] = str(len(body)).encode()
+        return body, changes
+
+
+async def posted(http: Http, limit: int) -> Posted:
+    """Read a request's body. `limit`: of bytes as they come, and of decoded ones, above which it stays as it
+    is. ServiceError 413.
+    """
+    raw = await http.body(limit)
+    encoding = http.header(b"content-encoding")
+    if encoding is None:
+        return Posted(raw, raw)
+    decoding = Decoding(encoding, limit)
+    if decoding.plain or decoding.failed:
+        return Posted(raw, raw)
+    # Off the loop: what is decoded may be much larger than what came.
+    body = await asyncio.to_thread(decoding.feed, raw)
+    return Posted(raw, raw if decoding.failed else body)

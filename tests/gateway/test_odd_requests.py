@@ -1,0 +1,84 @@
+"""Requests that are legal and seldom: offers of another protocol, trailing slashes, steps out of the path."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.gateway.dialogue import PROFILE, body, user
+from tests.gateway.servers import Running, gateway, upstream
+
+BODY = json.dumps(body(user("Where is order W17?"))).encode()
+OFFER = b"connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n"
+CHUNKED = b"%x\r\n%b\r\n0\r\n\r\n" % (len(BODY), BODY)
+WAIT_S = 20.0
+
+
+async def said(running: Running, *parts: bytes) -> bytes:
+    """What comes for a request that is sent in these parts, until the gateway closes the connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(running.data).port)
+    for part in parts:
+        writer.write(part)
+        await writer.drain()
+        await asyncio.sleep(0)
+    async with asyncio.timeout(WAIT_S):
+        got = await reader.read()
+    writer.close()
+    return got
+
+
+def posting(*lines: bytes) -> bytes:
+    head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+    return head + b"".join(lines) + b"\r\n"
+
+
+WHOLE = (posting(OFFER, b"content-length: %d\r\n" % len(BODY)), BODY)
+IN_CHUNKS = (posting(OFFER, b"transfer-encoding: chunked\r\n"), CHUNKED)
+NEXT = posting(b"connection: close\r\ncontent-length: %d\r\n" % len(BODY)) + BODY
+
+
+@pytest.mark.parametrize("request_", [WHOLE, IN_CHUNKS], ids=["counted", "chunked"])
+@pytest.mark.parametrize("split", ["together", "apart", "bytewise"])
+async def test_who_offers_http_2_is_answered_in_http_1(
+    tmp_path: Path, request_: tuple[bytes, bytes], split: str
+) -> None:
+    """curl --http2 and Java's client send their first request so."""
+    head, sent = request_
+    parts = {"together": [head + sent + NEXT], "apart": [head, sent, NEXT]}
+    async with upstream() as app, gateway(tmp_path, app) as running:
+        pieces = parts.get(split) or [bytes([byte]) for byte in head + sent + NEXT]
+        got = await said(running, *pieces)
+        assert got.count(b"HTTP/1.1 200 OK") == 2, got
+        assert [seen.body for seen in app.seen] == [BODY, BODY]
+        assert not {"upgrade", "http2-settings", "connection"} & set(app.seen[0].headers)
+
+
+async def test_a_tunnel_is_refused(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app) as running:
+        got = await said(running, b"CONNECT example.com:443 HTTP/1.1\r\nhost: example.com:443\r\n\r\n")
+        assert got.startswith(b"HTTP/1.1 400 ") and not app.seen
+
+
+async def test_a_trailing_slash_makes_a_turn_no_other_request(tmp_path: Path) -> None:
+    profile = tmp_path / "flaky.yaml"
+    profile.write_text(PROFILE)
+    async with upstream() as app, gateway(tmp_path, app, profile=str(profile)) as running:
+        for slash in ("", "/"):
+            url = f"{running.data}/s/s/v1/chat/completions{slash}"
+            assert (await running.http.post(url, content=BODY)).status_code == 200
+        assert [seen.path for seen in app.seen] == ["/v1/chat/completions", "/v1/chat/completions/"]
+        assert app.seen[0].body == app.seen[1].body != BODY
+        assert len((await running.trajectory("s"))["turns"]) == 2
+
+
+@pytest.mark.parametrize("path", [b"/v1/../admin", b"/v1/x/%2E%2e/y", b"/s/s/v1/.", b"/v1/%2e./%2E/x"])
+async def test_no_path_leads_out_of_the_upstreams(tmp_path: Path, path: bytes) -> None:
+    async with upstream() as app, gateway(tmp_path, app) as running:
+        got = await said(running, b"GET %b HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n" % path)
+        assert got.startswith(b"HTTP/1.1 404 ") and not app.seen
+        usual = await said(running, b"GET /v1/x..y/.z HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+        assert usual.startswith(b"HTTP/1.1 200 ") and app.seen[0].path == "/v1/x..y/.z"
