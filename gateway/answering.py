@@ -13,7 +13,7 @@ from gateway.decoding import UNDECODABLE, Decoding
 from gateway.errors import UpstreamError
 from gateway.exchange import TOO_LARGE, Exchange
 from gateway.headers import Headers, end_to_end
-from gateway.outlet import FaultyOutlet, Outlet, delivered_by, foreseen
+from gateway.outlet import FaultyOutlet, Outlet, delivered_by, edit_of, foreseen
 from gateway.recording import Recording, Settled
 from gateway.rounds import next_body
 from gateway.streaming import StreamRelay
@@ -124,7 +124,7 @@ class Answering:
         )
         headers = _headers(answer, edited=exchange.edited)
         await outlet.start(answer.status, headers, follows=answer.arrived)
-        flow = Flow(outlet, exchange, relay, decoding)
+        flow = Flow(outlet, exchange, relay, decoding, self.settings.limits.stream)
         cut: UpstreamError | None = None
         try:
             await self._relayed(flow, answer)
@@ -198,6 +198,9 @@ class Flow:
     exchange: Exchange
     relay: StreamRelay
     decoding: Decoding
+    most: int
+    """Bytes of it that are kept for the record."""
+    kept: int = 0
     rest: bytes = b""
     """What is to be sent still."""
     settled: Settled | None = None
@@ -207,12 +210,32 @@ class Flow:
         waited for.
         """
         self.exchange.first_byte_came()
+        self.kept += len(chunk)
+        if self.kept > self.most:
+            self._let_go()
         out = self.relay.feed(chunk)
         _note(self.exchange, self.decoding)
         if self.rest or not self.outlet.write(out):
             self.rest += out
             return False
         return not self.relay.completed
+
+    def _let_go(self) -> None:
+        """Keep nothing of what came so far: there is too much of it. UpstreamError where the client can't get
+        the rest without it.
+        """
+        exchange = self.exchange
+        if (edit := edit_of(exchange)) is not None:
+            exchange.noise.withdraw(edit.operator, "the answer is larger than `limits.stream`")
+        exchange.unread, self.kept = TOO_LARGE, 0
+        if exchange.world is not None:
+            raise UpstreamError(
+                502,
+                "the upstream's answer is larger than limits.stream, and noise on tools is to be mapped back",
+                "upstream_too_large",
+            )
+        exchange.answer = exchange.codec.answer(exchange.request, captured=exchange.captured)
+        self.relay.read_on_with(exchange.answer)
 
     async def pass_on(self) -> None:
         """Send what couldn't be sent at once."""
@@ -230,7 +253,7 @@ def _note(exchange: Exchange, decoding: Decoding) -> None:
     reach the client.
     """
     if decoding.failed:
-        exchange.unread = UNDECODABLE
+        exchange.unread = exchange.unread or UNDECODABLE
         if exchange.edited:
             raise UpstreamError(
                 502,

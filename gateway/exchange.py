@@ -24,7 +24,7 @@ from gateway.turns import Place
 REDACTED_SECRET = "redacted_secret"
 CONTAINS_SECRET = "contains_secret"
 TOO_LARGE = "answer_too_large"
-"""The fitness of a turn whose plain answer is larger than `limits.answer`."""
+"""The fitness of a turn whose plain answer is larger than `limits.answer`, or stream than `limits.stream`."""
 
 
 class Exchange(msgspec.Struct, eq=False):
@@ -100,7 +100,7 @@ class Exchange(msgspec.Struct, eq=False):
         stored = None if produced is None else redactor.mask(produced)
         secret = self._secret(redactor, produced, hidden=stored is not produced)
         masked = redactor.mode == "redact" and secret
-        completions = self.answer.completions()
+        completions = self.answer.completions() if came else ()
         spans = [span for completion in completions for span in completion.versions]
         fitness, prompt_ids = self._fitness(redactor, secret)
         return Turn(
@@ -137,7 +137,7 @@ class Exchange(msgspec.Struct, eq=False):
     def _fitness(self, redactor: Redactor, secret: bool) -> tuple[str, Chain | None]:
         prompt_ids = None
         fitness = self.answer.fitness()
-        if self.answer.prompt_ids is not None:
+        if self.answer.prompt_ids is not None and self.unread != TOO_LARGE:
             try:
                 prompt_ids = self.session.tokens.chain(self.answer.prompt_ids)
             except (OverflowError, TypeError):

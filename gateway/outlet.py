@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Protocol
 
-from gateway.exchange import Exchange
+from gateway.exchange import TOO_LARGE, Exchange
 from gateway.faults import Fault
 from gateway.headers import Headers
 from gateway.protocols.document import decode, encode
@@ -87,6 +87,10 @@ class FaultyOutlet:
         return False
 
     async def chunk(self, body: bytes) -> None:
+        if self._edit is not None and edit_of(self._exchange) is None:
+            # It was withdrawn, since the answer is too large to be held.
+            self._edit, body = None, bytes(self._collected) + body
+            self._collected.clear()
         if self._edit is not None:
             # What becomes of the answer hangs on the whole of it.
             self._collected += body
@@ -199,7 +203,9 @@ def delivered_by(outlet: Outlet) -> Delivered:
 def edit_of(exchange: Exchange) -> Fault | None:
     """What becomes of the whole answer on its way, where something does."""
     fault = exchange.noise.faults.edit()
-    return None if fault is None or fault.settings["edit"] == STREAM_CUT else fault
+    if fault is None or fault.settings["edit"] == STREAM_CUT or exchange.unread == TOO_LARGE:
+        return None
+    return fault
 
 
 def foreseen(exchange: Exchange, body: bytes) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from gateway.configuration.sections import Durability
 from gateway.decoding import Decoding
 from gateway.protocols.answer import AnswerReader
@@ -39,6 +41,7 @@ class StreamRelay:
         self._holding = False
         self._released = False
         self._patience_s = patience_s
+        self._patient_until: float | None = None
         self.held = bytearray()
         self._completed = False
         self._ended = False
@@ -64,14 +67,25 @@ class StreamRelay:
         # An encoded stream can't be cut at its events: the chunk with the completing one is held whole.
         return self._passed(chunk) if self.encoded else b"".join(out)
 
+    def read_on_with(self, answer: AnswerReader) -> None:
+        """Have what comes from now on read by another reader."""
+        self._answer = answer
+
     def finish(self) -> bytes:
         """The stream is over: what stood after the last blank line."""
         rest = self._splitter.rest()
         return self._read(rest) if rest and not self.encoded else b""
 
     def patience_s(self) -> float | None:
-        """How long to wait for the next chunk before settling without it; None: as long as it takes."""
-        return self._patience_s if self._completed and not self._released else None
+        """How long to wait for the next chunk before settling without it; None: as long as it takes. What
+        comes behind the completion doesn't prolong it: keep-alives may come for ever.
+        """
+        if not self._completed or self._released:
+            return None
+        now = asyncio.get_running_loop().time()
+        if self._patient_until is None:
+            self._patient_until = now + self._patience_s
+        return max(0.0, self._patient_until - now)
 
     @property
     def completed(self) -> bool:
@@ -80,7 +94,7 @@ class StreamRelay:
 
     def settles(self, *, idle: bool) -> bool:
         """Whether the turn is to be recorded now: its end came, or nothing comes after its completion."""
-        return self._ended or (idle and self._completed)
+        return self._ended or (self._completed and (idle or len(self.held) > self._limit))
 
     def release(self) -> bytes:
         """Everything that was held. From now on nothing is."""

@@ -70,6 +70,10 @@ class Limits(Section):
     """The largest event of a stream that is looked into; larger ones are relayed unseen."""
     answer: Positive = 64 << 20
     """The largest plain answer that is held, to be read and recorded; a larger one is relayed as it comes."""
+    stream: Positive = 256 << 20
+    """The most of a streamed answer, as it comes, that is kept for the record. What is longer is relayed all
+    the same, and its turn is recorded without it.
+    """
     decoded: Positive = 256 << 20
     """The most that is decoded of one compressed answer, for the record; what follows is relayed unseen."""
     connections: Positive = 4000
