@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pydantic import SecretStr
@@ -47,7 +47,7 @@ from gateway.websockets import WebSockets
 from gateway.workers.claims import Claims
 from gateway.workers.crew import Crew
 from injectors import registry
-from injectors.profile import ProfileError
+from injectors.profile import Profile, ProfileError
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +77,17 @@ class _Parts:
     spans: Tracing
     flights: Flights
 
-    def proxy_of(self, settings: Settings, known: Upstreams | None) -> Proxy:
-        """Everything that a configuration decides: made anew whenever that changes."""
-        _check_profiles(settings, self.profiles)
+    def proxy_of(self, settings: Settings, known: Upstreams | None) -> tuple[Proxy, tuple[str, ...]]:
+        """Everything that a configuration decides: made anew whenever that changes. With it the profiles in
+        files that say something else than before.
+        """
+        files = _profile_files(settings, self.profiles)
         upstreams, authenticator = configured(settings, known), Authenticator(settings)
         sessions, recorder, metrics, noise = self.sessions, self.recorder, self.metrics, self.noise
         recording = Recording(
             settings.durability, recorder, metrics, self.inference, noise.watch, self.spans, self.trust
         )
-        return Proxy(
+        proxy = Proxy(
             settings=settings,
             upstreams=upstreams,
             sessions=sessions,
@@ -109,6 +111,8 @@ class _Parts:
             websockets=WebSockets(settings, upstreams, sessions, authenticator, recorder, metrics),
             preparing=noise.preparing,
         )
+        # Last, so that what can't be used changes nothing.
+        return proxy, self.profiles.take(files)
 
 
 def create_app(
@@ -123,7 +127,7 @@ def create_app(
     try:
         for stored in store.settings(PROFILE):
             profiles.put(stored.name, str(stored.value["yaml"]))
-        _check_profiles(settings, profiles)
+        _profile_files(settings, profiles)
         curricula = Curricula(store, store.settings(KIND))
         said = [*store.settings(VERSION), *store.settings(SERVER)]
         trust = Trust.of(said, single=len(settings.every_upstream) == 1)
@@ -144,7 +148,7 @@ def create_app(
 
     noise, spans = _noise_parts(settings, store, recorder, metrics, switch), tracing(settings.telemetry)
     parts = _Parts(profiles, recorder, sessions, noise, trust, metrics, inference, spans, flights)
-    data = DataPlane(parts.proxy_of(settings, None))
+    data = DataPlane(parts.proxy_of(settings, None)[0])
     return Gateway(
         settings,
         store,
@@ -207,19 +211,19 @@ def _opened(settings: Settings) -> Store:
         raise ConfigurationError(f"store {settings.store!r} can't be opened: {error}") from error
 
 
-def _check_profiles(settings: Settings, profiles: Profiles) -> None:
-    named = [
-        settings.profile,
-        *(key.profile for key in settings.keys),
-        *(settings.steering_cap.profiles or ()),
-    ]
-    for name in dict.fromkeys(named):
-        if name is None:
-            continue
-        try:
+def _profile_files(settings: Settings, profiles: Profiles) -> Mapping[str, Profile]:
+    """The profiles in files that the configuration names, as they are now. ConfigurationError where it names
+    one that can't be used.
+    """
+    given = [settings.profile, *(key.profile for key in settings.keys)]
+    named = {name: None for name in [*given, *(settings.steering_cap.profiles or ())] if name is not None}
+    try:
+        files = profiles.read(named)
+        for name in named.keys() - files.keys():
             profiles.get(name)
-        except ProfileError as error:
-            raise ConfigurationError(" ".join(str(error).split())) from error
+    except ProfileError as error:
+        raise ConfigurationError(" ".join(str(error).split())) from error
+    return files
 
 
 def _secrets(settings: Settings) -> list[str]:

@@ -52,8 +52,10 @@ class Gateway:
     trust: Trust
     metrics: Metrics
     data: DataPlane
-    proxy_of: Callable[[Settings, Upstreams | None], Proxy]
-    """Makes the proxy of a configuration, with what can be taken over of the upstreams known so far."""
+    proxy_of: Callable[[Settings, Upstreams | None], tuple[Proxy, tuple[str, ...]]]
+    """Makes the proxy of a configuration, with what can be taken over of the upstreams known so far, and
+    gives the profiles in files that changed.
+    """
     source: Callable[[], Settings]
     """Reads the configuration anew."""
     crew: Crew | None = None
@@ -113,14 +115,14 @@ class Gateway:
         rereading.add_done_callback(self._tasks.discard)
 
     def reload(self, settings: Settings) -> tuple[str, ...]:
-        """Put a configuration in force at once; gives the settings that changed. Requests in flight end with
-        what they began with.
+        """Put a configuration in force at once; gives the settings that changed, and the profiles in files.
+        Requests in flight end with what they began with.
 
         ConfigurationError where it can't be: nothing is changed then.
         """
         changed = changes(self.settings, settings)
         before = self.upstreams
-        proxy = self.proxy_of(settings, before)
+        proxy, edited = self.proxy_of(settings, before)
         self.settings, self.data.proxy = settings, proxy
         self.sessions.reconfigure(settings)
         set_level(settings.log.level)
@@ -129,6 +131,7 @@ class Gateway:
             self._tasks.add(closing)
             closing.add_done_callback(self._tasks.discard)
         self._watch()
+        changed += edited
         _log.info("the configuration was reloaded", changed=changed)
         return changed
 

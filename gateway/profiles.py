@@ -1,9 +1,10 @@
-"""Noise profiles by name: built-in ones, those stored through the control plane, and a file named in the
-configuration.
+"""Noise profiles by name: built-in ones, those stored through the control plane, and files, which are read
+anew with the configuration only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from injectors import profile as built_in
@@ -18,6 +19,8 @@ class Profiles:
 
     def __init__(self) -> None:
         self._stored: dict[str, tuple[str, Profile]] = {}
+        self._files: dict[str, Profile] = {}
+        """As they were when they were first named, or when the configuration was last read."""
 
     def get(self, name: str) -> Profile:
         """The profile; `NAME/level-K` is NAME at level K. ProfileError naming the nearest where there is
@@ -28,9 +31,23 @@ class Profiles:
         base, marker, level = name.rpartition("/level-")
         if marker and base in self._stored and level.isascii() and level.isdigit():
             return self._stored[base][1].at_level(int(level))
-        if name.endswith((".yaml", ".yml")):
-            return self._file(Path(name))
-        return built_in.load(name)
+        if not _is_file(name):
+            return built_in.load(name)
+        if name not in self._files:
+            self._files[name] = _read(name)
+        return self._files[name]
+
+    def read(self, names: Iterable[str]) -> Mapping[str, Profile]:
+        """Read the files among these names as they are now; `take` puts them in force. ProfileError."""
+        return {name: _read(name) for name in names if name not in self._stored and _is_file(name)}
+
+    def take(self, files: Mapping[str, Profile]) -> tuple[str, ...]:
+        """Go by these files; others are read when they are named next. Gives those that say something else
+        than before.
+        """
+        changed = tuple(name for name, said in files.items() if self._files.get(name, said) != said)
+        self._files = dict(files)
+        return changed
 
     def source(self, name: str) -> str:
         """A profile's YAML text."""
@@ -52,11 +69,16 @@ class Profiles:
     def names(self) -> list[str]:
         return sorted({*built_in.names(), *self._stored})
 
-    def _file(self, path: Path) -> Profile:
-        try:
-            text = path.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ProfileError(
-                f"profile file {path}: can't be read ({error}); name a readable YAML file"
-            ) from None
-        return built_in.parse(text, str(path))
+
+def _is_file(name: str) -> bool:
+    return name.endswith((".yaml", ".yml"))
+
+
+def _read(name: str) -> Profile:
+    try:
+        text = Path(name).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ProfileError(
+            f"profile file {name}: can't be read ({error}); name a readable YAML file"
+        ) from None
+    return built_in.parse(text, name)

@@ -197,3 +197,36 @@ async def until(stream: asyncio.StreamReader, said: str) -> str:
         assert line, text
         text += line.decode()
     return text
+
+
+async def test_an_edited_profile_counts_from_the_reload_on(tmp_path: Path) -> None:
+    file, profile = File(tmp_path / "crosswind.yaml"), tmp_path / "flaky.yaml"
+    profile.write_text(PROFILE)
+    async with upstream() as app, gateway(tmp_path, app, source=file.read, profile=str(profile)) as running:
+        reloading(running, file)
+        file.write(upstream=f"{app.url}/v1", profile=str(profile))
+
+        async def shown(session: str) -> Any:
+            """What the policy is shown in a new session, in one that the API opens by the file too."""
+            opened = await running.api(
+                "POST", "/api/sessions", {"profile": str(profile), "seed_scope": "session"}
+            )
+            assert (await running.chat(BODY, session)).is_success
+            assert (await running.chat(BODY, opened.json()["id"])).is_success
+            assert (app.seen[-1].texts() == TEXTS) == (app.seen[-2].texts() == TEXTS)
+            return app.seen[-2].texts()
+
+        noisy = await shown("a")
+        assert noisy != TEXTS
+        profile.write_text("name: flaky\nversion: 2\nrules: []\n")
+        assert await shown("b") != TEXTS, "an edit alone changes nothing"
+        assert (await reload(running)).json() == {"changed": [str(profile)]}
+        assert (await reload(running)).json() == {"changed": []}
+        assert await shown("c") == TEXTS
+        profile.write_text("name: flaky\nrules: [")
+        refused = await reload(running)
+        assert refused.status_code == 400 and "flaky.yaml" in refused.text
+        assert await shown("d") == TEXTS, "what can't be used changes nothing"
+        profile.unlink()
+        assert (await reload(running)).status_code == 400
+        assert await shown("e") == TEXTS
