@@ -8,6 +8,7 @@ from typing import Any
 
 from injectors.confinement import OperatorFailed
 from injectors.generation import Texts, Unusable, applied, by_rule, in_words, prompt_for
+from injectors.languages import UNABLE
 from injectors.operator import Draw, Registered, Result
 
 NOTHING = "it changes nothing"
@@ -69,7 +70,10 @@ def carried_out(at: Acting, drawn: Draw, check: Check, texts: Texts | None) -> A
 def _attempted(at: Acting, draw: Draw, check: Check) -> Attempt:
     try:
         result = applied(at.entry, at.target, draw)
-        return Attempt(draw, result, check(result))
+        refused = check(result)
+        if refused == NOTHING and UNABLE in draw:
+            refused = str(draw[UNABLE])
+        return Attempt(draw, result, refused)
     except Unusable as error:
         return Attempt(draw, None, str(error))
     except Exception as error:

@@ -29,9 +29,9 @@ def _goes_on(text: str, at: int) -> bool:
         return False
     if unicodedata.category(after) in ("Mn", "Me", "Mc") or after in _CLINGING:
         return True
-    if unicodedata.combining(before) == _VIRAMA and unicodedata.category(after) == "Lo":
+    if unicodedata.category(after) == "Lo" and _conjoins(text, at - 1):
         return True
-    if before == _JOINER or "\U0001f3fb" <= after <= "\U0001f3ff" or "\U000e0020" <= after <= "\U000e007f":
+    if before == _JOINER or "\U0001f3fb" <= after <= "\U0001f3ff" or _tag(after):
         return True
     if _flag(after) and _flag(before):
         start = at
@@ -41,20 +41,43 @@ def _goes_on(text: str, at: int) -> bool:
     return _jamo(before, after)
 
 
+def _conjoins(text: str, at: int) -> bool:
+    """Whether a virama stands among the marks that end at a place: it binds the consonant behind them."""
+    while at >= 0 and (text[at] in _CLINGING or _tag(text[at]) or unicodedata.category(text[at])[0] == "M"):
+        if unicodedata.combining(text[at]) == _VIRAMA:
+            return True
+        at -= 1
+    return False
+
+
+def _tag(letter: str) -> bool:
+    """Whether it is one of the letters of a flag's region."""
+    return "\U000e0020" <= letter <= "\U000e007f"
+
+
 def _flag(letter: str) -> bool:
     """Whether it is a regional indicator, of which two make a flag."""
     return "\U0001f1e6" <= letter <= "\U0001f1ff"
 
 
 def _jamo(before: str, after: str) -> bool:
-    """Whether a vowel or a final consonant of Hangul goes on with a syllable."""
-    if "\u1160" <= after <= "\u11a7":
-        return "\u1100" <= before <= "\u11a7" or _open_syllable(before)
-    return "\u11a8" <= after <= "\u11ff" and (
-        "\u1160" <= before <= "\u11ff" or "\uac00" <= before <= "\ud7a3"
-    )
+    """Whether a letter of Hangul goes on with a syllable: behind a leading consonant another one, a vowel
+    or a whole syllable, then vowels, then final consonants."""
+    if "\u1100" <= before <= "\u115f" or "\ua960" <= before <= "\ua97c":
+        leading = "\u1100" <= after <= "\u115f" or "\ua960" <= after <= "\ua97c"
+        return leading or _vowel(after) or _syllable(after)
+    if _vowel(before) or (_syllable(before) and (ord(before) - 0xAC00) % 28 == 0):
+        return _vowel(after) or _final(after)
+    return (_final(before) or _syllable(before)) and _final(after)
 
 
-def _open_syllable(letter: str) -> bool:
-    """Whether a precomposed syllable has no final consonant."""
-    return "\uac00" <= letter <= "\ud7a3" and (ord(letter) - 0xAC00) % 28 == 0
+def _vowel(letter: str) -> bool:
+    return "\u1160" <= letter <= "\u11a7" or "\ud7b0" <= letter <= "\ud7c6"
+
+
+def _final(letter: str) -> bool:
+    return "\u11a8" <= letter <= "\u11ff" or "\ud7cb" <= letter <= "\ud7fb"
+
+
+def _syllable(letter: str) -> bool:
+    return "\uac00" <= letter <= "\ud7a3"

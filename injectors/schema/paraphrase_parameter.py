@@ -8,6 +8,7 @@ from typing import Any
 
 from injectors.conversation import Site
 from injectors.edits import edited
+from injectors.languages import unable
 from injectors.operator import Draw, Recovery, Result, ToolChange, ToolTarget, operator
 from injectors.schema.rewording import rewordings
 from injectors.streams import Stream
@@ -24,15 +25,15 @@ class ParaphraseParameter:
     """The parameters' descriptions mean what they meant, in other words, each of about the same length.
 
     Names, types and valid values stay. Severity: the share of the rewordable phrases that are reworded.
-    English only: other descriptions have none.
+    English only: of another language the event is withdrawn, unless a model writes.
     """
 
     def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:
-        found = {
-            name: rewordings(schema["description"], (target.tool,), rng, severity)
-            for name, schema in _described(target.tool.parameters).items()
-        }
+        told = {name: one["description"] for name, one in _described(target.tool.parameters).items()}
+        found = {name: rewordings(text, (target.tool,), rng, severity) for name, text in told.items()}
         edits = {name: one for name, one in found.items() if one}
+        if not edits and rng.chance(severity):
+            return unable("\n".join(told.values()), {"edits": {name: [] for name in told}})
         return {"edits": edits} if edits else None
 
     def apply(self, target: ToolTarget, draw: Draw) -> Result:

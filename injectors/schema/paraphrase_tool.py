@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from injectors.conversation import Site
 from injectors.edits import edited
+from injectors.languages import unable
 from injectors.operator import Draw, Recovery, Result, ToolChange, ToolTarget, operator
 from injectors.schema.rewording import rewordings
 from injectors.streams import Stream
@@ -22,11 +23,14 @@ class ParaphraseTool:
     """The description means what it meant, in other words, and is at most a fifth longer or shorter.
 
     Numbers, names, quoted and technical terms stay, and so does every word that limits. Severity: the
-    share of the rewordable phrases that are reworded. English only: other descriptions have none.
+    share of the rewordable phrases that are reworded. English only: of another language the event is
+    withdrawn, unless a model writes.
     """
 
     def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:
         edits = rewordings(target.tool.description, (target.tool,), rng, severity)
+        if not edits and rng.chance(severity):
+            return unable(target.tool.description, {"edits": []})
         return {"edits": edits} if edits else None
 
     def apply(self, target: ToolTarget, draw: Draw) -> Result:

@@ -8,6 +8,7 @@ from typing import Any
 
 from injectors.conversation import Site
 from injectors.edits import disjoint, edit, edited, phrases, unprotected
+from injectors.languages import unable
 from injectors.operator import Draw, Recovery, Result, UserTarget, operator
 from injectors.streams import Stream
 from injectors.user.sentences import is_prose
@@ -44,6 +45,8 @@ class Ambiguous:
         edits = [fact for fact, point in zip(withheld, points, strict=False) if point < severity][:1]
         lost = [fact["was"] for fact in edits]
         edits += [blur for blur in _blurs(target) if rng.chance(severity)]
+        if not edits and points[0] < severity:
+            return unable(target.text, {"edits": [], "withheld": []})
         return {"edits": disjoint(edits), "withheld": lost} if edits else None
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:

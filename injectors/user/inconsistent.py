@@ -8,6 +8,7 @@ from typing import Any, Literal
 from injectors.conversation import Site
 from injectors.edits import disjoint, edit, edited, splits
 from injectors.entities import Span
+from injectors.languages import unable
 from injectors.operator import Draw, Recovery, Result, UserTarget, operator
 from injectors.streams import Stream
 from injectors.user.choices import QUOTES, around, choices, values
@@ -48,7 +49,8 @@ class Inconsistent:
         if target.owed:
             return settlement(target)
         if self.settles == "next_message" and target.user_can_answer:
-            return doubted(target, rng) if rng.chance(severity) and is_prose(target.text) else None
+            hit = rng.chance(severity) and is_prose(target.text)
+            return (doubted(target, rng) or unable(target.text, {"edits": [], "final": []})) if hit else None
         count = sum(rng.uniform() < severity for _ in range(TRIALS))
         far = [rng.uniform() < severity for _ in range(TRIALS)]
         if count == 0 or not is_prose(target.text):
@@ -58,7 +60,7 @@ class Inconsistent:
         edits = [_said(target, span, sentences, early, rng) for span, early in zip(chosen, far, strict=False)]
         final = list(dict.fromkeys(target.text[start:end] for start, end in chosen))
         if not final:
-            return None
+            return unable(target.text, {"edits": [], "final": []})
         end = len(target.text)
         told = ", ".join(settled(one) if is_asked(one) else one for one in final)
         last = f"{joint(target.text)}To settle it, and this is final: {told}."

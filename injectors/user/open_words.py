@@ -13,6 +13,8 @@ from injectors.operator import UserTarget
 SHORTEST = 4
 """Shorter words are left alone: one letter makes too much of them, and many turn into other words."""
 
+CASELESS = "in a script without letter case names can't be told from words, and names stay"
+
 _WORD = re.compile(rf"[^\W\d_]{{{SHORTEST},}}")
 
 
@@ -31,6 +33,12 @@ def open_words(target: UserTarget) -> Iterator[tuple[int, str]]:
             continue
         if not _binds(target.text[max(0, start - 1) : start] + target.text[end : end + 1]):
             yield start, word
+
+
+def is_caseless(text: str) -> bool:
+    """Whether most of the text's letters have no upper and lower case."""
+    letters = [letter for letter in text if letter.isalpha()]
+    return 2 * sum(letter.lower() == letter.upper() for letter in letters) > len(letters) >= SHORTEST
 
 
 def _spoilable(word: str) -> bool:

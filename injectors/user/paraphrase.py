@@ -9,6 +9,7 @@ from typing import Any
 from injectors.conversation import Site
 from injectors.edits import disjoint, edit, edited, phrases, touches, unprotected
 from injectors.entities import Span
+from injectors.languages import unable
 from injectors.operator import Draw, Recovery, Result, UserTarget, operator
 from injectors.streams import Stream
 from injectors.user.sentences import is_prose, sentence_spans
@@ -31,7 +32,8 @@ class Paraphrase:
 
     Severity: lexical distance, as the share of the rewordable phrases that are reworded and of the movable
     pieces (please, thanks) that are moved. Protected entities stay, and in their order; no word that
-    limits or measures is exchanged. English only: other messages have nothing that is rewordable.
+    limits or measures is exchanged. English only: of another language the event is withdrawn, unless a model
+    writes.
     """
 
     def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
@@ -39,7 +41,9 @@ class Paraphrase:
             return None
         found = [change for changes in _candidates(target, rng) if rng.chance(severity) for change in changes]
         edits = disjoint(found)
-        return {"edits": edits} if edits and edited(target.text, edits) != target.text else None
+        if edits and edited(target.text, edits) != target.text:
+            return {"edits": edits}
+        return unable(target.text, {"edits": []}) if not edits and rng.chance(severity) else None
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
         count = len(draw["edits"])

@@ -8,10 +8,11 @@ from typing import Annotated
 from pydantic import Field
 
 from injectors.conversation import Site
+from injectors.languages import UNABLE
 from injectors.operator import Draw, Recovery, Result, UserTarget, operator
 from injectors.streams import Stream
 from injectors.user.keystrokes import mistyped
-from injectors.user.open_words import open_words
+from injectors.user.open_words import CASELESS, is_caseless, open_words
 
 TRIALS = 12
 """A message gets at most so many typos, each with probability severity / 2: 6 x severity on average."""
@@ -54,7 +55,8 @@ class Typos:
             if typed is not None:
                 edits.append((start, word, typed, kind))
         if not edits:
-            return None
+            caseless = count > 0 and not words and is_caseless(target.text)
+            return {"edits": [], UNABLE: CASELESS} if caseless else None
         return {
             "edits": [dict(zip(("at", "was", "now", "kind"), edit, strict=True)) for edit in sorted(edits)]
         }

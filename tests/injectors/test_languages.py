@@ -16,8 +16,14 @@ from gateway.protocols.forms import shortened
 from injectors import registry
 from injectors.clusters import whole
 from injectors.conversation import Site
+from injectors.documents import conversation
 from injectors.entities import protected_spans
+from injectors.generation import Given, Prompt
+from injectors.languages import ENGLISH_ONLY, UNABLE, is_foreign
 from injectors.operator import Registered, ToolClass, ToolResultTarget, UserTarget
+from injectors.plan import make_plan
+from injectors.preview import preview
+from injectors.profile import parse
 from injectors.streams import Stream
 from tests.injectors.dialogues import SCRIPTS
 
@@ -33,7 +39,7 @@ LONGER = {
     "marks": unicodedata.normalize("NFD", "Tôi muốn đổi đèn màu xanh sang màu đỏ, W17, où élève naïve déjà."),
 }
 TEXTS = {**SCRIPTS, **{f"longer {name}": text for name, text in LONGER.items()}}
-ENGLISH_ONLY = ("user.paraphrase", "user.ambiguous")
+EXCHANGE_WORDS = ("user.paraphrase", "user.ambiguous", "user.inconsistent")
 """Operators that exchange English words."""
 OPERATORS = [
     entry
@@ -66,7 +72,7 @@ def test_what_acts_changes_something_and_tears_no_character(entry: Registered, a
         shown = wrapped(text) if as_json else text
         for seed in range(12):
             drawn = entry.draw({}, target(entry, shown), Stream(f"{name}|{seed}"), 1.0)
-            if drawn is None:
+            if drawn is None or UNABLE in drawn:
                 continue
             after = str(entry.apply(target(entry, shown), drawn).payload)
             assert after != shown, "an event that changes nothing"
@@ -82,17 +88,42 @@ def _plain(text: str) -> str:
         return text
 
 
-@pytest.mark.parametrize("name", ENGLISH_ONLY)
-def test_what_knows_english_words_only_leaves_other_languages_alone(name: str) -> None:
+ENGLISH = [
+    *("Cancel order W17 please", "Ship it to Boston", "Thanks", "W17?", "yes", "ORD-1 ORD-2 W17 W18 lamp"),
+    *("I want to return two lamps in blue", "Mia Garcia, mia@example.com", "Can I get a refund for it?", ""),
+    *("My flight to Oslo was cancelled.", "Look an order up. Returns its status and items."),
+    *("Cancel pending order items", "List all product types.", "Café in Malmö near Los Angeles, two beds"),
+    *(SCRIPTS[name] for name in ("latin", "emoji", "combining", "surrogate")),
+]
+
+
+@pytest.mark.parametrize("text", ENGLISH)
+def test_english_and_what_tells_no_language_is_not_taken_for_another(text: str) -> None:
+    assert not is_foreign(text)
+
+
+@pytest.mark.parametrize("name", [name for name in TEXTS if SCRIPTS.get(name) not in ENGLISH])
+def test_other_languages_are_told_from_english(name: str) -> None:
+    emoji = not any(letter.isalpha() for letter in TEXTS[name])
+    assert is_foreign(TEXTS[name]) or emoji
+
+
+@pytest.mark.parametrize("name", EXCHANGE_WORDS)
+def test_what_knows_english_words_only_says_so_of_other_languages(name: str) -> None:
     entry = registry.operators()[name]
     for language in ("german", "chinese", "arabic"):
-        for text in (SCRIPTS[language], LONGER[language]):
-            drawn = [entry.draw({}, target(entry, text), Stream(str(seed)), 1.0) for seed in range(50)]
-            assert not any(drawn), (language, text)
+        for text in (LONGER[language].replace("W17", "").replace("5", ""),):
+            for seed in range(50):
+                drawn = entry.draw({}, target(entry, text), Stream(str(seed)), 1.0)
+                assert drawn is not None and drawn[UNABLE] == ENGLISH_ONLY, (language, text)
+                assert entry.apply(target(entry, text), drawn).payload == text
 
 
 @given(st.text(sorted({one for text in TEXTS.values() for one in text}), max_size=40), st.integers(0, 40))
 @example("0\u0e33", 1)
+@example("\u1100\u1100\uac00\u11a8\u11a8\u1100", 6)
+@example("\u1100\ucde8", 1)
+@example("\u09cd\u09be\u0924", 2)
 def test_a_text_is_cut_between_characters(text: str, at: int) -> None:
     cut = whole(text, min(at, len(text)))
     assert 0 <= cut <= at and cut in {0, *(match.end() for match in _CHARACTER.finditer(text))}
@@ -106,3 +137,37 @@ def test_an_answer_that_the_limit_of_tokens_ends_is_cut_between_characters(name:
         kept = shortened(text, tenth / 10)
         assert text.startswith(kept) and len(kept) <= len(text) * tenth / 10
         assert not Counter(_CHARACTER.findall(kept)) - found
+
+
+GERMAN: list[dict[str, Any]] = [
+    {"role": "user", "content": "Guten Tag, bitte ändern Sie die Adresse auf Schöne Straße, danke sehr!"},
+    {"role": "assistant", "content": "Gern."},
+    {"role": "user", "content": "请帮我查询状态。我想把蓝色的台灯换成红色的,最好明天送到。"},
+]
+HOLT = "Holt einen Auftrag und gibt seinen Zustand."
+NUMMER = {"type": "string", "description": "Die Nummer des Auftrags, wie sie auf der Rechnung steht."}
+AUFTRAG = {"name": "hole_auftrag", "description": HOLT, "parameters": {"properties": {"nummer": NUMMER}}}
+
+
+@pytest.mark.parametrize(
+    "name", [*EXCHANGE_WORDS, "user.typos", "schema.paraphrase_tool", "schema.paraphrase_parameter"]
+)
+def test_an_event_says_why_nothing_was_done(name: str) -> None:
+    profile = parse(f"name: t\nrules: [{{operator: {name}, severity: 1}}]\n", "t.yaml")
+    plan = make_plan(profile, seed=0, scope="session", scope_key="s", arm="noisy")
+    seen = conversation(GERMAN, [{"type": "function", "function": AUFTRAG}])
+    events = [one for one in preview(plan, seen, 1) if one.after is None]
+    assert events
+    for one in events:
+        assert one.note.startswith("Not injected: ") and one.decision.draw[UNABLE] in one.note
+
+
+def test_a_model_writes_where_the_rule_has_no_words() -> None:
+    class Written:
+        def get(self, slot: str, prompt: Prompt) -> Given:
+            return Given("Guten Tag, ändern Sie doch bitte die Adresse auf Schöne Straße, danke!", "m")
+
+    profile = parse("name: t\nrules: [{operator: user.paraphrase, severity: 1}]\n", "t.yaml")
+    plan = make_plan(profile, seed=0, scope="session", scope_key="s", arm="noisy")
+    [one] = preview(plan, conversation(GERMAN[:1]), 1, texts=Written())
+    assert one.after is not None and one.after.startswith("Guten Tag, ändern Sie doch")
