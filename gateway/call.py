@@ -13,6 +13,7 @@ from gateway.protocols.request import SplitBody
 from gateway.routes import Route
 from gateway.trajectory.content import content_key
 from gateway.upstreams.upstream import Upstream
+from injectors.identity import digest
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -39,11 +40,12 @@ class Call(msgspec.Struct, frozen=True):
 
     @property
     def idempotency_key(self) -> str | None:
-        """The key under which the client sends one request several times."""
-        return self.http.header(b"idempotency-key")
+        """The digest of the key under which the client sends one request several times."""
+        key = self.http.header(b"idempotency-key")
+        return None if key is None else digest(key)
 
     def traces(self, split: SplitBody) -> Traces:
         """What it shows of its session. Who gives it an idempotency key may send it again under that."""
         named, body = self.idempotency_key, self.posted.body
         key = content_key(body if named is None else b"%b\0%b" % (named.encode(), body))
-        return traces_of(split, self.codec, key, retry=self.counted_retry or named is not None)
+        return traces_of(split, self.codec, key, counted=self.counted_retry, keyed=named is not None)

@@ -65,6 +65,8 @@ class Exchange(msgspec.Struct, eq=False):
     unread: str | None = None
     """Why the answer was relayed unread: its encoding could not be undone, or it is too large to be held."""
     recorded: bool = False
+    idempotency: str | None = None
+    """The digest of the key under which the client sent the request."""
 
     @property
     def world(self) -> ClosedWorld | None:
@@ -132,6 +134,8 @@ class Exchange(msgspec.Struct, eq=False):
             upstream_status=self.upstream_status,
             error=self.error,
             inner=tuple(_attempted(one) for one in self.attempts),
+            request=self.request.digest(),
+            idempotency=self.idempotency,
         )
 
     def _fitness(self, redactor: Redactor, secret: bool) -> tuple[str, Chain | None]:

@@ -43,7 +43,15 @@ class Traces(msgspec.Struct, frozen=True):
     """The response that it goes on from, where the upstream keeps the history."""
     body: bytes = b""
     """The digest of its body, and of its idempotency key where it has one."""
-    retry: bool = False
+    counted: bool = False
+    """Its client says that it sends it again."""
+    keyed: bool = False
+    """It has an idempotency key, under which it may come again."""
+
+    @property
+    def begun_as(self) -> str | None:
+        """The name by which a conversation that begins with it is found again, after a restart too."""
+        return f"begun:{self.body.hex()}" if self.keyed and not self.begun and self.after is None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +63,7 @@ class Inferred:
     quarantine: str | None = None
 
 
-def traces_of(split: SplitBody, codec: Codec, body: bytes, *, retry: bool) -> Traces:
+def traces_of(split: SplitBody, codec: Codec, body: bytes, *, counted: bool, keyed: bool) -> Traces:
     """Read the traces: the first user message, and from its end what the policy said: up to the last calls,
     which tell more than texts.
     """
@@ -68,11 +76,11 @@ def traces_of(split: SplitBody, codec: Codec, body: bytes, *, retry: bool) -> Tr
         begun |= bool(read.calls) or read.said is not None
         ids = delivered_ids([read], first)
         if ids and ids[0].startswith(_CALL):
-            return Traces(first, (*ids, *said), True, split.held_by, body, retry)
+            return Traces(first, (*ids, *said), True, split.held_by, body, counted, keyed)
         said += ids
         if len(said) == MOST_TEXTS:
             break
-    return Traces(first, tuple(said), begun, split.held_by, body, retry)
+    return Traces(first, tuple(said), begun, split.held_by, body, counted, keyed)
 
 
 def delivered_ids(messages: list[Read], first_user_turn: str) -> tuple[str, ...]:
@@ -128,7 +136,10 @@ class Inference:
 
     async def _first(self, traces: Traces, salt: str) -> Inferred:
         """A conversation begins. A marked retry belongs to the session that its first attempt opened."""
-        known = self._begun(traces.body) if traces.retry else None
+        known = self._begun(traces.body) if traces.counted or traces.keyed else None
+        if known is None and traces.begun_as is not None:
+            stored = await asyncio.to_thread(self._store.sessions_given, traces.begun_as)
+            known = stored[0] if stored else None
         alike = digest(salt, traces.first_user_turn)
         session_id = known or f"inferred-{alike[:16]}-{secrets.token_hex(6)}"
         self._first_turns[traces.body] = session_id

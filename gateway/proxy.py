@@ -116,11 +116,8 @@ class Proxy:
         claim = claim_of(http, route, caller, self.settings)
         split = codec.split(body.body, self.sessions.reader(claim, codec))
         if split is None:
-            _log.warning(
-                "a request can't be read: it is forwarded as it came",
-                protocol=codec.name,
-                bytes=len(body.raw),
-            )
+            said = "a request can't be read: it is forwarded as it came"
+            _log.warning(said, protocol=codec.name, bytes=len(body.raw))
             return await self.passing.forward(http, route, caller, body.raw)
         named = claim.session_id is not None or caller.session_key is not None
         if not split.converses and not named:
@@ -260,6 +257,7 @@ class Proxy:
         exchange = Exchange(
             codec, session, request, place, noise, received, sent, answer, captured, redactor, trace, edits
         )
+        exchange.idempotency = call.idempotency_key
         return exchange, body
 
     async def _send(self, call: Call, exchange: Exchange, body: bytes) -> Answer:

@@ -22,7 +22,7 @@ from gateway.refusals import closed_session, store_down, unknown_session
 from gateway.residents import Residents
 from gateway.session_keys import SessionKeys
 from gateway.sharing import Sharing
-from gateway.trajectory.record import Session, SessionMarked, SessionStatus, Turn
+from gateway.trajectory.record import DeliveredId, Session, SessionMarked, SessionStatus, Turn
 from gateway.trajectory.store import Store, StoreError
 from gateway.turns import Asked, Place, TurnLine
 from injectors.identity import digest
@@ -259,6 +259,8 @@ class Sessions:
                     quarantine=inferred.quarantine,
                 )
             )
+            if traces.begun_as is not None:
+                session.pending.append(DeliveredId(traces.begun_as, session.record.id))
         elif session.record.status is SessionStatus.CLOSED:
             raise closed_session(session.record.id)
         elif inferred.quarantine is not None and session.record.quarantine is None:

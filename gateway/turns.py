@@ -41,7 +41,7 @@ class Asked(msgspec.Struct):
     after: str | None = None
     """The response that it says it comes after."""
     idempotency: str | None = None
-    """The key under which its client sends it, once or several times."""
+    """The digest of the key under which its client sends it, once or several times."""
 
 
 class _Head(msgspec.Struct):
@@ -101,7 +101,7 @@ class TurnLine:
         """Take in turns that are in the store; those that are known already change nothing."""
         for turn in turns:
             place = Place(turn.index, turn.attempt, turn.parent, turn.branch)
-            self.placed(place, turn.received)
+            self.placed(place, turn.received, turn.request, None, turn.idempotency)
             if turn.destroyed:
                 self.destroyed(place)
             self.befell(place, turn.met)

@@ -224,6 +224,7 @@ TURN = Table(
         Column("delivered", "delivered", None, Delivered),
         Column("stream", "stream", None, bool),
         Column("spared", "spared", None, bool),
+        Column("request", "request"),
         _json_object("usage"),
         _json_object("usage_injected"),
         _optional_object("error"),

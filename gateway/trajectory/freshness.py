@@ -36,6 +36,10 @@ class TurnHead:
     received: bytes | None
     """The key of the chain of messages that the agent sent, `Chain.key`; None where none is stored."""
     response_id: str | None
+    request: bytes | None = None
+    """The digest of its body."""
+    idempotency: str | None = None
+    """The digest of the key under which its client sent it."""
     destroyed: bool = False
     """Noise destroyed its answer."""
     met: int = 0

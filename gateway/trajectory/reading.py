@@ -211,17 +211,29 @@ def ledger_since(connection: sqlite3.Connection, session_id: str, after_row: int
 def turns_since(connection: sqlite3.Connection, session_id: str, after_row: int) -> list[TurnHead]:
     query = (
         "SELECT rowid, turn_index, attempt, parent, branch, received_chain, response_id, "
+        "request, idempotency, "
         "coalesce(json_extract(error_json, '$.source') = 'injected', 0), "
         "(SELECT count(*) FROM event WHERE event.session_id = turn.session_id AND "
         "event.turn_index = turn.turn_index AND event.attempt = turn.attempt AND event.after IS NOT NULL "
         "AND event.site IN ('transport', 'model_response')) FROM turn "
         "WHERE session_id = ? AND rowid > ? ORDER BY rowid"
     )
+    rows = connection.execute(query, (session_id, after_row))
     return [
-        TurnHead(row, index, attempt, parent, text(branch), received, text(response_id), bool(destroyed), met)
-        for row, index, attempt, parent, branch, received, response_id, destroyed, met in connection.execute(
-            query, (session_id, after_row)
+        TurnHead(
+            row,
+            index,
+            attempt,
+            parent,
+            text(branch),
+            received,
+            text(response),
+            body,
+            text(key),
+            bool(lost),
+            met,
         )
+        for row, index, attempt, parent, branch, received, response, body, key, lost, met in rows
     ]
 
 

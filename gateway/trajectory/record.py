@@ -153,6 +153,9 @@ class Turn(msgspec.Struct, frozen=True):
     """{source: ours|upstream|tool|client|injected, type, message}."""
     inner: tuple[Json, ...] = ()
     """Exchanges answered inside the gateway."""
+    request: bytes | None = None
+    """The digest of its body as it came, and of its idempotency key: a retry has the same."""
+    idempotency: str | None = None
 
 
 class Event(msgspec.Struct, frozen=True):

@@ -127,3 +127,34 @@ async def test_alone_a_key_marks_a_retry_too(tmp_path: Path) -> None:
         for _ in range(2):
             await running.http.post(f"{running.data}/s/s{CHAT}", json=body(user("hi")), headers=KEYED)
         assert await places(tmp_path, [running]) == [[(0, 0), (0, 1)]]
+
+
+@pytest.mark.parametrize("marks", [COUNTED, KEYED], ids=["counted", "keyed"])
+async def test_after_a_restart_a_retry_is_known_still(
+    tmp_path: Path, noisy: dict[str, Any], marks: dict[str, str]
+) -> None:
+    asked, headers = body(*history(3)), KEYED if marks is KEYED else {}
+    async with upstream(engine()) as app:
+        async with gateway(tmp_path, app, **noisy) as running:
+            assert (
+                await running.http.post(f"{running.data}/s/s{CHAT}", json=asked, headers=headers)
+            ).is_success
+        async with gateway(tmp_path, app, **noisy) as running:
+            url = f"{running.data}/s/s{CHAT}"
+            assert (await running.http.post(url, json=asked, headers=marks)).is_success
+            assert (await running.http.post(url, json=asked)).is_success
+            assert await places(tmp_path, [running]) == [[(0, 0), (0, 1), (1, 0)]]
+        assert app.seen[0].body == app.seen[1].body, "the same noise"
+
+
+async def test_after_a_restart_a_keyed_retry_opens_no_further_session(tmp_path: Path) -> None:
+    asked = {"model": "tiny", "messages": [user("Where is order W17?")]}
+    async with upstream(engine()) as app:
+        for _ in range(2):
+            async with gateway(tmp_path, app) as running:
+                assert (await running.http.post(running.data + CHAT, json=asked, headers=KEYED)).is_success
+                assert (await running.http.post(running.data + CHAT, json=asked)).is_success
+                found = await places(tmp_path, [running])
+        assert found == [[(0, 0)], [(0, 0)], [(0, 0), (0, 1)]]
+        with closing(sqlite3.connect(tmp_path / "store.db")) as store:
+            assert KEYED["idempotency-key"] not in "\n".join(store.iterdump())
