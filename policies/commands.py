@@ -29,9 +29,17 @@ for command in (list_versions, publish, rollback, compare, verify):
     help="The in-process torch engine, for laptops, demos and tests.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", default=8000, show_default=True, help="0: a free one, which is printed.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="0: a free one, which is printed.",
+)
 @click.option("--seed", default=0, show_default=True, help="Of the sampling of requests that bring no seed.")
-@click.option("--rows", default=64, show_default=True, help="Sequences that decode together.")
+@click.option(
+    "--rows", type=click.IntRange(1), default=64, show_default=True, help="Sequences that decode together."
+)
 @click.option("--attach", multiple=True, metavar="URL", help="A server that runs already; may be repeated.")
 @click.option(
     "--log", type=click.Path(path_type=Path, dir_okay=False), help="Where the engine's output goes."

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -27,11 +28,21 @@ VERSIONS = click.option(
 CONTROL = click.option(
     "--control", help="A gateway's control plane, to be told which versions may be trained on."
 )
+
+
+def _finite(_: click.Context, __: click.Parameter, value: float) -> float:
+    """Nothing is above a NaN: what an engine serves wrongly would be called confirmed."""
+    if not isfinite(value):
+        raise click.BadParameter(f"{value} is no difference; give a finite number above 0")
+    return value
+
+
 TOLERANCE = click.option(
     "--tolerance",
     type=click.FloatRange(min=0, min_open=True),
     default=1e-3,
     show_default=True,
+    callback=_finite,
     help="Largest difference of log-probabilities: 1e-3 is ample for float32, bfloat16 needs 0.1.",
 )
 

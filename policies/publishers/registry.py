@@ -44,4 +44,5 @@ def connect(url: str, *, timeout: float = 60.0) -> Engine:
     for kind in sorted(known.values(), key=lambda kind: kind.name == "hosted"):
         if kind.recognises(url, min(timeout, _RECOGNISED_WITHIN)):
             return kind(url, timeout=timeout)
-    raise EngineError(f"{url}: no engine answers there that is one of {', '.join(sorted(known))}; is it up?")
+    mend = "is it up?" if "://" in url else "give its URL, as http://host:port"
+    raise EngineError(f"{url}: no engine answers there that is one of {', '.join(sorted(known))}; {mend}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from policies.servers.server import ServeError, ServeRequest, refuse_others
+from policies.servers.server import ServeError, ServeRequest, cant_listen, refuse_others
 from policies.version import VersionError
 
 
@@ -35,7 +35,4 @@ class EmbeddedServer:
         except VersionError as error:
             raise ServeError(str(error)) from None
         except OSError as error:
-            reason = error.strerror or error
-            raise ServeError(
-                f"--host {request.host} --port {request.port}: {reason}; choose another port"
-            ) from None
+            raise cant_listen(request.host, request.port, error) from None

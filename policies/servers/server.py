@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from errno import EADDRNOTAVAIL
 from pathlib import Path
+from socket import gaierror
 from typing import ClassVar, Protocol
 
 from policies.confirmation import TOLERANCE
@@ -24,6 +26,13 @@ class ServeError(Exception):
     def __init__(self, message: str, *, usage: bool = True) -> None:
         super().__init__(message)
         self.usage = usage
+
+
+def cant_listen(host: str, port: int, error: OSError) -> ServeError:
+    """What is said where a server can't listen there."""
+    elsewhere = isinstance(error, gaierror) or error.errno == EADDRNOTAVAIL
+    mend = "name an address of this machine" if elsewhere else "choose another port"
+    return ServeError(f"--host {host} --port {port}: {error.strerror or error}; {mend}")
 
 
 @dataclass(frozen=True, slots=True)

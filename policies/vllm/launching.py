@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from policies.servers.server import KEEP_ALIVE_S, ServeError
+from policies.servers.server import KEEP_ALIVE_S, ServeError, cant_listen
 from policies.vllm.environment import Environment
 
 MODEL_NAME = "policy"
@@ -151,15 +151,17 @@ def check_port(host: str, port: int) -> None:
         try:
             probe.bind((host, port))
         except OSError as error:
-            reason = error.strerror or error
-            raise ServeError(f"--host {host} --port {port}: {reason}; choose another port") from None
+            raise cant_listen(host, port, error) from None
 
 
 def free_port(host: str) -> int:
-    """A port that is free now."""
+    """A port that is free now. Raises ServeError where the host has none."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server((host, 0), family=family) as listener:
-        return int(listener.getsockname()[1])
+    try:
+        with socket.create_server((host, 0), family=family) as listener:
+            return int(listener.getsockname()[1])
+    except OSError as error:
+        raise cant_listen(host, 0, error) from None
 
 
 def check_version(version: str, where: str) -> None:

@@ -8,6 +8,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from threading import Event
 from types import FrameType
+from urllib.parse import urlsplit
 
 from policies.engine import root_of
 from policies.servers.server import ServeError, ServeRequest
@@ -26,6 +27,7 @@ def serve(request: ServeRequest, say: Say, patience: Patience | None = None) -> 
         if request.control is not None:
             assurance = stack.enter_context(closing(Assurance(request.control, request.tolerance, say)))
         if request.attach:
+            _refuse_no_urls(request.attach)
             replicas: list[Replica] = [
                 AttachedServer(root_of(url), request.directory, patience, say, assurance)
                 for url in request.attach
@@ -67,6 +69,14 @@ def _launch(request: ServeRequest, folder: Path) -> Launch:
 def _refuse_own(request: ServeRequest) -> None:
     if request.arguments or request.log:
         raise ServeError("--attach: the server is started elsewhere; give it its arguments and log there")
+
+
+def _refuse_no_urls(attach: tuple[str, ...]) -> None:
+    """What can't be a server's URL would be waited for as if it were one that isn't up yet."""
+    for url in attach:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ServeError(f"--attach {url}: it is no server's URL; give it as http://host:port")
 
 
 def _stop_on_signals() -> Event:

@@ -56,6 +56,8 @@ def test_serve_refuses_with_one_line(tmp_path: Path) -> None:
         port = str(taken.getsockname()[1])
         for arguments, reason in [
             (["serve", "retail", "--engine", "other"], "the kinds are embedded, vllm"),
+            (["serve", "retail", "--attach", "10.0.0.5:8000"], "give it as http://host:port"),
+            (["serve", "retail", "--embedded", "--host", "no.invalid"], "name an address of this machine"),
             (["serve", str(tmp_path), "--embedded"], "can't be read"),
             (["serve", "retail", "--embedded", "--port", port], f"--port {port}"),
         ]:
@@ -78,6 +80,10 @@ def test_list_and_publish(served: Served, tmp_path: Path) -> None:
     assert _run("publish", str(tmp_path), "--engine", served.url).exit_code == 2
     gone = _run("publish", str(served.registry.root / "random-1"), "--engine", "http://127.0.0.1:9")
     assert gone.exit_code == 1 and "is it up" in gone.output
+    unnamed = _run("publish", str(served.registry.root / "random-1"), "--engine", "127.0.0.1:8000")
+    assert unnamed.exit_code == 1 and "give its URL, as http://host:port" in unnamed.output
+    endless = _run("publish", str(served.registry.root / "random-1"), "--tolerance", "nan")
+    assert endless.exit_code == 2 and "give a finite number above 0" in endless.output
     (tmp_path / "v").mkdir()
     (tmp_path / "v" / "crosswind.json").write_text(json.dumps([]))
     assert _run("list", str(tmp_path)).exit_code == 1
