@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from injectors import registry, solvability
+from injectors import observations, registry, solvability
 from injectors.attempt import NOTHING, Acting, carried_out, failed
 from injectors.conversation import Conversation, Ref, Site, ToolResult, UserText
 from injectors.decision import Decision, Injection, Item, Known, NewlyShown
@@ -82,8 +82,12 @@ def replay(decisions: Sequence[Decision], item: Item, conversation: Conversation
     draw."""
     text = item.text
     for decision in decisions:
+        entry = registry.resolve(decision.operator)
+        if observations.PARTS in decision.draw:
+            text = str(observations.replayed(entry, text, item.ordinal, decision.draw).payload)
+            continue
         target = _target(item, text, conversation, ToolClass.UNKNOWN, 0)
-        text = str(applied(registry.resolve(decision.operator), target, decision.draw).payload)
+        text = str(applied(entry, target, decision.draw).payload)
     return text
 
 
@@ -149,6 +153,8 @@ class _Walk:
         is not left to chance. `full` says why there is no room for it, where there is none.
         """
         rule, entry = one.rule, one.entry
+        if rule.observation:
+            return self._observed(one, text, full)
         if entry.fault and not self._place.alone:
             return None  # One of a result's several parts: the others would tell the truth all the same.
         slot = slot_on(one.line, self._item.ordinal, self._place.part)
@@ -163,6 +169,21 @@ class _Walk:
         except Exception as error:
             return self._withdrawn(rule, entry, slot, {}, text, failed(error))
         return None if drawn is None else self._carried_out(rule, entry, slot, target, drawn, full)
+
+    def _observed(self, one: InForce, text: str, full: str | None) -> Injection | None:
+        """One rule's work on the observations that its mark finds in a user's message."""
+        rule, entry, ordinal = one.rule, one.entry, self._item.ordinal
+        slot = slot_on(one.line, ordinal, self._place.part)
+        draw, why = observations.drawn(one, text, ordinal)
+        if not draw[observations.PARTS] and why is None:
+            return None
+        if why is not None or full is not None:
+            return self._withdrawn(rule, entry, slot, draw, text, why or full or "")
+        result = observations.replayed(entry, text, ordinal, draw)
+        if result.payload == text:
+            return None
+        note = f"{result.note} {solvability.why_solvable(entry, self._plan.bounds)}"
+        return self._injection(self._decision(rule, entry, slot, draw), text, str(result.payload), note)
 
     def _carried_out(
         self,
@@ -208,7 +229,7 @@ class _Walk:
         return Decision(
             operator=rule.operator,
             rule=rule.name,
-            site=entry.site.value,
+            site=self._site.value,
             slot=slot,
             anchor=self._item.anchor,
             logical_call=call,

@@ -52,6 +52,11 @@ def slot_on(line: str, ordinal: int, part: int = 0, attempt: int = 0) -> str:
     return f"{line}{_END}{ordinal}{_END}{part}{_END}{attempt}"
 
 
+def slot_of_text(line: str, text: str) -> str:
+    """The key of a slot that goes by what a text says, wherever it stands."""
+    return f"{line}{_END}text:{digest(text)}"
+
+
 def digest(*parts: str) -> str:
     """A 128-bit hexadecimal digest of an ordered list of strings, lone surrogates included."""
     hasher = hashlib.blake2b(digest_size=16)

@@ -80,6 +80,8 @@ class ToolResultTarget:
     tool_class: ToolClass
     prior_faults: int = 0
     tools: tuple[ToolSchema, ...] = ()
+    beside: str = ""
+    """What stands around it where it is a part of a user's message: the goal, say, and possible actions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 
 from injectors.conversation import Site, ToolResult
 from injectors.decision import Decision, Item
+from injectors.marks import marked
 from injectors.plan import CompiledRule, InForce, Plan
 from injectors.schedule import Occasion
 from injectors.solvability import FULL, FULL_TOOL, Spent
@@ -60,14 +61,14 @@ class Path:
 
     def occasion(self, one: InForce, turn: int) -> Occasion:
         """The rule's counters as they stand before the item at hand."""
-        rule, site = one.rule, one.entry.site
+        rule, site = one.rule, one.site
         injected, last = self._acted.get(rule.name, (0, None))
         key = rule.key(self._plan, site.value) if rule.when.burst is not None else ""
         return Occasion(self._before(one), turn, injected, last, key, self._called)
 
     def _before(self, one: InForce) -> int:
         """The occasions before the item at hand."""
-        return self._picked.get(one.rule.name, 0) if one.scoped else self._met[one.entry.site]
+        return self._picked.get(one.rule.name, 0) if one.scoped else self._met[one.site]
 
     def spent(self, item: Item) -> Spent:
         """The faults so far, on the item's logical call and in all."""
@@ -125,6 +126,8 @@ def in_scope(rule: CompiledRule, item: Item) -> bool:
     """Whether an item of the rule's site is an occasion of it: from one of its tools, with its text."""
     if rule.text and not re.search(rule.text, item.text):
         return False
-    if not rule.tools or not isinstance(item, ToolResult):
+    if not isinstance(item, ToolResult):
+        return not rule.observation or bool(marked(item.text, rule.observation))
+    if not rule.tools:
         return True
     return any(fnmatchcase(item.call.name, pattern) for pattern in rule.tools)

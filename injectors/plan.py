@@ -45,6 +45,8 @@ class CompiledRule:
     """The operator's own settings, where they aren't its defaults."""
     prompt: str = ""
     """What a model that writes for the operator is told besides."""
+    observation: str = ""
+    """What marks the observation in users' messages; empty: the rule acts where its operator does."""
 
     def key(self, plan: Plan, place: str) -> str:
         """What the rule's hidden state is drawn by, at one site or link of the session."""
@@ -63,6 +65,8 @@ class InForce(NamedTuple):
     """Whether its schedule, the probability apart, lets it act on every occasion."""
     line: str
     """What its slots have in common (`identity.slot_on`)."""
+    site: Site
+    """Where it acts: the operator's own site, or users' texts where it acts on observations in these."""
     scoped: bool
     """Whether it picks among the items of its site: the occasions of all others are the same ones."""
 
@@ -134,14 +138,14 @@ def _by_site(plan: Plan) -> dict[Site, dict[str, InForce]]:
     for rule in plan.rules:
         if (entry := operators.get(rule.operator)) is not None:
             always = replace(rule.when, probability=1.0) == ALWAYS and rule.window == WHOLE
-            line = slot_line(
-                plan.seed, plan.scope, plan.scope_key, rule.name or rule.operator, entry.site.value
-            )
-            one = InForce(rule, entry, always, line, bool(rule.tools or rule.text))
-            found.setdefault(entry.site, []).append(one)
+            site = Site.USER_TEXT if rule.observation else entry.site
+            line = slot_line(plan.seed, plan.scope, plan.scope_key, rule.name or rule.operator, site.value)
+            scoped = bool(rule.tools or rule.text or rule.observation)
+            found.setdefault(site, []).append(InForce(rule, entry, always, line, site, scoped))
     for site in (Site.USER_TEXT, Site.TOOL_RESULT):
         # Destroying rules come first: what is to be destroyed needs no decoration, and no promise about it.
-        found.get(site, []).sort(key=lambda one: not one.entry.fault)
+        # So do those on observations: what the user says besides isn't to touch what marks them.
+        found.get(site, []).sort(key=lambda one: not (one.entry.fault or one.rule.observation))
     return {site: {one.rule.name: one for one in ours} for site, ours in found.items()}
 
 
@@ -256,7 +260,9 @@ def _compiled(profile: Profile, level: int | None, kept: str | None) -> tuple[Co
 def _rule(name: str, rule: Companion, severity: float, window: Window) -> CompiledRule:
     where, options = rule.where, rule.options
     scope = (where.tools, window, where.text)
-    return CompiledRule(name, rule.operator, severity, rule.when, *scope, options, rule.prompt)
+    return CompiledRule(
+        name, rule.operator, severity, rule.when, *scope, options, rule.prompt, where.observation
+    )
 
 
 def _severity(profile: Profile, rule: Companion, level: int | None) -> float:

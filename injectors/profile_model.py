@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from injectors import marks
 from injectors.bounds import DEFAULT, Bounds
 from injectors.operator import ToolClass
 from injectors.profile_errors import ProfileError
@@ -40,6 +41,16 @@ class Where(_Model):
     """Names or globs of tools; none given means all. User rules ignore it."""
     text: str = ""
     """A regular expression that is searched for in the clean text: only where it is found the rule acts."""
+
+    observation: str = ""
+    """Marks the observation in users' messages, on which the rule then acts instead of tools' results: a JSON
+    pointer (it begins with /), or a regular expression, whose first group, if any, is the observation."""
+
+    @field_validator("observation")
+    @classmethod
+    def _marks(cls, mark: str) -> str:
+        marks.check(mark)
+        return mark
 
     @field_validator("text")
     @classmethod

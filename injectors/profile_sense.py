@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from injectors import registry
 from injectors.bounds import DEFAULT
 from injectors.conversation import Site
+from injectors.operator import Recovery, Registered
 from injectors.profile_errors import Trouble
 from injectors.profile_model import Companion, Profile
 from injectors.registry import nearest
@@ -63,9 +64,12 @@ def check_rule(profile: Profile, rule: Companion, operators: list[str], where: W
         most = profile.bounds.events_per_session
         mend = f"more than `events_per_session` allows, which is {most}: lower it, or raise that"
         raise Trouble((*where, "when", "at_most"), at_most, mend)
+    entries = [registry.operators()[name] for name in operators]
+    if rule.where.observation and not all(_keeps_results(entry) for entry in entries):
+        mend = "only what adds to tools' results, as `state.*` does, acts on observations: remove it"
+        raise Trouble((*where, "where", "observation"), rule.where.observation, mend)
     if rule.severity == 0:
         return
-    entries = [registry.operators()[name] for name in operators]
     if not entries or not all(entry.fault for entry in entries):
         return
     if profile.bounds.faults_per_call == 0 or profile.bounds.faults_per_session == 0:
@@ -73,6 +77,11 @@ def check_rule(profile: Profile, rule: Companion, operators: list[str], where: W
         raise Trouble((*where, "severity"), rule.severity, mend)
     if all(entry.site is Site.TOOL_RESULT for entry in entries):
         _check_classes(profile, rule, where)
+
+
+def _keeps_results(entry: Registered) -> bool:
+    ours = entry.site is Site.TOOL_RESULT and not entry.fault
+    return ours and entry.recovery is Recovery.IGNORE
 
 
 def _check_classes(profile: Profile, rule: Companion, where: Where) -> None:

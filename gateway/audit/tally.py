@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.audit import accounts, results, users
+from gateway.audit import accounts, observations, results, users
 from gateway.audit.breaches import Breach, breaches, guarantees
 from gateway.audit.reading import AuditedSession, read
 from gateway.audit.tools import class_of
 from gateway.trajectory.record import Event
 from gateway.trajectory.store import Store
 
-CHECKERS = (accounts, results, users)
+CHECKERS = (accounts, observations, results, users)
 """The modules whose import registers the checkers."""
 _PAGE = 200
 

@@ -19,6 +19,8 @@ def entities(audited: AuditedSession) -> Found:
         if piece.tool is not None or piece.masked:
             continue
         for event in piece.events:
+            if "observations" in event.draw:
+                continue  # What is put there may be numbered: they have a guarantee of their own.
             after = str(event.after)
             gone = words.missing(event.before, after)
             withheld = event.draw.get("withheld", ()) if event.recovery == "ask_user" else ()

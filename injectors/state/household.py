@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from injectors.edits import edit
-from injectors.state.scene import gaps
+from injectors.state.scene import gaps, goal_in
 from injectors.streams import Stream
 
 OBJECTS = [
@@ -64,10 +64,10 @@ PER_SENTENCE = 12
 """The volume of one sentence, as the paper counts it: 300 is 25 sentences."""
 
 
-def sentences(text: str, volume: int, rng: Stream) -> list[dict[str, Any]]:
+def sentences(text: str, volume: int, rng: Stream, beside: str = "") -> list[dict[str, Any]]:
     """⌊volume/12⌋ sentences as insertions, each on an object whose id the scene doesn't have: of a type that
-    it doesn't mention, as long as there is one."""
-    lowered = text.lower()
+    neither it nor a goal beside it mentions, as long as there is one; none that is named beside it."""
+    lowered = f"{text}\n{goal_in(beside)}".lower()
     absent = [name for name in OBJECTS if name not in lowered]
     places = gaps(text)
     ids = {int(found) for found in re.findall(r"(?<!\d)\d{1,6}(?!\d)", text)}
@@ -76,5 +76,7 @@ def sentences(text: str, volume: int, rng: Stream) -> list[dict[str, Any]]:
     for number in range(1, volume // PER_SENTENCE + 1):
         thing = f"{rng.choice(absent or OBJECTS)} {fresh + number}"
         sentence = rng.choice(SENTENCES).format(thing, rng.choice(LOOKS))
-        made.append(edit(rng.choice(places), "", f" {sentence}"))
+        place = rng.choice(places)
+        if not re.search(rf"\b{thing}\b", beside, re.IGNORECASE):
+            made.append(edit(place, "", f" {sentence}"))
     return sorted(made, key=lambda one: one["at"])

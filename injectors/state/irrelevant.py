@@ -18,7 +18,6 @@ MOST = 400
 """The volume ε at severity 1, in characters."""
 
 _PACKS: Mapping[Scene, Callable[[str, int, Stream], list[dict[str, Any]]]] = {
-    Scene.HOUSEHOLD: household.sentences,
     Scene.SHOP: shop_pages.entries,
     Scene.GRID: grid.lines,
     Scene.OTHER: foreign.page,
@@ -38,7 +37,8 @@ class Irrelevant:
     household objects at random places of a room, ⌊ε/10⌋ lines on things outside a coordinate grid, entries,
     features and advertisements on a shop's page. Ours: fields of ε characters in JSON, and a piece of a
     shop's page (ε characters) in any other text. Ids are new to the scene; goal, instructions and lists of
-    actions are left as they are, and so is every word of the observation.
+    actions are left as they are, and so is every word of the observation. In users' messages it acts where a
+    rule's `observation` marks one.
     """
 
     def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
@@ -47,7 +47,7 @@ class Irrelevant:
         if scene is None:
             return None
         if scene is not Scene.DATA:
-            edits = _PACKS[scene](text, volume, rng)
+            edits = _edits(scene, target, volume, rng)
             return {"scene": scene.value, "edits": edits} if edits else None
         value = parsed(text)
         span = object_span(text, value)
@@ -66,3 +66,9 @@ class Irrelevant:
             f"{added} characters of irrelevant state ({draw['scene']}) were added to {target.tool}'s result."
         )
         return Result(after, note)
+
+
+def _edits(scene: Scene, target: ToolResultTarget, volume: int, rng: Stream) -> list[dict[str, Any]]:
+    if scene is Scene.HOUSEHOLD:
+        return household.sentences(target.text, volume, rng, target.beside)
+    return _PACKS[scene](target.text, volume, rng)

@@ -47,6 +47,11 @@ def end_of_state(text: str) -> int:
     return len(text[: actions.start()].rstrip()) if actions else len(text.rstrip())
 
 
+def goal_in(text: str) -> str:
+    """The lines of a text that state the goal or give instructions."""
+    return "\n".join(line for line in text.splitlines() if _GOAL.search(line))
+
+
 def gaps(text: str) -> list[int]:
     """Ends of the observation's sentences, in order: never inside the lines of a goal or instructions, nor
     in the list of actions."""

@@ -1,0 +1,100 @@
+"""Noise on observations of an environment that stand in users' messages.
+
+Agents for text environments state the goal, the last observations and the possible actions in one message of
+the user's (State augmentation, appendix C). What a profile marks as an observation is treated as a tool's
+result is, and the rest of the message stays as it was. Each observation's draws are keyed by its own text:
+quoted again as history, it shows the same noise.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from injectors import solvability
+from injectors.attempt import failed
+from injectors.identity import slot_of_text
+from injectors.marks import Marked, marked
+from injectors.operator import Draw, Registered, Result, ToolClass, ToolResultTarget
+from injectors.plan import InForce
+from injectors.streams import Stream
+from injectors.tool.leaves import changed, written
+
+PARTS = "observations"
+"""The member of a draw that holds the marked observations that were changed: where each is, and its own
+draw."""
+
+
+def drawn(one: InForce, text: str, ordinal: int) -> tuple[Draw, str | None]:
+    """What a rule draws for the observations that its mark finds in a message, and why not for one of them,
+    where the guard has something against it. Never raises."""
+    parts: list[dict[str, Any]] = []
+    why: str | None = None
+    observations = marked(text, one.rule.observation)
+    beside = _without(text, observations)
+    for found in observations:
+        key = slot_of_text(one.line, found.text)
+        if not one.rule.when.by_chance(key):
+            continue
+        try:
+            target = _target(found.text, ordinal, beside)
+            own = one.entry.draw(one.rule.options, target, Stream(key), one.rule.severity)
+            refused = None if own is None else _refused(one.entry, found.text, ordinal, own)
+        except Exception as error:
+            own, refused = None, failed(error)
+        why = why or refused
+        if own is not None and refused is None:
+            where = {"place": list(found.place)} if found.at is None else {"at": list(found.at)}
+            parts.append({**where, "draw": own})
+    return {PARTS: parts}, why
+
+
+def _refused(entry: Registered, text: str, ordinal: int, draw: Draw) -> str | None:
+    observation = _target(text, ordinal)
+    return solvability.after_tool(entry, observation, str(entry.apply(observation, draw).payload), text)
+
+
+def _without(text: str, observations: Sequence[Marked]) -> str:
+    """What the message says besides; of JSON, all of it."""
+    end, kept = 0, []
+    for start, stop in (one.at for one in observations if one.at is not None):
+        kept.append(text[end:start])
+        end = max(end, stop)
+    return "".join([*kept, text[end:]])
+
+
+def _target(text: str, ordinal: int, beside: str = "") -> ToolResultTarget:
+    """An observation as operators see it: a result of no tool that was called."""
+    return ToolResultTarget(text, ordinal, "observation", "{}", ToolClass.UNKNOWN, beside=beside)
+
+
+def shown(text: str, parts: Sequence[Mapping[str, Any]], apply: Callable[[str, Draw], Result]) -> Result:
+    """The message with the stored draws carried out in its observations. `apply` does one of them."""
+    notes: list[str] = []
+    for part in reversed(parts):
+        if "at" in part:
+            start, end = part["at"]
+            result = apply(text[start:end], part["draw"])
+            text = f"{text[:start]}{result.payload}{text[end:]}"
+        else:
+            result, text = _written_in(text, part, apply)
+        notes.insert(0, result.note)
+    return Result(text, " ".join(dict.fromkeys(notes)))
+
+
+def _written_in(
+    text: str, part: Mapping[str, Any], apply: Callable[[str, Draw], Result]
+) -> tuple[Result, str]:
+    value: Any = json.loads(text)
+    before = value
+    for key in part["place"]:
+        before = before[key]
+    result = apply(before if isinstance(before, str) else written(before, like=text), part["draw"])
+    after = result.payload if isinstance(before, str) else json.loads(str(result.payload))
+    return result, written(changed(value, [(list(part["place"]), after)]), like=text)
+
+
+def replayed(entry: Registered, text: str, ordinal: int, draw: Draw) -> Result:
+    """What stored draws make of a message."""
+    return shown(text, draw[PARTS], lambda one, own: entry.apply(_target(one, ordinal), own))

@@ -1,0 +1,153 @@
+"""State noise in users' messages: in what a profile marks as an observation, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from injectors.conversation import Conversation
+from injectors.decide import perturb, replay
+from injectors.decision import Known
+from injectors.documents import conversation
+from injectors.marks import marked
+from injectors.payload import contains
+from injectors.plan import Plan, make_plan
+from injectors.profile import ProfileError, parse
+from injectors.state.household import OBJECTS
+
+MARK = r"(?s)(?:Prior|Current) observation: (.*?)(?=\n[A-Z]|\Z)"
+KITCHEN = "You are in the kitchen. You see a cabinet 3."
+DRAWER = "You open the drawer 2. You see a dial 1. It is dark."
+GOAL = "Your task is: put a mug, a bowl or a cup into the sink 1, W17."
+
+
+def prompt(prior: str, current: str, actions: str = "go to sink 1, open drawer 2") -> str:
+    said = f"{GOAL}\nPrior observation: {prior}\nCurrent observation: {current}"
+    return f"{said}\nAdmissible actions are: {actions}\nAnswer with one of them."
+
+
+def plan(mark: str = MARK, *, seed: int = 0, severity: float = 0.75) -> Plan:
+    rule = {"operator": "state.irrelevant", "severity": severity, "where": {"observation": mark}}
+    text = f"name: t\nrules: [{json.dumps(rule)}]\n"
+    return make_plan(parse(text, "t"), seed=seed, scope="session", scope_key="s", arm="noisy")
+
+
+def told(*texts: str) -> Conversation:
+    messages: list[dict[str, Any]] = []
+    for text in texts:
+        messages += [{"role": "user", "content": text}, {"role": "assistant", "content": "look"}]
+    return conversation(messages)
+
+
+def shown(of: Plan, *texts: str) -> list[str]:
+    seen = told(*texts)
+    replacements = perturb(of, seen, {}).replacements
+    return [replacements.get(item.ref, item.text) for item in seen.items]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_observations_get_their_volume_and_nothing_else_is_touched(seed: int) -> None:
+    text = prompt(KITCHEN, DRAWER)
+    [after] = shown(plan(seed=seed), text)
+    lines, before = after.split("\n"), text.split("\n")
+    assert (lines[0], lines[-2:]) == (before[0], before[-2:])
+    for one, clean in zip(marked(after, MARK), (KITCHEN, DRAWER), strict=True):
+        things = re.findall(rf"\b({'|'.join(OBJECTS)}) (\d+)[ ,]", one.text)
+        assert len(things) == 25  # 300 characters, as the paper counts them.
+        assert {name for name, _ in things}.isdisjoint({"mug", "bowl", "cup"}), "the goal's"
+        left = iter(one.text.split())
+        assert all(word in left for word in clean.split())
+
+
+def test_an_observation_quoted_again_as_history_has_the_same_noise() -> None:
+    texts = prompt(KITCHEN, DRAWER), prompt(DRAWER, "You see nothing.", "take nothing")
+    for views in (shown(plan(), *texts), [shown(plan(), text)[0] for text in texts]):
+        first, second = ([one.text for one in marked(view, MARK)] for view in views)
+        assert first[1] == second[0] != DRAWER
+        assert second[1] != "You see nothing."
+
+
+def test_what_can_be_done_is_never_named() -> None:
+    actions = ", ".join(f"take {name} {number}" for name in OBJECTS for number in range(1, 40))
+    text = prompt(KITCHEN, "You see nothing.", actions)
+    [after] = shown(plan(severity=0.3), text)
+    assert after == text
+
+
+def test_a_pointer_marks_a_part_of_a_document() -> None:
+    document = {
+        "goal": "mug W17",
+        "seen": {"rooms/all": [KITCHEN, "x"]},
+        "do": ["go"],
+        "n": 12345678901234567890,
+    }
+    text = json.dumps(document, indent=2)
+    [after] = shown(plan("/seen/rooms~1all/0"), text)
+    value = json.loads(after)
+    assert value["seen"]["rooms/all"][0] != KITCHEN and "\n" in after
+    value["seen"]["rooms/all"][0] = KITCHEN
+    assert value == document
+    [state] = shown(plan("/seen", severity=0.2), text)
+    assert contains(json.loads(state)["seen"], document["seen"]) and state != text
+    for nowhere in ("/sean", "/seen/rooms~1all/7", "/n", "/goal/x"):
+        assert shown(plan(nowhere), text) == [text]
+
+
+def test_it_is_found_again_and_replayed() -> None:
+    seen = told(prompt(KITCHEN, DRAWER), "What now?")
+    found = perturb(plan(), seen, {})
+    [injection] = found.new[0].injections
+    assert injection.decision.site == "user_text" and injection.decision.anchor == seen.items[0].anchor
+    stored = json.loads(json.dumps(injection.decision.draw))
+    assert stored == injection.decision.draw
+    assert replay([injection.decision], seen.items[0], seen) == injection.after
+    known = {one.item.anchor: Known(one.text, one.decisions) for one in found.new}
+    assert perturb(plan(), seen, known).replacements == found.replacements
+    assert found.new[1].injections == ()
+
+
+@pytest.mark.parametrize(
+    "rule,words",
+    [
+        (
+            {"operator": "tool.timeout", "where": {"observation": "x"}},
+            ["where.observation", "'x'", "remove it"],
+        ),
+        ({"operator": "user.typos", "where": {"observation": "/a"}}, ["where.observation", "remove it"]),
+        (
+            {"operator": "state.irrelevant", "where": {"observation": "("}},
+            ["no regular expression", "mend it"],
+        ),
+        ({"operator": "state.irrelevant", "where": {"observations": "x"}}, ["'observation'"]),
+    ],
+)
+def test_a_mark_that_can_not_be_used_is_refused(rule: dict[str, Any], words: list[str]) -> None:
+    with pytest.raises(ProfileError) as caught:
+        parse(f"name: t\nrules:\n  - {json.dumps(rule | {'severity': 0.5})}\n", "t")
+    assert str(caught.value).startswith("t:3: ")
+    assert [word for word in words if word not in str(caught.value)] == []
+
+
+TEXTS = st.text(st.sampled_from('ab 1é你🙏🏽\u0301.\n"{}[]:,<>'), max_size=30)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    TEXTS,
+    st.lists(TEXTS, max_size=3),
+    st.integers(0, 99),
+    st.sampled_from([r"<([^<>]*)>", "/a", "/", "", "(?s).*"]),
+)
+def test_any_message_is_borne_and_keeps_its_words(text: str, inner: list[str], seed: int, mark: str) -> None:
+    message = text + "".join(f"<{one}>{text}" for one in inner)
+    for one in (message, json.dumps({"a": message, "": inner})):
+        [after] = shown(plan(mark, seed=seed), one)
+        if mark.startswith("/"):
+            continue
+        left = iter(re.findall(r"\w+", after))
+        assert all(word in left for word in re.findall(r"\w+", one))
