@@ -60,7 +60,10 @@ class Journal:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
             try:
-                os.write(descriptor, (b"\n" if _torn(descriptor) else b"") + line + b"\n")
+                rest = (b"\n" if _torn(descriptor) else b"") + line + b"\n"
+                while rest:
+                    # As much as there is room for: the next one says that there is no more.
+                    rest = rest[os.write(descriptor, rest) :]
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)

@@ -59,7 +59,9 @@ class JournalWitness:
         self.journal.note(PUBLISHED, version.version, engine=self.engine, checksum=version.checksum)
 
     def confirmed(self, version: str, confirmation: Confirmation) -> None:
-        if self.journal.standings()[version].bad is not None:
+        # Nothing is noted of it where it was published elsewhere, or where the disk was full.
+        standing = self.journal.standings().get(version)
+        if standing is not None and standing.bad is not None:
             self.journal.note(GOOD, version, engine=self.engine)
         figures = {"max_difference": confirmation.max_difference, "tokens": confirmation.tokens}
         self.journal.note(CONFIRMED, version, engine=self.engine, **figures)

@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from policies.commands import policy
 from policies.journal import Journal, JournalError
 from policies.version import NotWritten, Registry
 from tests.policies.conftest import Served, add_successor
@@ -56,10 +58,29 @@ def test_a_checkpoint_that_the_disk_doesnt_take_is_told_and_the_one_before_stays
     assert [path.name for path in tmp_path.iterdir()] == ["step-000001"]
 
 
-def test_a_journal_that_the_disk_doesnt_take_says_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize("room", [0, 10])
+def test_a_journal_that_the_disk_doesnt_take_says_so(tmp_path: Path, room: int) -> None:
     journal = Journal(tmp_path)
     journal.note("published", "v1")
     size = journal.path.stat().st_size
-    with no_file_above(size), pytest.raises(JournalError, match="bad of 'v1' can't be noted"):
+    with no_file_above(size + room), pytest.raises(JournalError, match="bad of 'v1' can't be noted"):
         journal.note("bad", "v1", reason="r")
     assert [note.event for note in journal.notes()] == ["published"]
+    journal.note("good", "v1")
+    assert [note.event for note in journal.notes()] == ["published", "good"]
+
+
+def test_a_version_is_published_and_confirmed_though_the_journal_takes_nothing(
+    served: Served, tmp_path: Path
+) -> None:
+    """What can't be noted is said; the engine is set right all the same."""
+    registry = Registry(tmp_path / "versions")
+    version = add_successor(registry, served.first, "v1")
+    with no_file_above(0):
+        done = CliRunner().invoke(policy, ["publish", str(version.path), "--engine", served.url])
+    assert done.exit_code == 0, done.output
+    assert "v1 serves" in done.output and "log-probabilities agree within" in done.output
+    assert "published of 'v1' can't be noted" in done.output and "free space" in done.output
+    assert registry.journal.notes() == []
+    again = CliRunner().invoke(policy, ["verify", str(version.path), "--engine", served.url])
+    assert again.exit_code == 0 and registry.journal.standings()["v1"].confirmed is not None
