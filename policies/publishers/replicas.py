@@ -78,9 +78,13 @@ class Replicas(Closing):
             return "no replica serves the new version"
         if before is None:
             return f"the first {count} serve the new version: publish the old one to them"
-        for engine in list(self._engines.values())[:count]:
-            engine.publish(before)
-        return f"all serve {before.version!r} again"
+        left = []
+        for url, engine in list(self._engines.items())[:count]:
+            try:
+                engine.publish(before)
+            except EngineError as error:
+                left.append(f"{url} can't go back to {before.version!r}: {error}")
+        return "; ".join(left) or f"all serve {before.version!r} again"
 
     def score(self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]) -> Scored:
         """What all say. Raises EngineError where one serves another version, or other weights by its name."""

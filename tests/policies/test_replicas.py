@@ -14,7 +14,7 @@ from policies.publishers.replicas import Replicas
 from policies.tiny.directory import write_policy
 from policies.tiny.model import Shape, initial_weights
 from policies.tiny.tokenizer import train_tokenizer
-from policies.version import Registry
+from policies.version import PolicyVersion, Registry
 from tests.policies.conftest import Served, add_successor, serving
 
 
@@ -59,11 +59,7 @@ def test_replicas_that_part_are_seen(
 
 
 def test_where_one_refuses_all_go_back(served: Served, tmp_path: Path) -> None:
-    tokenizer = train_tokenizer(["a few other words, " * 3])
-    shape = Shape(tokenizer.get_vocab_size())
-    foreign = Registry(tmp_path).add(
-        "random-0", lambda path: write_policy(path, shape, initial_weights(shape, 0), tokenizer)
-    )
+    foreign = _foreign(tmp_path, "random-0")
     with serving(foreign.path) as other, connect(f"{served.url},{other}") as together:
         with pytest.raises(EngineError, match=r"tokenizer.*; all serve 'random-0' again"):
             together.publish(served.registry.get("random-1"))
@@ -75,3 +71,26 @@ def test_where_one_refuses_all_go_back(served: Served, tmp_path: Path) -> None:
         pytest.raises(EngineError, match="no replica serves the new version"),
     ):
         together.publish(served.registry.get("random-1"))
+
+
+def test_one_that_cant_go_back_doesnt_keep_the_others_from_it(served: Served, tmp_path: Path) -> None:
+    gone = add_successor(Registry(tmp_path / "gone"), served.first, "gone")
+    foreign = _foreign(tmp_path / "foreign", "gone")
+    with (
+        serving(gone.path) as one,
+        serving(gone.path) as two,
+        serving(foreign.path) as other,
+        connect(f"{one},{two},{other}") as together,
+    ):
+        (gone.path / "model.safetensors").unlink()
+        with pytest.raises(EngineError, match="tokenizer") as caught:
+            together.publish(served.registry.get("random-1"))
+    assert all(f"{url} can't go back to 'gone': " in str(caught.value) for url in (one, two))
+
+
+def _foreign(root: Path, name: str) -> PolicyVersion:
+    """A version of another vocabulary."""
+    tokenizer = train_tokenizer(["a few other words, " * 3])
+    shape = Shape(tokenizer.get_vocab_size())
+    weights = initial_weights(shape, 0)
+    return Registry(root).add(name, lambda path: write_policy(path, shape, weights, tokenizer))
