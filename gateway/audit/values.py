@@ -69,7 +69,12 @@ def shows_that_it_is_wrong(clean: str, shown: str) -> bool:
         return True
     if now is not NO_JSON:
         return _admits(now, said) or (said is not NO_JSON and _disputed(said, now))
-    return len(_FAULT_WORDS.findall(shown)) > len(_FAULT_WORDS.findall(clean))
+    return bool(_fault_words(shown) - _fault_words(clean))
+
+
+def _fault_words(text: str) -> set[str]:
+    """The words that speak of a fault. A true result may have some, of which others tell nothing."""
+    return {word.lower() for word in _FAULT_WORDS.findall(text)}
 
 
 def _admits(now: Any, said: Any) -> bool:

@@ -169,6 +169,8 @@ class ThirdParty(Section):
     """Seconds that one may take to draw, or to carry out a draw; then the process is killed and made anew."""
     start: Seconds = 10.0
     """Seconds that the process may take till it answers for the first time."""
+    memory: Positive = 2 << 30
+    """Bytes of data that the process may hold; an operator that asks for more fails. Linux only."""
     failures: Positive = 5
     """How many of its last answers may be missing or wrong; then it is switched off till the restart."""
     window: Positive = 50

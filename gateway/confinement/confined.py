@@ -40,7 +40,7 @@ class Confined:
     ) -> None:
         self._settings = settings
         self._failed, self._off = failed, off
-        self._process = Process()
+        self._process = Process(settings.memory)
         self._asking = threading.Lock()
         self._deciding = asyncio.Lock()
         self._answers: dict[str, deque[bool]] = {}

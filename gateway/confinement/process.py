@@ -22,9 +22,10 @@ class NoAnswer(Exception):
 
 
 class Process:
-    """One process. Not for several threads at once."""
+    """One process, which may hold so many bytes of data. Not for several threads at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, memory: int) -> None:
+        self._memory = memory
         self._child: subprocess.Popen[bytes] | None = None
         self._ready = False
 
@@ -35,7 +36,7 @@ class Process:
         self.end()
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         self._child = subprocess.Popen(
-            [sys.executable, "-m", "gateway.confinement.worker"],
+            [sys.executable, "-m", "gateway.confinement.worker", str(self._memory)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,

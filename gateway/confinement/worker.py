@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import resource
 import signal
 import sys
 from typing import IO, Any
@@ -76,6 +77,8 @@ def _send(answers: IO[bytes], raw: bytes) -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # What is allocated beyond that raises a MemoryError here, instead of taking the gateway's memory.
+    resource.setrlimit(resource.RLIMIT_DATA, (int(sys.argv[1]),) * 2)
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.stdout = sys.stderr

@@ -49,9 +49,23 @@ def test_what_the_guard_lets_a_user_say_has_all_facts(
     assert words.made_up(text, after) == []
 
 
+SPEAKING_OF_FAULTS = st.lists(
+    st.sampled_from(
+        [
+            *("error", "Error", "errors", "HTTP 404", "http 4", "failed", "timed out", "[truncated]"),
+            *("unavailable", "malformed response", "[uncertain reading]", "HTTP 500 Internal"),
+            *("lamp", "W17", "3.5", "a b c d"),
+        ]
+    ),
+    min_size=1,
+    max_size=8,
+).map(" ".join)
+"""True results that speak of faults: of a log, say."""
+
+
 @of_site(Site.TOOL_RESULT)
-@settings(max_examples=60, deadline=None)
-@given(text=payloads, seed=st.integers(0, 10**6), severity=st.floats(0.01, 1.0))
+@settings(max_examples=90, deadline=None)
+@given(text=payloads | SPEAKING_OF_FAULTS, seed=st.integers(0, 10**6), severity=st.floats(0.01, 1.0))
 def test_what_the_guard_lets_a_tool_say_is_true_or_shows_that_it_is_not(
     entry: Registered, text: str, seed: int, severity: float
 ) -> None:

@@ -98,6 +98,7 @@ def patient() -> dict[str, Any]:
     [
         ("user.raises", "raised", "the operator failed (KeyError)"),
         ("user.ends", "ended", "the operator ended its process"),
+        ("user.allocates", "raised", "the operator failed (MemoryError)"),
         ("user.draws_no_json", "contract", "user.draws_no_json drew what is no JSON data"),
         ("user.gives_no_text", "contract", "user.gives_no_text gave int in place of a text"),
         ("transport.for_ever", "contract", "`delay_ms` 'for ever': use a number from 0"),
@@ -146,6 +147,16 @@ async def test_one_that_stalls_holds_up_nobody_else(tmp_path: Path) -> None:
         assert (await running.chat(body(*history(1)), "t")).status_code == 200
         [event] = (await running.trajectory("t"))["events"]
         assert "switched off" in event["note"]
+
+
+@pytest.mark.usefixtures("third_party")
+async def test_one_that_changes_what_it_is_given_changes_nothing(tmp_path: Path) -> None:
+    named = profile(tmp_path, "user.changes_its_target", "schema.reorder")
+    async with upstream() as app, gateway(tmp_path, app, profile=named, **patient()) as running:
+        await running.chat(body(*history(1)), "s")
+        assert app.seen[0].texts() == [f"{history(1)[0]['content']} Greetings."]
+        sent = {tool["function"]["name"]: tool for tool in app.seen[0].json["tools"]}
+        assert sent == {tool["function"]["name"]: tool for tool in body()["tools"]}
 
 
 @pytest.mark.usefixtures("third_party")

@@ -51,6 +51,25 @@ class Ends(Base):
         os._exit(3)
 
 
+@user("allocates")
+class Allocates(Base):
+    """Severity: the probability that it acts."""
+
+    def draw(self, target, rng, severity):
+        return {"held": len([bytearray(1 << 24) for _ in range(256)])}
+
+
+@user("changes_its_target")
+class ChangesItsTarget(Base):
+    """Severity: the probability that it acts."""
+
+    def draw(self, target, rng, severity):
+        object.__setattr__(target, "text", "")
+        for tool in target.tools:
+            tool.parameters.clear()
+        return super().draw(target, rng, severity)
+
+
 @user("draws_no_json")
 class DrawsNoJson(Base):
     """Severity: the probability that it acts."""
