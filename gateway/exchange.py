@@ -134,7 +134,7 @@ class Exchange(msgspec.Struct, eq=False):
             upstream_status=self.upstream_status,
             error=self.error,
             inner=tuple(_attempted(one) for one in self.attempts),
-            request=self.request.digest(),
+            request=self.request.digest().hex(),
             idempotency=self.idempotency,
         )
 

@@ -36,8 +36,6 @@ def as_json(row: Session | Event | Turn) -> dict[str, Any]:
             out[name] = _text(value.bytes())
         elif isinstance(value, Chain):
             out[name] = unpack("i", value.bytes())
-        elif isinstance(value, bytes):
-            out[name] = value.hex()
         elif name == "completions":
             out[name] = [dataclasses.asdict(completion) for completion in value]
         else:

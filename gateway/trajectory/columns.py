@@ -224,7 +224,7 @@ TURN = Table(
         Column("delivered", "delivered", None, Delivered),
         Column("stream", "stream", None, bool),
         Column("spared", "spared", None, bool),
-        Column("request", "request"),
+        Column("request", "request", _optional(bytes.fromhex), _optional(bytes.hex)),
         _json_object("usage"),
         _json_object("usage_injected"),
         _optional_object("error"),

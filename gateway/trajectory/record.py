@@ -153,8 +153,8 @@ class Turn(msgspec.Struct, frozen=True):
     """{source: ours|upstream|tool|client|injected, type, message}."""
     inner: tuple[Json, ...] = ()
     """Exchanges answered inside the gateway."""
-    request: bytes | None = None
-    """The digest of its body as it came, and of its idempotency key: a retry has the same."""
+    request: str | None = None
+    """The digest of its body as it came, in hexadecimal: a retry has the same, and that of the key below."""
     idempotency: str | None = None
 
 

@@ -24,6 +24,8 @@ def filled(store: SqliteStore, path: Path) -> Path:
         produced=View.plain(b"\xff"),
         prompt_ids=Chain(Chain(None, pack("i", [1, 2])), pack("i", [3])),
         completions=(Completion(0, (4, 5), (-0.5, -0.25), "stop", (VersionSpan("v1", 0, 2),)),),
+        request="00ff" * 8,
+        idempotency="0f" * 16,
     )
     store.write(
         [
@@ -63,6 +65,7 @@ def test_a_session_with_all_that_hangs_on_it(filled: Path, tmp_path: Path) -> No
     (turn,) = line["turns"]
     assert (turn["sent"], turn["produced"], turn["received"]) == ("[äb]", {"base64": "/w=="}, None)
     assert turn["prompt_ids"] == [1, 2, 3]
+    assert (turn["request"], turn["idempotency"]) == ("00ff" * 8, "0f" * 16)
     assert turn["completions"] == [
         {
             "index": 0,
