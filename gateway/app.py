@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from gateway.answering import Answering
 from gateway.auth import Authenticator
+from gateway.composing import Composing
 from gateway.config import Settings
 from gateway.confinement.confined import Confined
 from gateway.control.curricula import KIND, Curricula
@@ -100,6 +101,7 @@ class _Parts:
             flights=self.flights,
             in_flight=noise.in_flight,
             deciding=Deciding(noise.switch, settings.steering, noise.preparing, noise.confinement),
+            composing=Composing(settings),
             passing=PassThrough(
                 settings,
                 upstreams,

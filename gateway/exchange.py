@@ -18,7 +18,15 @@ from gateway.protocols.request import Request
 from gateway.protocols.world import InnerCall
 from gateway.redaction import MASK, Redactor
 from gateway.trajectory.content import Chain, Frame, View
-from gateway.trajectory.record import FIT, NOTHING_SAMPLED, Completion, Durable, Turn
+from gateway.trajectory.record import (
+    ENGINE_NO_TOKENS,
+    FIT,
+    NO_TOKEN_IDS,
+    NOTHING_SAMPLED,
+    Completion,
+    Durable,
+    Turn,
+)
 from gateway.turns import Place
 
 REDACTED_SECRET = "redacted_secret"
@@ -65,6 +73,8 @@ class Exchange(msgspec.Struct, eq=False):
     unread: str | None = None
     """Why the answer was relayed unread: its encoding could not be undone, or it is too large to be held."""
     recorded: bool = False
+    tokenless: bool = False
+    """Token ids were wanted, and the upstream refuses to be asked for them."""
     idempotency: str | None = None
     """The digest of the key under which the client sent the request."""
 
@@ -148,6 +158,8 @@ class Exchange(msgspec.Struct, eq=False):
                 fitness = "prompt_ids_malformed"
         if fitness == NOTHING_SAMPLED:
             return fitness, None
+        if fitness == NO_TOKEN_IDS and self.tokenless:
+            fitness = ENGINE_NO_TOKENS
         if self.error is not None:
             fitness = f"{self.error['source']}_error"
         elif self.noise.unfit is not None:

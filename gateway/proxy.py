@@ -9,10 +9,12 @@ from itertools import count
 
 import structlog
 
+from gateway import tokenless
 from gateway.answering import Answering
 from gateway.asgi import JSON, ClientGone, Http, Message, Receive, Send
 from gateway.auth import Authenticator, Caller
 from gateway.call import Call
+from gateway.composing import Composing
 from gateway.config import Settings
 from gateway.deciding import Deciding
 from gateway.dose import CAPPED, FaultsInFlight
@@ -23,19 +25,18 @@ from gateway.inference import Traces
 from gateway.language.preparing import Preparing
 from gateway.logs import say_also, say_with_all
 from gateway.metrics import Metrics
-from gateway.noise import Noise, taken_back
 from gateway.opening import LiveSession
 from gateway.outlet import Outlet, delivered_by
 from gateway.passing import PassThrough
 from gateway.posted import posted
 from gateway.protocols.codec import Codec
-from gateway.protocols.request import Request, SplitBody
+from gateway.protocols.request import SplitBody
 from gateway.recording import Recording
 from gateway.redaction import Redactor
 from gateway.refusing import Refusing
 from gateway.routes import HEALTH, Route, claim_of, route_of
 from gateway.sessions import Sessions
-from gateway.turns import Asked, Place
+from gateway.turns import Asked
 from gateway.upstreams.answer import Answer
 from gateway.upstreams.outgoing import Outgoing
 from gateway.upstreams.upstreams import Upstreams
@@ -65,6 +66,7 @@ class Proxy:
     flights: Flights
     in_flight: FaultsInFlight
     deciding: Deciding
+    composing: Composing
     preparing: Preparing | None = None
     """Where a language model writes noise."""
 
@@ -149,7 +151,7 @@ class Proxy:
         place = await self.sessions.place(session, asked)
         noise = await self.deciding.noise(call, session, request, place, redactor)
         http.cancel_when_gone()
-        exchange, body = self._perturbed(call, session, request, place, redactor, noise)
+        exchange, body = self.composing.composed(call, session, request, place, redactor, noise)
         if self.preparing is not None:
             self.preparing.decided(exchange)
         if request.stream or not session.training or not self.flights.grace_s:
@@ -179,6 +181,9 @@ class Proxy:
             if (status := await self.refusing.refused(outlet, exchange)) is not None:
                 return status
             answer = await self._send(call, exchange, body)
+            if await tokenless.refused(answer, exchange, call.upstream):
+                exchange, body = self.composing.unasked(call, exchange)
+                answer = await self._send(call, exchange, body)
             try:
                 await exchange.noise.faults.wait("response")
                 again = partial(self._send, call, exchange)
@@ -201,64 +206,6 @@ class Proxy:
         finally:
             if faulty:
                 self.in_flight.over()
-
-    def _perturbed(
-        self,
-        call: Call,
-        session: LiveSession,
-        request: Request,
-        place: Place,
-        redactor: Redactor,
-        noise: Noise,
-    ) -> tuple[Exchange, bytes]:
-        """The exchange as it is to be, and the body to send; noise that can't be written is taken back."""
-        offered = call.upstream.dialect.token_ids
-        captured = call.codec.tokens and session.captures(self.settings.capture, offered)
-        try:
-            return self._written(call, session, request, place, redactor, noise, captured=captured)
-        except Exception:
-            # As in `noise_in`: the clean request goes through, and asks for no token ids either.
-            _log.exception("noise can't be written; the clean request goes through", turn=place.index)
-            noise = taken_back(noise, session, request, place)
-            return self._written(call, session, request, place, redactor, noise, captured=False)
-
-    def _written(
-        self,
-        call: Call,
-        session: LiveSession,
-        request: Request,
-        place: Place,
-        redactor: Redactor,
-        noise: Noise,
-        *,
-        captured: bool,
-    ) -> tuple[Exchange, bytes]:
-        """Write what is captured, and the turn's noise, into the body to send."""
-        codec, upstream, raw = call.codec, call.upstream, request.document.body
-        training, top = session.training, self.settings.capture_top
-        edits, neutralised = (
-            codec.capture_edits(request, training=training, top=top) if captured else ({}, ())
-        )
-        if neutralised:
-            _log.info("sampling knobs neutralised", turn=place.index, knobs=neutralised)
-        edits |= upstream.edits(request.model)
-        edits |= request.edits
-        edits |= noise.members
-        received = request.received(redactor.mask)
-        body, sent = raw, received
-        if noise.replacements or edits or noise.forward:
-            body, sent = request.rewritten(noise.replacements, edits, redactor.mask, noise.forward)
-        answer = (
-            codec.answer(request, captured=captured)
-            if noise.world is None
-            else noise.world.closing.answer(request, noise.world, captured=captured)
-        )
-        trace = call.trace if self.settings.telemetry.endpoint else ()
-        exchange = Exchange(
-            codec, session, request, place, noise, received, sent, answer, captured, redactor, trace, edits
-        )
-        exchange.idempotency = call.idempotency_key
-        return exchange, body
 
     async def _send(self, call: Call, exchange: Exchange, body: bytes) -> Answer:
         http, upstream = call.http, call.upstream

@@ -14,7 +14,7 @@ from gateway.protocols.deferred import Deferred, as_object, chunks, only_says
 from gateway.protocols.document import encode
 from gateway.protocols.sampled import Sampled, spanned
 from gateway.sse import DONE, Event, with_data
-from gateway.trajectory.record import FIT, Completion
+from gateway.trajectory.record import ENGINE_NO_TOKENS, FIT, NO_TOKEN_IDS, Completion
 
 FINISHED = frozenset({"stop", "length", "tool_calls", "function_call", "content_filter"})
 """The finish reasons of a choice that came to its end; any other one, such as `abort`, broke it off."""
@@ -229,7 +229,7 @@ class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
         if any(choice.finish_reason not in FINISHED for choice in self._choices.values()):
             return "aborted"
         if not ids or not self.prompt_ids:
-            return "engine_no_tokens" if self._captured else "no_token_ids"
+            return ENGINE_NO_TOKENS if self._captured else NO_TOKEN_IDS
         return self._agreement(ids)
 
     def _agreement(self, ids: int) -> str:

@@ -60,6 +60,12 @@ class Durable(StrEnum):
 FIT = "fit"
 """A turn's fitness for training: this word, or the reason why it is unfit."""
 
+NO_TOKEN_IDS = "no_token_ids"
+"""The fitness of a turn whose token ids were not asked for."""
+
+ENGINE_NO_TOKENS = "engine_no_tokens"
+"""The fitness of a turn of which an engine was asked for token ids, and gave none."""
+
 NOTHING_SAMPLED = "nothing_sampled"
 """The fitness of a turn in which no policy sampled, such as embeddings: its rollout trains without it."""
 
@@ -123,7 +129,7 @@ class Turn(msgspec.Struct, frozen=True):
     attempt: int = 0
     parent: int | None = None
     branch: str = ""
-    fitness: str = "no_token_ids"
+    fitness: str = NO_TOKEN_IDS
     durable: Durable = Durable.YES
     delivered: Delivered = Delivered.UNKNOWN
     protocol: str = "chat"

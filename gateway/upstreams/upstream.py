@@ -51,6 +51,8 @@ class Upstream:
         self.sockets = Sockets(self.pool)
         self.identity = (settings, self.pool.timeouts, limits, self.retries, self.health)
         """What makes it another one when the configuration changes."""
+        self.tokenless = False
+        """It was seen to refuse requests that ask for token ids."""
         self._allowed = (
             None if settings.headers.allow is None else Patterns((*settings.headers.allow, *_CONTENT))
         )

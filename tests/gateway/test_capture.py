@@ -5,13 +5,26 @@ unfit.
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.gateway.engine import LOGPROBS, PROMPT, TOKENS, engine
-from tests.gateway.servers import DONE, Running, chunks, delta, event, gateway, upstream
+from tests.gateway.servers import (
+    DONE,
+    Part,
+    Running,
+    Seen,
+    answer,
+    chunks,
+    delta,
+    event,
+    gateway,
+    plain,
+    upstream,
+)
 
 BODY = {"model": "tiny", "messages": [{"role": "user", "content": "hi"}]}
 CAPTURE_FIELDS = ("token_ids", "weight_versions", "logprob", "usage")
@@ -224,3 +237,56 @@ async def test_an_engine_without_token_ids_says_so(tmp_path: Path) -> None:
         session = await rollout(running)
         await running.chat(BODY, session)
         assert (await running.trajectory(session))["turns"][0]["fitness"] == "engine_no_tokens"
+
+
+UNKNOWN = {"error": {"message": "Unknown parameter: 'return_token_ids'.", "type": "invalid_request_error"}}
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_provider_that_refuses_to_be_asked_for_token_ids_is_asked_without(
+    tmp_path: Path, streamed: bool
+) -> None:
+    """As hosted ones do: rollouts work with them, and nothing trains. It is asked once, not in each turn."""
+    stream = chunks(event([delta("hel")]), event([delta("lo", finish="stop")]), DONE)
+
+    async def hosted(seen: Seen) -> AsyncIterator[Part]:
+        wrong = "return_token_ids" in seen.json
+        reply = plain(UNKNOWN, 400) if wrong else stream if streamed else plain(answer())
+        async for part in reply(seen):
+            yield part
+
+    own = BODY | {"stream": streamed, "top_p": 0.5}
+    async with upstream(hosted) as app, gateway(tmp_path, app) as running:
+        session = await rollout(running)
+        for _ in range(2):
+            given = await running.chat(own, session)
+            assert given.status_code == 200 and b"hel" in given.content
+        assert ["return_token_ids" in seen.json for seen in app.seen] == [True, False, False]
+        # As the client sent it, with the knobs that training would have taken out.
+        assert all(seen.json == own for seen in app.seen[1:])
+        turns = (await running.trajectory(session))["turns"]
+        assert [turn["fitness"] for turn in turns] == ["engine_no_tokens"] * 2
+        assert "return_token_ids" not in turns[0]["sent"] and turns[0]["upstream_status"] == 200
+
+
+async def test_what_an_engine_refuses_for_the_clients_sake_is_told_as_it_tells_it(tmp_path: Path) -> None:
+    """And what comes next is captured as ever. An engine that is said to give token ids isn't asked twice."""
+    wrong = {"error": {"message": "max_tokens must be at least 1", "type": "BadRequestError"}}
+    good = engine()
+
+    async def picky(seen: Seen) -> AsyncIterator[Part]:
+        reply = plain(wrong, 400) if seen.json.get("max_tokens") == 0 else good
+        async for part in reply(seen):
+            yield part
+
+    async with upstream(picky) as app:
+        async with gateway(tmp_path, app) as running:
+            session = await rollout(running)
+            refused = await running.chat(BODY | {"max_tokens": 0}, session)
+            assert (refused.status_code, refused.json()) == (400, wrong)
+            await running.chat(BODY, session)
+            turns = (await running.trajectory(session))["turns"]
+            assert turns[-1]["fitness"] == "fit" and len(app.seen) == 3
+        async with gateway(tmp_path, app, token_ids=True) as running:
+            assert (await running.chat(BODY | {"max_tokens": 0}, "s")).status_code == 400
+            assert len(app.seen) == 4

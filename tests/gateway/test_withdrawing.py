@@ -42,7 +42,7 @@ def raising(*_: Any, **__: Any) -> Any:
     [
         "gateway.protocols.chat.ChatMessages.write",
         "gateway.noise._faults",
-        "gateway.proxy.Exchange",
+        "gateway.composing.Exchange",
     ],
     ids=["written", "decided", "made"],
 )
@@ -50,7 +50,7 @@ async def test_noise_that_could_not_be_shown_is_withdrawn_and_stays_so(
     tmp_path: Path, noisy: dict[str, Any], monkeypatch: pytest.MonkeyPatch, restarted: bool, fails: str
 ) -> None:
     failing = raising
-    if fails == "gateway.proxy.Exchange":
+    if fails == "gateway.composing.Exchange":
         made = Exchange
 
         def failing(*given: Any) -> Any:
