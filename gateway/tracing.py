@@ -79,7 +79,7 @@ class Traced:
 
         operation = OPERATIONS.get(turn.protocol, turn.protocol)
         span = self._tracer.start_span(
-            f"{operation} {exchange.request.model or ''}".strip(),
+            f"{operation} {_model_of(exchange) or ''}".strip(),
             context=self._propagator.extract(dict(exchange.trace)),
             kind=SpanKind.CLIENT,
             start_time=turn.created_us * 1000,
@@ -98,7 +98,7 @@ def _attributes(exchange: Exchange, turn: Turn, operation: str) -> dict[str, Any
     usage, finish = turn.usage, turn.finish_reason
     found = {
         "gen_ai.operation.name": operation,
-        "gen_ai.request.model": exchange.request.model,
+        "gen_ai.request.model": _model_of(exchange),
         "gen_ai.request.stream": turn.stream,
         "gen_ai.response.model": turn.model,
         "gen_ai.response.id": turn.response_id,
@@ -116,3 +116,9 @@ def _attributes(exchange: Exchange, turn: Turn, operation: str) -> dict[str, Any
         ),
     }
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _model_of(exchange: Exchange) -> str | None:
+    """The model as the client named it, which may be anything, a key in the wrong place too."""
+    model = exchange.request.model
+    return None if model is None else exchange.redactor.mask_text(model)

@@ -85,6 +85,19 @@ async def test_a_span_per_turn_with_the_conventions_names_and_no_content(tmp_pat
         assert "no span may hold" not in repr(spans)
 
 
+async def test_no_secret_is_in_a_span(tmp_path: Path) -> None:
+    secret = "sk-proj-" + "a1B2c3D4" * 5
+    with collector() as (endpoint, spans):
+        async with (
+            upstream(plain(answer(id=secret))) as app,
+            gateway(tmp_path, app, telemetry={"endpoint": endpoint}) as running,
+        ):
+            asked = {**body(user(secret)), "model": f"tiny-{secret}", "user": secret}
+            assert (await running.chat(asked, "s", authorization=f"Bearer {secret}")).is_success
+        (span,) = spans
+    assert secret not in str(span) and "[redacted]" in attributes(span)["gen_ai.request.model"]
+
+
 def test_without_the_extra_the_setting_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     import builtins
 
