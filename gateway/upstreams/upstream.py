@@ -21,6 +21,7 @@ from gateway.upstreams.answer import Answer
 from gateway.upstreams.outgoing import Outgoing
 from gateway.upstreams.patterns import Patterns
 from gateway.upstreams.pool import Pool
+from gateway.upstreams.redirects import led_back
 from gateway.upstreams.replicas import Replica, Replicas
 from gateway.upstreams.sockets import Sockets
 
@@ -173,6 +174,8 @@ class Upstream:
             replica.failed(f"status_{answer.status}")
         else:
             replica.succeeded()
+        if 300 <= answer.status < 400:
+            answer.headers = led_back(answer.headers, replica.base, outgoing.path)
         return answer
 
     def _retry_after(self, answer: Answer, outgoing: Outgoing) -> float | None:

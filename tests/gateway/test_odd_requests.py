@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from tests.gateway.dialogue import PROFILE, body, user
-from tests.gateway.servers import Running, gateway, upstream
+from tests.gateway.servers import JSON, Part, Running, Seen, answer, gateway, plain, upstream
 
 BODY = json.dumps(body(user("Where is order W17?"))).encode()
 OFFER = b"connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n"
@@ -73,6 +74,43 @@ async def test_a_trailing_slash_makes_a_turn_no_other_request(tmp_path: Path) ->
         assert [seen.path for seen in app.seen] == ["/v1/chat/completions", "/v1/chat/completions/"]
         assert app.seen[0].body == app.seen[1].body != BODY
         assert len((await running.trajectory("s"))["turns"]) == 2
+
+
+@pytest.mark.parametrize("prefix", ["", "/s/s"])
+@pytest.mark.parametrize(
+    ("start", "asked", "to"),
+    [
+        ("", "/chat/completions/", "/v1/chat/completions?a=1"),
+        ("url", "/chat/completions/", "/v1/chat/completions"),
+        ("url", "/files", "/v1/files/x/"),
+        ("", "/files/x/content", "/v1/files/y%20z/content"),
+    ],
+)
+async def test_who_follows_a_redirect_within_the_upstream_stays_here(
+    tmp_path: Path, prefix: str, start: str, asked: str, to: str
+) -> None:
+    async def redirect(_: Seen) -> AsyncIterator[Part]:
+        yield 307, [JSON, (b"Location", f"{app.url if start else ''}{to}".encode())]
+        yield b"{}"
+
+    async with upstream(redirect, plain(answer())) as app, gateway(tmp_path, app) as running:
+        url = f"{running.data}{prefix}/v1{asked}"
+        came = await running.http.post(url, content=BODY, follow_redirects=True)
+        assert came.status_code == 200 and [one.status_code for one in came.history] == [307]
+        assert str(came.url) == f"{running.data}{prefix}{to}"
+        assert app.seen[1].path == to and app.seen[1].body == BODY
+
+
+@pytest.mark.parametrize(
+    "to", ["https://elsewhere.example/v1/x", "//elsewhere.example/v1/x", "/login", "x/y", ""]
+)
+async def test_a_redirect_elsewhere_stays_as_it_is(tmp_path: Path, to: str) -> None:
+    async def redirect(_: Seen) -> AsyncIterator[Part]:
+        yield 302, [JSON, (b"location", to.encode())]
+        yield b"{}"
+
+    async with upstream(redirect) as app, gateway(tmp_path, app) as running:
+        assert (await running.http.get(f"{running.data}/v1/files/")).headers["location"] == to
 
 
 @pytest.mark.parametrize("path", [b"/v1/../admin", b"/v1/x/%2E%2e/y", b"/s/s/v1/.", b"/v1/%2e./%2E/x"])
