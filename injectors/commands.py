@@ -84,9 +84,12 @@ def list_() -> None:
 def show(name: str, seed: int) -> None:
     """Show what the operator NAME does, with an example made on the spot, or the profile NAME."""
     console = Console()
-    if (base := name.partition("/level-")[0]) in profile.names():
+    base = name.partition("/level-")[0]
+    try:
         console.print(profile.source(base), markup=False, highlight=False)
         return
+    except profile.ProfileError:
+        pass  # It is no profile, by whatever name.
     try:
         entry = registry.resolve(name)
     except registry.UnknownOperatorError as error:

@@ -78,7 +78,9 @@ def _send(answers: IO[bytes], raw: bytes) -> None:
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # What is allocated beyond that raises a MemoryError here, instead of taking the gateway's memory.
-    resource.setrlimit(resource.RLIMIT_DATA, (int(sys.argv[1]),) * 2)
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    most = int(sys.argv[1]) if hard == resource.RLIM_INFINITY else min(int(sys.argv[1]), hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.stdout = sys.stderr

@@ -18,10 +18,22 @@ from injectors.profile import Profile
 @click.command()
 @click.argument("profile_file", metavar="PROFILE", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("target", metavar="[CONVERSATION|STORE]", required=False)
-@click.option("--seeds", default=100, show_default=True, help="Seeds that are tried, for each conversation.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Seeds that are tried, for each conversation.",
+)
 @click.option("--seed", default=0, show_default=True, help="The first of them.")
 @click.option("--level", type=int, help="Level of the profile; by default the profile's own.")
-@click.option("--sessions", default=50, show_default=True, help="Of a store, the newest so many sessions.")
+@click.option(
+    "--sessions",
+    type=click.IntRange(1),
+    default=50,
+    show_default=True,
+    help="Of a store, the newest so many sessions.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def check(
     profile_file: Path,

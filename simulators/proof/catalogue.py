@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -35,6 +36,15 @@ class Catalogue:
     def operators_matching(self, globs: Sequence[str]) -> Sequence[Operator]:
         """The operators whose names match one of the globs."""
         return [one for name, one in sorted(self.operators.items()) if _matches(name, globs)]
+
+
+def nothing_matches(globs: Sequence[str], names: Collection[str]) -> str | None:
+    """What is wrong with the first glob that none of the names match, and the nearest name; None: nothing."""
+    for glob in globs:
+        if not any(fnmatchcase(name, glob) for name in names):
+            near = get_close_matches(glob, names, n=1)
+            return f"{glob!r} matches none; " + (f"did you mean {near[0]!r}?" if near else "widen it")
+    return None
 
 
 def _matches(name: str, globs: Sequence[str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -77,9 +77,15 @@ def prove(**given: Any) -> None:
         from simulators.proof.running import run
 
     environment, tasks = _environment(given["environment"]), given["tasks"]
+    if not any(tasks):
+        raise usage("--tasks: 0 0 0 proves nothing: give one of the three a number")
     proofs: list[Proof] = []
 
     def plan(catalogue: Catalogue) -> tuple[Sequence[Assignment], Callable[[Outcome], None]]:
+        if any(tasks[:2]):
+            _check("profiles", given, catalogue.profiles)
+        if tasks[2]:
+            _check("operators", given, catalogue.operators)
         proofs.append(Proof(catalogue))
         held_out = Tasks(environment, given["seed"])
         cases = (
@@ -122,6 +128,7 @@ def dose(**given: Any) -> None:
     doses: list[Dose] = []
 
     def plan(catalogue: Catalogue) -> tuple[Sequence[Assignment], Callable[[Outcome], None]]:
+        _check("operators", given, catalogue.operators)
         doses.append(Dose(catalogue))
         # A user who withholds leaves an agent without questions no chance in calm either.
         held_out = Tasks(environment, given["seed"], leaving_out=environment.kinds.get("withholding", ()))
@@ -135,9 +142,18 @@ def dose(**given: Any) -> None:
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         for name, failures in ((FAILURES, True), (DISTANCES, False)):
-            draw([one for one in responses if (one.unit == FAILED) == failures], out / name)
+            if drawn := [one for one in responses if (one.unit == FAILED) == failures]:
+                draw(drawn, out / name)
     _tell(text, out and out / "dose-response.md")
     _end([f"{one.operator.name}: ρ is {coefficient(one)}" for one in responses if not one.rises])
+
+
+def _check(option: str, given: dict[str, Any], names: Collection[str]) -> None:
+    """Refuse a pattern that matches nothing: what isn't measured would seem to be in order."""
+    from simulators.proof.catalogue import nothing_matches
+
+    if (wrong := nothing_matches(given[option], names)) is not None:
+        raise usage(f"--{option}: {wrong}")
 
 
 def _environment(name: str) -> Any:

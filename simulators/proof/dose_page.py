@@ -31,9 +31,7 @@ What follows was written by
 {tasks} tasks for each operator and severity, {played:,} episodes, {seconds:,.0f} s; {rising} of {all}
 operators rise.
 
-![Share of tasks failed, by severity]({failures})
-
-![Distance per task, by severity]({distances})
+{plots}
 """
 
 _HEAD = "| operator | recovery | response | at each severity | tasks | ρ |\n|---|---|---|---|---:|---:|\n"
@@ -50,10 +48,18 @@ def page(responses: Sequence[Response], *, tasks: int, seconds: float, command: 
         seconds=seconds,
         rising=sum(one.rises for one in responses),
         all=len(responses),
-        failures=FAILURES,
-        distances=DISTANCES,
+        plots="\n\n".join(_plots(responses)),
     )
     return lead + "".join((*_rows(responses), *_fittings(responses)))
+
+
+def _plots(responses: Sequence[Response]) -> Iterator[str]:
+    """The plots that there are."""
+    units = {one.unit == FAILED for one in responses}
+    if True in units:
+        yield f"![Share of tasks failed, by severity]({FAILURES})"
+    if False in units:
+        yield f"![Distance per task, by severity]({DISTANCES})"
 
 
 def _rows(responses: Sequence[Response]) -> Iterator[str]:

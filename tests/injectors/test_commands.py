@@ -56,6 +56,7 @@ def test_show_makes_an_example_on_the_spot(name: str) -> None:
 def test_show_takes_aliases_and_profiles() -> None:
     assert "tool.timeout" in run("show", "transient_timeout").output
     assert "one_of" in run("show", "noisyagent/level-2").output
+    assert "name: robustbench-tc/MisDesc\n" in run("show", "robustbench-tc/CD").output
 
 
 def test_preview_shows_before_after_and_why(chat: Path) -> None:

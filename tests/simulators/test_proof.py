@@ -76,6 +76,35 @@ def test_the_commands_page_and_exit_code(tmp_path: Path) -> None:
     assert too_few.exit_code == 1 and "tool.misread: ρ is" in too_few.output
 
 
+@pytest.mark.parametrize(
+    "command,arguments,words",
+    [
+        (
+            prove,
+            ["--operators", "usr.typos"],
+            "--operators: 'usr.typos' matches none; did you mean 'user.typos'?",
+        ),
+        (prove, ["--profiles", "chaos/brownot"], "did you mean 'chaos/brownout'?"),
+        (prove, ["--tasks", "0", "0", "0"], "--tasks: 0 0 0 proves nothing"),
+        (
+            dose,
+            ["--operators", "user.typos", "--operators", "xyz"],
+            "--operators: 'xyz' matches none; widen it",
+        ),
+    ],
+)
+def test_what_would_measure_nothing_is_refused(command: Any, arguments: list[str], words: str) -> None:
+    done = CliRunner().invoke(command, arguments)
+    assert done.exit_code == 2 and words in done.output
+
+
+def test_a_page_has_the_plots_that_there_are(tmp_path: Path) -> None:
+    CliRunner().invoke(dose, ["--operators", "user.redundant", "--tasks", "2", "--out", str(tmp_path)])
+    page = (tmp_path / "dose-response.md").read_text()
+    assert "dose-distances.svg" in page and "dose-failures.svg" not in page
+    assert (tmp_path / "dose-distances.svg").exists() and not (tmp_path / "dose-failures.svg").exists()
+
+
 RISING = ("tool.timeout", "schema.ghost_tool", "user.ambiguous", "user.typos", "transport.latency")
 
 
