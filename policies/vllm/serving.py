@@ -14,8 +14,12 @@ from policies.engine import root_of
 from policies.servers.server import ServeError, ServeRequest
 from policies.vllm.assurance import Assurance
 from policies.vllm.environment import NotInstalled, find
+from policies.vllm.inside.crosswind_inside.header import Refused, read_header
 from policies.vllm.launching import Launch, free_port
 from policies.vllm.replica import AttachedServer, OwnServer, Patience, Replica, Say
+
+_OTHER_WEIGHTS = ("*.bin", "*.pt", "*.gguf")
+"""Formats that vLLM reads too, whose completeness isn't seen at a glance."""
 
 
 def serve(request: ServeRequest, say: Say, patience: Patience | None = None) -> None:
@@ -46,12 +50,14 @@ def serve(request: ServeRequest, say: Say, patience: Patience | None = None) -> 
 
 
 def _launch(request: ServeRequest, folder: Path) -> Launch:
+    if not (request.directory / "config.json").is_file():
+        raise ServeError(f"{request.directory}: no config.json; name a policy directory")
+    if not any(argument.startswith("--load-format") for argument in request.arguments):
+        _check_weights(request.directory)
     try:
         environment = find()
     except NotInstalled as error:
         raise ServeError(str(error)) from None
-    if not (request.directory / "config.json").is_file():
-        raise ServeError(f"{request.directory}: no config.json; name a policy directory")
     log = request.log or Path(tempfile.mkstemp(prefix="crosswind-vllm-", suffix=".log")[1])
     return Launch(
         environment=environment,
@@ -64,6 +70,20 @@ def _launch(request: ServeRequest, folder: Path) -> Launch:
         state=folder / "served.json",
         arguments=request.arguments,
     )
+
+
+def _check_weights(directory: Path) -> None:
+    """Raise ServeError where there are none, or a file of them is cut off: vLLM says so after half a minute,
+    and in the words of whatever reads it.
+    """
+    files = sorted(directory.glob("*.safetensors"))
+    if not files and not any(found for kind in _OTHER_WEIGHTS for found in directory.glob(kind)):
+        raise ServeError(f"{directory}: no weights (*.safetensors); give a complete directory")
+    try:
+        for file in files:
+            read_header(file)
+    except Refused as error:
+        raise ServeError(str(error)) from None
 
 
 def _refuse_own(request: ServeRequest) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import signal
 import socket
 from pathlib import Path
@@ -103,6 +104,26 @@ def test_a_missing_environment_or_directory(monkeypatch: pytest.MonkeyPatch, tmp
     assert "--engine nothing: the kinds are embedded, vllm" in _serve("retail", "--engine", "nothing").output
     for option in ("--attach", "--control"):
         assert f"{option}: the embedded engine" in _serve("retail", "--embedded", option, "http://x").output
+
+
+def test_a_missing_or_partial_checkpoint(tmp_path: Path) -> None:
+    """Said before vLLM is started."""
+    directory = tmp_path / "policy"
+    shutil.copytree(PRETRAINED / "retail", directory)
+    weights = directory / "model.safetensors"
+    whole = weights.read_bytes()
+    for left, reason in (
+        (whole[:-5000], rf"model.safetensors: has {len(whole) - 5000} bytes, must have {len(whole)}"),
+        (whole[:50], "can't be read as safetensors; write the version anew"),
+        (None, r"no weights \(\*.safetensors\); give a complete directory"),
+    ):
+        weights.unlink()
+        if left is not None:
+            weights.write_bytes(left)
+        result = _serve(str(directory))
+        assert result.exit_code == 2 and result.output.count("\n") == 1
+        assert re.search(reason, result.output), result.output
+        weights.touch()
 
 
 ALIVE: dict[str, Any] = {"/health": {}, "/v1/models": {"data": [{"id": "m"}]}}
