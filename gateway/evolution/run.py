@@ -34,6 +34,8 @@ Say = Callable[[str], None]
 _ANY = "http://127.0.0.1:1/v1"
 """Stands for the upstreams that the gateways get, while their configuration is read for its noise model."""
 
+_NO_DOSE = "--against: {} injects nothing here, so that its dose leaves nothing to search: name one that does"
+
 
 async def evolve(settings: SearchSettings, say: Say) -> Mapping[str, Any]:
     """Run the search that the settings describe, or go on with it; the frozen profile's lineage.
@@ -47,6 +49,8 @@ async def evolve(settings: SearchSettings, say: Say) -> Mapping[str, Any]:
         Space.of(settings.operators, 0.5)
     except (ProfileError, ValueError) as error:
         raise ConfigurationError(str(error)) from None
+    if not against.rules:
+        raise ConfigurationError(_NO_DOSE.format(settings.against))
     settings.out.mkdir(parents=True, exist_ok=True)
     journal = Journal(settings.out / "evaluations.jsonl", settings.identity())
     async with Processes(settings.out / "logs") as processes:
@@ -75,6 +79,8 @@ class Evolution:
         reference = self._measuring(settings.reference, "reference")
         hand_made = await reference.hand_made(settings.searched)
         self.say(f"{self.against.name}: {fitness_told(hand_made)}; this dose is the cap")
+        if not hand_made.dose.injections:
+            raise ConfigurationError(_NO_DOSE.format(settings.against))
         survivors = await self._searched(reference, hand_made)
         hand_made = pooled([hand_made, await reference.hand_made(settings.confirmed)])
         winner = await self._chosen(survivors, hand_made, reference)

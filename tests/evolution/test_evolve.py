@@ -113,6 +113,7 @@ async def test_a_prompt_is_found_where_only_words_of_a_model_reach_the_weakness(
 async def test_what_can_not_be_used_is_refused_before_anything_is_served(tmp_path: Path) -> None:
     for given, says in (
         (("--against", "agentnoisebench/al"), "agentnoisebench/all"),
+        (("--against", "off"), "--against: off injects nothing here"),
         (("--operators", "tol.*"), "matches"),
     ):
         process = await asyncio.create_subprocess_exec(
