@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
@@ -79,6 +80,7 @@ def root() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command. Configuration and usage errors become one line on stderr and exit code 2."""
+    _print_all_texts()
     try:
         code = root.main(args=list(arguments) if arguments is not None else None, standalone_mode=False)
     except ConfigurationError as error:
@@ -91,6 +93,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stderr.close()
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _print_all_texts() -> None:
+    """Texts of traffic hold what no terminal can say (half an emoji): print it as an escape, as JSON does."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _one_line(error: click.ClickException) -> str:

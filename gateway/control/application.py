@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -129,13 +129,13 @@ class Guard:
 
     def _refused(self, headers: dict[bytes, bytes]) -> str | None:
         host = headers.get(b"host", b"").decode("latin-1")
-        if not self._ours(urlsplit(f"//{host}").hostname or ""):
+        if not self._ours(_split(f"//{host}").hostname or ""):
             return (
                 f"Host {host!r} is not this control plane's; "
                 "use its address, or add the name to control_allowed_hosts"
             )
         origin = headers.get(b"origin")
-        if origin is not None and urlsplit(origin.decode("latin-1")).netloc != host:
+        if origin is not None and _split(origin.decode("latin-1")).netloc != host:
             return "requests from pages of other origins are refused"
         if headers.get(b"sec-fetch-site") in (b"cross-site", b"same-site"):
             return "requests from pages of other sites are refused"
@@ -149,3 +149,11 @@ class Guard:
         except ValueError:
             return False
         return True
+
+
+def _split(url: str) -> SplitResult:
+    """Its parts; none where it is no URL, which is nobody's address."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")

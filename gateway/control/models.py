@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 """A number as large as the store holds."""
+
+
+def _storable(given: dict[str, Any]) -> dict[str, Any]:
+    """ValueError where the store, which holds JSON, can't hold it."""
+    try:
+        json.dumps(given, allow_nan=False)
+    except ValueError:
+        raise ValueError("NaN and Infinity are no JSON; give finite numbers, or null") from None
+    return given
+
+
+Storable = AfterValidator(_storable)
 
 
 class Body(BaseModel):
@@ -30,7 +43,7 @@ class OpenSession(Body):
     level: Count | None = None
     seed: Annotated[int, Field(ge=0)] | None = None
     seed_scope: Literal["session", "group", "task"] | None = None
-    labels: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
+    labels: Annotated[dict[str, str | int | float | bool | None], Storable] = Field(default_factory=dict)
     user_can_answer: bool | None = None
     """Whether somebody answers the agent's questions; by default what the profile says."""
     policy: Name | None = None
@@ -53,7 +66,7 @@ class Reward(Body):
     """A reward. Rewards are appended: the latest counts."""
 
     reward: Annotated[float, Field(allow_inf_nan=False)]
-    components: dict[str, Any] = Field(default_factory=dict)
+    components: Annotated[dict[str, Any], Storable] = Field(default_factory=dict)
     source: Name = "agent"
 
 

@@ -8,11 +8,11 @@ import asyncio
 import secrets
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
 from gateway.auth import key_digest, new_session_key
 from gateway.control.models import Acknowledged, Deleted, OpenedSession, OpenSession, Reward
-from gateway.control.views import as_json, trajectory_json
+from gateway.control.views import as_json, shown, trajectory_json
 from gateway.errors import ServiceError
 from gateway.opening import LiveSession, Opening, now_us, opened
 from gateway.session_keys import KIND, key_setting
@@ -103,38 +103,37 @@ def _deletions(routes: APIRouter, gateway: Gateway) -> None:
 
 
 def _looks(routes: APIRouter, gateway: Gateway) -> None:
-    @routes.get("")
+    @routes.get("", response_model=dict[str, list[dict[str, Any]]])
     async def sessions(
         group_id: str | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
-    ) -> dict[str, list[dict[str, Any]]]:
+    ) -> Response:
         """Sessions, newest first."""
         found = await asyncio.to_thread(gateway.store.sessions, group_id=group_id, limit=limit)
-        return {"sessions": [as_json(session) for session in found]}
+        return shown({"sessions": [as_json(session) for session in found]})
 
-    @routes.get("/{session_id}")
-    async def session(session_id: str) -> dict[str, Any]:
+    @routes.get("/{session_id}", response_model=dict[str, Any])
+    async def session(session_id: str) -> Response:
         """One session."""
         found = await asyncio.to_thread(gateway.store.session, session_id)
         if found is None:
             raise _unknown(session_id)
-        return as_json(found)
+        return shown(as_json(found))
 
-    @routes.get("/{session_id}/trajectory")
-    async def trajectory(session_id: str) -> dict[str, Any]:
+    @routes.get("/{session_id}/trajectory", response_model=dict[str, Any])
+    async def trajectory(session_id: str) -> Response:
         """A session with its turns (the four views, token ids) and its events."""
         found = await asyncio.to_thread(gateway.store.trajectory, session_id)
         if found is None:
             raise _unknown(session_id)
-        return await asyncio.to_thread(trajectory_json, found)
+        return await asyncio.to_thread(lambda: shown(trajectory_json(found)))
 
-    @routes.get("/{session_id}/events")
-    async def events(session_id: str) -> dict[str, list[dict[str, Any]]]:
+    @routes.get("/{session_id}/events", response_model=dict[str, list[dict[str, Any]]])
+    async def events(session_id: str) -> Response:
         """What was injected into a session, and what the guard withdrew."""
         if await asyncio.to_thread(gateway.store.session, session_id) is None:
             raise _unknown(session_id)
-        return {
-            "events": [as_json(event) for event in await asyncio.to_thread(gateway.store.events, session_id)]
-        }
+        found = await asyncio.to_thread(gateway.store.events, session_id)
+        return shown({"events": [as_json(event) for event in found]})
 
 
 async def _with_key(gateway: Gateway, key: str) -> LiveSession | None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import json
 from datetime import UTC, datetime
 from typing import Any
 
+from fastapi import Response
 from msgspec import structs
+from pydantic_core import to_jsonable_python
 
 from gateway.trajectory.columns import unpack
 from gateway.trajectory.content import Chain, View
@@ -41,6 +44,12 @@ def as_json(row: Session | Event | Turn) -> dict[str, Any]:
         else:
             out[name] = value
     return out
+
+
+def shown(data: dict[str, Any]) -> Response:
+    """JSON data as it is sent: in ASCII, since texts of traffic hold what UTF-8 can't say (half an emoji)."""
+    text = json.dumps(data, default=to_jsonable_python, separators=(",", ":"))
+    return Response(text.encode(), media_type="application/json")
 
 
 def trajectory_json(found: Trajectory) -> dict[str, Any]:

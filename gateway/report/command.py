@@ -53,7 +53,7 @@ def report(url: str, before: Path | None, after: Path | None, comparison: Path |
     except ModuleNotFoundError as error:
         raise click.ClickException(f"{error.name} is missing: pip install 'crosswind[simulators]'") from error
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(text, encoding="utf-8")
+    out.write_text(text, encoding="utf-8", errors="replace")
     click.echo(str(out))
 
 

@@ -1,0 +1,80 @@
+"""Whatever the control plane is given: refused in words that say what to mend, or kept and shown."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.gateway.dialogue import PROFILE
+from tests.gateway.servers import gateway, upstream
+
+JSON = {"content-type": "application/json"}
+HALF = "half an emoji \ud83d"
+
+
+async def test_texts_that_utf8_cannot_say_are_shown_as_they_are(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app) as running:
+        put = await running.api("PUT", "/api/profiles/flaky", {"yaml": PROFILE})
+        assert put.is_success
+        asked = json.dumps({"profile": "flaky", "labels": {"note": HALF}})
+        made = await running.http.post(f"{running.control}/api/sessions", content=asked, headers=JSON)
+        session = made.json()["id"]
+        rewarded = await running.http.post(
+            f"{running.control}/api/sessions/{session}/reward",
+            content=json.dumps({"reward": 1.0, "components": {"why": HALF}}),
+            headers=JSON,
+        )
+        assert rewarded.is_success
+        said = {
+            "role": "user",
+            "content": f"Find the cheapest flight to London and book a seat, please: {HALF}",
+        }
+        raw = json.dumps({"model": "tiny", "messages": [said]}).encode()
+        assert (await running.chat(raw, session)).is_success
+        await running.flush()
+
+        listed = (await running.api("GET", "/api/sessions")).json()["sessions"]
+        assert [one["labels"]["note"] for one in listed] == [HALF]
+        assert (await running.api("GET", f"/api/sessions/{session}")).json()["labels"] == {"note": HALF}
+        events = (await running.api("GET", f"/api/sessions/{session}/events")).json()["events"]
+        assert any(HALF[-1] in json.dumps(event, ensure_ascii=False) for event in events)
+        found = (await running.api("GET", f"/api/sessions/{session}/trajectory")).json()
+        assert found["events"] == events
+        assert found["session"]["reward_components"] == {"why": HALF}
+        assert json.loads(found["turns"][0]["received"]) == json.loads(raw)
+    for command in (["replay", session], ["report", "--out", f"{tmp_path}/report.html"]):
+        full = [sys.executable, "-m", "gateway.cli", *command, "--store", f"sqlite:///{tmp_path}/store.db"]
+        told = await asyncio.to_thread(subprocess.run, full, capture_output=True, text=True)
+        assert (told.returncode, told.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+async def test_numbers_that_json_does_not_have_are_refused_and_the_store_is_not_blamed(
+    tmp_path: Path, number: str
+) -> None:
+    async with upstream() as app, gateway(tmp_path, app) as running:
+
+        async def post(path: str, body: str) -> httpx.Response:
+            return await running.http.post(running.control + path, content=body, headers=JSON)
+
+        refused = await post("/api/sessions", f'{{"labels": {{"cost": {number}}}}}')
+        assert (refused.status_code, refused.json()["error"]["param"]) == (400, "labels")
+        session = (await running.api("POST", "/api/sessions", {})).json()["id"]
+        reward = f"/api/sessions/{session}/reward"
+        refused = await post(reward, f'{{"reward": 1, "components": {{"parts": [{number}]}}}}')
+        assert (refused.status_code, refused.json()["error"]["param"]) == (400, "components")
+        assert (await post(reward, f'{{"reward": {number}}}')).status_code == 400
+        assert running.gateway.recorder.state().refused == 0
+
+
+@pytest.mark.parametrize("headers", [{"host": "[::1"}, {"origin": "http://[::1"}])
+async def test_an_address_that_is_none_is_nobodys(tmp_path: Path, headers: dict[str, str]) -> None:
+    async with upstream() as app, gateway(tmp_path, app) as running:
+        refused = await running.http.get(f"{running.control}/api/sessions", headers=headers)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (403, "forbidden")
