@@ -84,7 +84,7 @@ class Answering:
         if world is not None and (world.shown.declared_of or world.withholds):
             raise UpstreamError(
                 502,
-                "the upstream's answer is larger than limits.answer, and noise on tools is to be mapped back",
+                "the upstream's answer is larger than limits.answer, and it has to be read whole",
                 "upstream_too_large",
             )
         for fault in exchange.noise.faults.of_whole_answers:
@@ -231,7 +231,7 @@ class Flow:
         if exchange.world is not None:
             raise UpstreamError(
                 502,
-                "the upstream's answer is larger than limits.stream, and noise on tools is to be mapped back",
+                "the upstream's answer is larger than limits.stream, and it has to be read whole",
                 "upstream_too_large",
             )
         exchange.answer = exchange.codec.answer(exchange.request, captured=exchange.captured)
@@ -264,11 +264,9 @@ def _note(exchange: Exchange, decoding: Decoding) -> None:
 
 
 def _check(answer: Answer) -> None:
-    """A further round of a stream must be one too."""
+    """A further round of a stream must be one too. Its client isn't told that there was one."""
     if answer.status >= 400 or not answer.header("content-type").startswith("text/event-stream"):
-        raise UpstreamError(
-            502, f"the upstream answered a further round with status {answer.status}", "upstream_refused"
-        )
+        raise UpstreamError(502, f"the upstream answered with status {answer.status}", "upstream_refused")
 
 
 def _headers(answer: Answer, *, edited: bool) -> Headers:

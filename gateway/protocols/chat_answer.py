@@ -18,6 +18,10 @@ _MOST = 512
 """Chunks that are kept unread."""
 
 
+_IN_PIECES = frozenset({"function", "custom", "function_call", "audio"})
+"""Objects whose texts a stream brings piece by piece: what a call names and is given, and what is spoken."""
+
+
 class _Pieces(list[str]):
     """A text as it has come so far, joined when it is asked for: adding a piece would copy all before."""
 
@@ -92,10 +96,10 @@ class ChatAnswer(ChoicesAnswer[Choice]):
         for name, value in part.items():
             if name == "tool_calls" and isinstance(value, list):
                 _read_calls(choice, value)
-            elif isinstance(value, str) and name != "role":
+            elif name == "role" or value is None:
+                message[name] = message.get(name) if value is None else value
+            else:
                 _add(message, name, value)
-            elif value is not None or name not in message:
-                message[name] = value
         if raw.get("logprobs") is not None:
             _read_logprobs(choice, as_mapping(raw["logprobs"]).get("content"))
 
@@ -110,8 +114,25 @@ class ChatAnswer(ChoicesAnswer[Choice]):
         return "".join(content) if isinstance(content, _Pieces) else None
 
 
-def _add(to: dict[str, Any], name: str, text: str) -> None:
-    """Add a piece to a member that is a text; what is none is replaced."""
+def _add(to: dict[str, Any], name: str, value: Any) -> None:
+    """Add to a member: texts and lists grow, and so do the texts of objects that come in pieces; what is none
+    of these is replaced.
+    """
+    known = to.get(name)
+    if isinstance(value, str):
+        _grow_text(to, name, value)
+    elif isinstance(value, dict) and name in _IN_PIECES:
+        members = to[name] = known if isinstance(known, dict) else {}
+        for inner, one in value.items():
+            if isinstance(one, str) and inner != "id":
+                _grow_text(members, inner, one)
+            else:
+                members[inner] = one
+    else:
+        to[name] = [*known, *value] if isinstance(value, list) and isinstance(known, list) else value
+
+
+def _grow_text(to: dict[str, Any], name: str, text: str) -> None:
     pieces = to.get(name)
     if isinstance(pieces, _Pieces):
         pieces.append(text)
@@ -119,8 +140,11 @@ def _add(to: dict[str, Any], name: str, text: str) -> None:
         to[name] = _Pieces((text,))
 
 
-def _whole(members: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: "".join(value) if isinstance(value, _Pieces) else value for name, value in members.items()}
+def _whole(value: Any) -> Any:
+    """What was added up, its texts joined."""
+    if isinstance(value, _Pieces):
+        return "".join(value)
+    return {name: _whole(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
 def _read_logprobs(choice: Choice, content: Any) -> None:
@@ -136,20 +160,16 @@ def _read_calls(choice: Choice, deltas: list[Any]) -> None:
             continue
         index = delta.get("index", position)
         call = choice.calls.setdefault(index if isinstance(index, int) else position, {})
-        function = call.setdefault("function", {})
-        for name, value in as_mapping(delta.get("function")).items():
-            if isinstance(value, str):
-                _add(function, name, value)
-            else:
-                function[name] = value
-        call.update(
-            {name: value for name, value in delta.items() if name not in ("index", "function") and value}
-        )
+        for name, value in delta.items():
+            if name in _IN_PIECES:
+                _add(call, name, value)
+            elif name != "index" and value:
+                call[name] = value
 
 
 def _message(choice: Choice) -> dict[str, Any]:
-    message = {"role": "assistant", "content": None} | _whole(choice.message)
-    calls = [{**call, "function": _whole(call["function"])} for _, call in sorted(choice.calls.items())]
+    message: dict[str, Any] = {"role": "assistant", "content": None, **_whole(choice.message)}
+    calls = [_whole(call) for _, call in sorted(choice.calls.items())]
     return message | {"tool_calls": calls} if calls else message
 
 

@@ -14,13 +14,16 @@ from gateway.protocols.world import InnerCall, World
 
 @dataclass(slots=True)
 class _Call:
-    """One call as it streams. `held` are the deltas that wait; `index` is set once it goes to the client."""
+    """One call as it streams. `held` are the deltas that wait; `index` is set once it goes to the client.
+    `other`: it is no function's, such as one of a custom tool, and goes there as it comes.
+    """
 
     name: str = ""
     call_id: str = ""
     arguments: str = ""
     held: list[dict[str, Any]] = field(default_factory=list)
     decided: bool = False
+    other: bool = False
     index: int | None = None
 
 
@@ -62,6 +65,7 @@ class CallStream:
         call = self._calls.setdefault(index if isinstance(index, int) else len(self._calls), _Call())
         function = delta.get("function")
         function = function if isinstance(function, dict) else {}
+        call.other |= not function and _text(delta, "type") not in ("", "function")
         call.name += _text(function, "name")
         call.arguments += _text(function, "arguments")
         call.call_id = call.call_id or _text(delta, "id")
@@ -82,22 +86,27 @@ class CallStream:
             if not whole and self._waits(call):
                 break
             call.decided = True
-            if not self._world.inside(call.name, call.arguments):
+            call.other |= not any("function" in delta for delta in call.held)
+            if call.other or not self._world.inside(call.name, call.arguments):
                 call.index, self.delivered = self.delivered, self.delivered + 1
-                out.append(self._mapped(call))
+                out += self._mapped(call)
                 call.held.clear()
         return out
 
     def _waits(self, call: _Call) -> bool:
+        if call.other:
+            return False
         if not call.name or self._world.needs_arguments(call.name):
             return True
         return not call.arguments and self._world.may_continue(call.name)
 
-    def _mapped(self, call: _Call) -> dict[str, Any]:
-        """The deltas that waited, as one, under the client's name."""
+    def _mapped(self, call: _Call) -> list[dict[str, Any]]:
+        """The deltas that waited: a function's as one, under the client's name."""
+        if call.other:
+            return [{**delta, "index": call.index} for delta in call.held]
         whole = _whole(call)
         function = {**whole["function"], "name": self._world.declared(call.name)}
-        return {**whole, "index": call.index, "function": function}
+        return [{**whole, "index": call.index, "function": function}]
 
 
 def _text(holder: dict[str, Any], name: str) -> str:

@@ -81,7 +81,7 @@ class ClosedChatAnswer(ClosedAnswer[ChatAnswer]):
     def read_body(self, body: bytes) -> bytes:
         stripped = self._now.read_body(body)
         answer = _object(stripped)
-        if answer is None:
+        if answer is None or not _dicts(answer.get("choices")):
             return stripped
         changed = bool(self._earlier)
         for choice in _dicts(answer.get("choices")):
@@ -105,8 +105,9 @@ class ClosedChatAnswer(ClosedAnswer[ChatAnswer]):
         stream = self._choices[index if isinstance(index, int) else 0] = CallStream(self._world)
         numbered = [{**call, "index": at} for at, call in enumerate(_dicts(calls))]
         out = [*stream.feed(numbered), *stream.end()]
-        for call in out:
-            del call["index"]
+        if not any("index" in call for call in _dicts(calls)):
+            for call in out:
+                del call["index"]
         if out == calls:
             return False
         if out:
@@ -162,7 +163,7 @@ class ClosedChatAnswer(ClosedAnswer[ChatAnswer]):
     def _rejoined(self, answer: dict[str, Any]) -> bool:
         """A later round's chunk, as one of the first's stream."""
         self._remember(answer)
-        if not self._earlier:
+        if not self._earlier or "error" in answer:
             return False
         answer |= self._head
         if isinstance(answer.get("usage"), dict):
@@ -207,11 +208,12 @@ class ClosedChatAnswer(ClosedAnswer[ChatAnswer]):
 
 def _says_nothing(answer: Mapping[str, Any]) -> bool:
     """Whether a chunk has nothing left for the client."""
-    if answer.get("usage"):
+    choices = _dicts(answer.get("choices"))
+    if answer.get("usage") or not choices:
         return False
     return all(
         not choice.get("finish_reason") and not any((choice.get("delta") or {}).values())
-        for choice in _dicts(answer.get("choices"))
+        for choice in choices
     )
 
 

@@ -44,6 +44,8 @@ class Read(msgspec.Struct, frozen=True):
     """The policy made it, and this is its own id; a call's is in `calls`."""
     reference: str = ""
     """It stands for an item of this id, which the upstream holds."""
+    names: frozenset[str] = frozenset()
+    """Tools that it names otherwise than by a call."""
 
 
 UNREAD = Read()

@@ -18,6 +18,7 @@ from gateway.protocols.history import Mask
 from gateway.protocols.messages_answer import MessagesAnswer
 from gateway.protocols.messages_closing import MessagesClosing, is_own
 from gateway.protocols.messages_forms import MessagesForms
+from gateway.protocols.messages_references import references
 from gateway.protocols.messages_texts import UserContent
 from gateway.protocols.request import Request, SplitBody
 from gateway.protocols.rewriting import content_texts
@@ -49,10 +50,10 @@ class MessagesFormat:
         match message.get("role"):
             case "user":
                 told = UserContent(message.get("content"))
-                return Read(tuple(told.parts), user=told.user)
+                return Read(tuple(told.parts), user=told.user, names=_named(message))
             case "assistant":
                 content = message.get("content")
-                return Read(calls=tuple(_calls(content)), said=_said(content))
+                return Read(calls=tuple(_calls(content)), said=_said(content), names=_named(message))
             case _:
                 return UNREAD
 
@@ -101,6 +102,11 @@ class MessagesCodec:
 def _said(content: Any) -> str:
     """The policy's own text."""
     return "".join(text for _, text in content_texts(content))
+
+
+def _named(message: Any) -> frozenset[str]:
+    """The tools that its references name."""
+    return frozenset(references(message.get("content")).values())
 
 
 def _calls(content: Any) -> list[ToolCall]:

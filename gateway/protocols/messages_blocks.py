@@ -12,6 +12,7 @@ from typing import Any
 
 from gateway.protocols.document import encode
 from gateway.protocols.messages_answer import MessagesAnswer
+from gateway.protocols.messages_references import referring
 from gateway.protocols.world import World
 from gateway.sse import Event, with_data
 
@@ -89,6 +90,8 @@ class BlockStream:
         if isinstance(started, dict) and is_call(started):
             name = self._world.declared(str(started.get("name", "")))
             mapped["content_block"] = {**started, "name": name}
+        elif isinstance(started, dict):
+            mapped["content_block"] = referring(started, self._world.declared)
         return event.raw if mapped == data else with_data(event, encode(mapped))
 
 

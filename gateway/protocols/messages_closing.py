@@ -11,10 +11,11 @@ from gateway.protocols.answer import AnswerReader
 from gateway.protocols.closing import Kept, RoundBefore, around_message, called_otherwise
 from gateway.protocols.document import Document, decode, encode
 from gateway.protocols.messages_blocks import is_call
+from gateway.protocols.messages_references import references
 from gateway.protocols.messages_world import ClosedMessagesAnswer
 from gateway.protocols.request import Request
 from gateway.protocols.rewriting import elements, shallow
-from gateway.protocols.splicing import spliced
+from gateway.protocols.splicing import Path, spliced
 from gateway.protocols.tools import arranged, changed_members
 from gateway.protocols.world import InnerCall, PutBack, World
 from injectors.shown_tools import ShownTool
@@ -50,16 +51,13 @@ class MessagesClosing:
 
     def renamed(self, raw: bytes, names: Mapping[str, str]) -> bytes:
         content = decode(raw)["content"]
-        return spliced(
-            raw,
-            {
-                ("content", index, "name"): names[block["name"]]
-                for index, block in enumerate(content)
-                if isinstance(block, dict)
-                and block.get("type") == "tool_use"
-                and _text(block, "name") in names
-            },
-        )
+        paths = {path: names[name] for path, name in references(content).items() if name in names}
+        calls: dict[Path, str] = {
+            ("content", index, "name"): names[block["name"]]
+            for index, block in enumerate(content)
+            if isinstance(block, dict) and block.get("type") == "tool_use" and _text(block, "name") in names
+        }
+        return spliced(raw, paths | calls)
 
     def put_back(self, raw: bytes, put: PutBack) -> bytes:
         earlier = [block for message in put.before for block in _said(message)]

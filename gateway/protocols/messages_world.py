@@ -14,6 +14,7 @@ from gateway.protocols.closed_answer import ClosedAnswer
 from gateway.protocols.document import decode, encode
 from gateway.protocols.messages_answer import MessagesAnswer, as_object
 from gateway.protocols.messages_blocks import BlockStream, arguments, is_call
+from gateway.protocols.messages_references import referring
 from gateway.protocols.world import InnerCall, World
 from gateway.sse import Event, with_data
 
@@ -92,7 +93,9 @@ class ClosedMessagesAnswer(ClosedAnswer[MessagesAnswer]):
     def _own(self) -> list[Block]:
         """The blocks of this round that the client gets, calls under its own names."""
         return [
-            {**block, "name": self._world.declared(str(block.get("name", "")))} if is_call(block) else block
+            {**block, "name": self._world.declared(str(block.get("name", "")))}
+            if is_call(block)
+            else referring(block, self._world.declared)
             for block in self._now.content_blocks()
             if not self._is_inner(block)
         ]

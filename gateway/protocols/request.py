@@ -253,8 +253,8 @@ def _rewritten(messages: MessageFormat, step: Step, replacements: Replacements) 
 
 
 def _as_met(step: Step, segment: bytes, forward: Forward, index: int) -> bytes:
-    called = {call.name for call in step.read.calls}
-    names = {name: forward.names[name] for name in called & forward.names.keys()}
+    named = {call.name for call in step.read.calls} | step.read.names
+    names = {name: forward.names[name] for name in named & forward.names.keys()}
     put, before = forward.put_back.get(index), forward.put_back.get(index - 1)
     if not names and put is None and before is None:
         return segment

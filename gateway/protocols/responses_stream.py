@@ -178,6 +178,7 @@ class RoundStream:
             item = declared(data.get("item"), self._world)
             mapped = mapped if item is data.get("item") else {**mapped, "item": item}
         elif data["type"] == _MADE and isinstance(data.get("name"), str):
-            mapped = {**mapped, "name": self._world.declared(data["name"])}
+            name = self._world.declared(data["name"])
+            mapped = mapped if name == data["name"] else {**mapped, "name": name}
         raw = event if mapped is data else Event(with_data(event, encode(mapped)), event.data)
         return self.event(raw, mapped)

@@ -16,6 +16,7 @@ from gateway.protocols.document import decode, encode
 from gateway.protocols.request import Request
 from gateway.protocols.responses_answer import BEGINNING, COMPLETING, ResponsesAnswer
 from gateway.protocols.responses_stream import Numbers, RoundStream, declared, for_client, is_inner
+from gateway.protocols.tools import choosing
 from gateway.protocols.world import InnerCall, World
 from gateway.sse import Event, with_data
 
@@ -166,19 +167,10 @@ class ClosedResponsesAnswer(ClosedAnswer[ResponsesAnswer]):
         if "instructions" in self._request.edits and "instructions" in response:
             whole["instructions"] = document.value("instructions")
         if "tool_choice" in response:
-            whole["tool_choice"] = self._named(response["tool_choice"])
+            whole["tool_choice"] = choosing(response["tool_choice"], self._world.declared)
         if "tools" in response:
             whole["tools"] = _tools_told(response["tools"], document.value("tools"))
         return whole
-
-    def _named(self, choice: Any) -> Any:
-        """A choice of tools under the client's names."""
-        if isinstance(choice, dict):
-            return {
-                key: self._world.declared(one) if key == "name" and isinstance(one, str) else self._named(one)
-                for key, one in choice.items()
-            }
-        return [self._named(one) for one in choice] if isinstance(choice, list) else choice
 
     def _tell(self) -> None:
         """Let later requests go on from this response: the upstream knows it by its last round's id."""

@@ -106,16 +106,22 @@ def arranged(declared: Sequence[tuple[bytes, bool]], shown: Sequence[bytes]) -> 
     return b"[" + b",".join([*(one for one in out if one is not None), *rest]) + b"]"
 
 
-def chosen(raw: bytes, names: dict[str, str]) -> bytes:
+_OTHERS = ("mcp", "custom")
+"""Types of tools that a `tool_choice` may name, and that are no functions."""
+
+
+def chosen(raw: bytes, names: Mapping[str, str]) -> bytes:
     """A `tool_choice` with the tools that it names under other names (declared -> shown)."""
     value = decode(raw)
-    mapped = _chosen(value, names)
+    mapped = choosing(value, lambda name: names.get(name, name))
     return raw if mapped == value else encode(mapped)
 
 
 def named(choice: Any) -> frozenset[str]:
     """The tools that a `tool_choice` names."""
     if isinstance(choice, dict):
+        if choice.get("type") in _OTHERS:
+            return frozenset()
         name = choice.get("name")
         own = [name] if isinstance(name, str) else []
         return frozenset(own).union(*(named(value) for value in choice.values()))
@@ -124,10 +130,13 @@ def named(choice: Any) -> frozenset[str]:
     return frozenset()
 
 
-def _chosen(value: Any, names: dict[str, str]) -> Any:
-    if isinstance(value, dict):
+def choosing(choice: Any, name_of: Callable[[str], str]) -> Any:
+    """A `tool_choice` with its functions under other names."""
+    if isinstance(choice, dict):
+        if choice.get("type") in _OTHERS:
+            return choice
         return {
-            key: names.get(one, one) if key == "name" and isinstance(one, str) else _chosen(one, names)
-            for key, one in value.items()
+            key: name_of(one) if key == "name" and isinstance(one, str) else choosing(one, name_of)
+            for key, one in choice.items()
         }
-    return [_chosen(one, names) for one in value] if isinstance(value, list) else value
+    return [choosing(one, name_of) for one in choice] if isinstance(choice, list) else choice
