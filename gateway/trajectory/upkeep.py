@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from gateway.trajectory.store import StoreError
@@ -72,13 +72,14 @@ def compact(connection: sqlite3.Connection) -> None:
 def backup(source: sqlite3.Connection, target: Path, *, force: bool) -> int:
     """Copy the store as it stands at one moment, while others write to it; returns the copy's bytes.
 
-    The copy is one file of mode 0600, in its place only once it is whole and on disk. StoreError where the
-    target exists and `force` isn't given.
+    The copy is one file of mode 0600, in its place only once it is whole and on disk; its folder is made
+    where there is none. StoreError where the target exists and `force` isn't given.
     """
     if target.exists() and not force:
         raise StoreError(f"the backup {target} exists already; name another file, or give --force")
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
         with closing(sqlite3.connect(partial, isolation_level=None)) as copy:
             # In one step: a copy in several begins anew whenever somebody writes between them.
@@ -93,7 +94,8 @@ def backup(source: sqlite3.Connection, target: Path, *, force: bool) -> int:
             f"the backup {target} can't be written: {error.strerror}; check its folder, owner and free space"
         ) from error
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink()
 
 
 def _synced(path: Path) -> None:

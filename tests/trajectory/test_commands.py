@@ -90,6 +90,14 @@ def test_a_backup_is_one_private_file_made_while_others_write(store: SqliteStore
     copy.close()
 
 
+def test_a_backup_makes_its_folder(store: SqliteStore, tmp_path: Path) -> None:
+    out = tmp_path / "of" / "today" / "copy.db"
+    result = run("backup", "--store", store.path, "--out", out)
+    assert result.exit_code == 0 and out.stat().st_mode & 0o777 == 0o600
+    within = run("backup", "--store", store.path, "--out", out / "copy.db")
+    assert within.exit_code == 1 and "can't be written" in within.stderr
+
+
 def test_a_backup_replaces_nothing_unless_told_to(store: SqliteStore, tmp_path: Path) -> None:
     out = tmp_path / "copy.db"
     out.write_text("precious")
