@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import httpx
 
 from policies.confirmation import Confirmation
@@ -33,15 +35,24 @@ class CaptureWitness:
         """Nothing is known of it yet."""
 
     def confirmed(self, version: str, confirmation: Confirmation) -> None:
+        there = [one for one in self._engines if one not in confirmation.away]
         said = {"trusted": True, "max_difference": confirmation.max_difference}
-        self._put(version, said | {"engines": self._engines})
+        self._put(version, said | {"engines": there})
+
+    def missed(self, version: str, away: Mapping[str, str]) -> None:
+        """What these servers sample when they are back must not train, whatever they serve."""
+        for url, reason in away.items():
+            self._put_away(version, reason, [url])
 
     def doubted(self, version: str, reason: str) -> None:
         self._put(version, {"trusted": False, "reason": reason[:_REASON], "engines": self._engines})
 
     def lost(self, version: str, reason: str) -> None:
         """The engine is away. What other servers sample as this version may still train."""
-        said = {"trusted": False, "reason": reason[:_REASON], "engines": self._engines, "away": True}
+        self._put_away(version, reason, self._engines)
+
+    def _put_away(self, version: str, reason: str, engines: Sequence[str]) -> None:
+        said = {"trusted": False, "reason": reason[:_REASON], "engines": engines, "away": True}
         self._put(version, said)
 
     def _put(self, version: str, body: object) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from math import inf, isnan
 
 from policies.engine import Engine, EngineError
@@ -34,6 +34,8 @@ class Confirmation:
     version: str
     max_difference: float
     tokens: int
+    away: Mapping[str, str] = field(default_factory=dict)
+    """Of several servers those that it isn't said of, by their URLs, with why."""
 
 
 def confirm(engine: Engine, version: str, probe: Probe) -> Confirmation:
@@ -54,7 +56,7 @@ def confirm(engine: Engine, version: str, probe: Probe) -> Confirmation:
         for mine, other in zip(scored.logprobs, probe.logprobs, strict=True)
         for ours, theirs in zip(mine, other, strict=True)
     ]
-    return Confirmation(version, max(differences, default=0.0), len(differences))
+    return Confirmation(version, max(differences, default=0.0), len(differences), scored.away)
 
 
 def _apart(ours: float, theirs: float) -> float:

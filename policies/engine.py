@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import ClassVar, Protocol, Self
 
@@ -13,6 +13,10 @@ from policies.version import PolicyVersion
 
 class EngineError(Exception):
     """The engine can't be reached or refused. The message carries the engine's own reason."""
+
+
+class EngineAway(EngineError):
+    """The engine doesn't answer: nobody knows what it serves when it does again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,10 @@ class Published:
     version: str
     swap_ms: float
     in_flight: int
+    away: Mapping[str, str] = field(default_factory=dict)
+    """Of several servers those that don't answer and so weren't given it, by their URLs, with how that was
+    seen.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +59,8 @@ class Scored:
 
     version: str
     logprobs: Sequence[Sequence[float]]
+    away: Mapping[str, str] = field(default_factory=dict)
+    """Of several servers those that it isn't said of, as in `Published`."""
 
 
 class Engine(Protocol):
@@ -73,7 +83,7 @@ class Engine(Protocol):
         ...
 
     def health(self) -> Health:
-        """Raises EngineError where the engine doesn't answer."""
+        """Raises EngineAway where the engine doesn't answer, as all of these do."""
         ...
 
     def publish(self, version: PolicyVersion) -> Published:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from policies.confirmation import Confirmation, Probe, confirm
-from policies.engine import Engine, EngineError, Health
+from policies.engine import Engine, EngineError, Health, Published
 from policies.journal import BAD, CONFIRMED, GOOD, PUBLISHED, Journal, JournalError
 from policies.version import PolicyVersion, Registry, VersionError, verify
 
@@ -34,6 +34,12 @@ class Witness(Protocol):
 
     def confirmed(self, version: str, confirmation: Confirmation) -> None:
         """The engine agrees: what this version samples may be trained on."""
+        ...
+
+    def missed(self, version: str, away: Mapping[str, str]) -> None:
+        """These of several servers, by their URLs, don't answer: nothing that they sample may train until
+        they are confirmed themselves. The values say how it was seen.
+        """
         ...
 
     def doubted(self, version: str, reason: str) -> None:
@@ -66,6 +72,9 @@ class JournalWitness:
         figures = {"max_difference": confirmation.max_difference, "tokens": confirmation.tokens}
         self.journal.note(CONFIRMED, version, engine=self.engine, **figures)
 
+    def missed(self, version: str, away: Mapping[str, str]) -> None:
+        """That says nothing of the version."""
+
     def doubted(self, version: str, reason: str) -> None:
         self.journal.note(BAD, version, reason=reason, engine=self.engine)
 
@@ -80,6 +89,13 @@ class InService:
     tokens: int
     untold: tuple[str, ...] = ()
     """Who couldn't be told, and why."""
+    away: Mapping[str, str] = field(default_factory=dict)
+    """Of several servers those that don't answer, by their URLs: they weren't given it."""
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """What whoever put it in service should know, a line each."""
+        return (*left_out(self.version, self.away), *self.untold)
 
 
 @dataclass(slots=True)
@@ -99,13 +115,14 @@ class Service:
         old version serves on in both cases), NotConfirmed where it serves something else than was trained.
         """
         verify(version)
-        swap_ms = 0.0
+        done = Published(version.version, 0.0, 0)
         if not serves(self.engine.health(), version):
-            swap_ms = self._publish(version)
+            done = self._publish(version)
         found = self.confirm(version, probe_of)
         if found.max_difference <= self.tolerance:
             untold, self.untold = tuple(self.untold), []
-            return InService(version.version, swap_ms, found.max_difference, found.tokens, untold)
+            away = {**done.away, **found.away}
+            return InService(version.version, done.swap_ms, found.max_difference, found.tokens, untold, away)
         reason = disagreement(found, self.tolerance)
         outcome = self.back_to(previous, probe_of)
         raise NotConfirmed("; ".join([f"version {version.version!r}: {reason}", outcome, *self.untold]))
@@ -118,6 +135,8 @@ class Service:
         found = confirm(self.engine, version.version, probe)
         if found.max_difference <= self.tolerance:
             self._tell(lambda witness: witness.confirmed(version.version, found))
+            if found.away:
+                self._tell(lambda witness: witness.missed(version.version, found.away))
         else:
             self.doubt(version.version, disagreement(found, self.tolerance))
         return found
@@ -144,15 +163,17 @@ class Service:
             )
         return f"rolled back to {previous.version!r}"
 
-    def _publish(self, version: PolicyVersion) -> float:
+    def _publish(self, version: PolicyVersion) -> Published:
         self._tell(lambda witness: witness.publishing(version.version))
         try:
-            swap_ms = self.engine.publish(version).swap_ms
+            done = self.engine.publish(version)
         except EngineError:
             self._tell(lambda witness: witness.refused(version.version))
             raise
         self._tell(lambda witness: witness.published(version))
-        return swap_ms
+        if done.away:
+            self._tell(lambda witness: witness.missed(version.version, done.away))
+        return done
 
     def _tell(self, news: Callable[[Witness], None]) -> None:
         """One who can't be told doesn't keep the others from it, nor the engine from being set right."""
@@ -160,7 +181,8 @@ class Service:
             try:
                 news(witness)
             except (EngineError, JournalError) as error:
-                self.untold.append(str(error))
+                if str(error) not in self.untold:
+                    self.untold.append(str(error))
 
 
 def serves(health: Health, version: PolicyVersion) -> bool:
@@ -175,6 +197,15 @@ def serves(health: Health, version: PolicyVersion) -> bool:
             f"{health.checksum[:16]}…, not {version.checksum[:16]}…); publish these under another name"
         )
     return True
+
+
+def left_out(version: str, away: Mapping[str, str]) -> list[str]:
+    """In words, which of several servers weren't given a version."""
+    return [
+        f"{reason}; {version} is confirmed without it: what it samples when it is back is not trained on "
+        "until a version is published to it, too, and confirmed"
+        for reason in away.values()
+    ]
 
 
 def disagreement(found: Confirmation, tolerance: float) -> str:

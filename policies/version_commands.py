@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 if TYPE_CHECKING:
+    from policies.engine import Health
     from policies.journal import Standing
     from policies.service import Service
     from policies.version import PolicyVersion, Registry
@@ -124,7 +125,7 @@ def publish(
         done = at_work.put(wanted, previous, probe_of)
         in_flight = f"{health.in_flight} requests in flight"
         click.echo(f"{done.version} serves ({done.swap_ms:.3g} ms, {in_flight}); {_confirmed(done)}")
-        complain(done.untold)
+        complain(done.troubles)
 
 
 def _confirmed(done: Any) -> str:
@@ -156,14 +157,27 @@ def rollback(
 
     registry, probe_of = Registry(root), _reference()
     with service(registry, engine, control, tolerance) as at_work:
-        going = registry.get(bad or at_work.engine.health().version)
+        health = at_work.engine.health()
+        if health.untrainable is not None:
+            fail(f"{engine}: no version can be rolled back there: {health.untrainable}")
+        going = registry.get(bad or _named(health, engine))
         target = registry.get(to) if to else last_good(registry, going)
         if target.version == going.version:
             refuse(f"--to: {to!r} is the version that is to go; name another one")
         at_work.doubt(going.version, reason)
         done = at_work.put(target, None, probe_of)
         click.echo(f"{done.version} serves, {going.version} is marked bad ({reason}); {_confirmed(done)}")
-        complain(done.untold)
+        complain(done.troubles)
+
+
+def _named(health: Health, url: str) -> str:
+    """The one version that an engine serves. Ends the command where it says of none, or its replicas of
+    several.
+    """
+    if not health.version or " and " in health.version:
+        said = health.version or "a version that it doesn't name"
+        refuse(f"{url} serves {said}: name the version that is to go with --from")
+    return health.version
 
 
 @click.command()
@@ -188,7 +202,7 @@ def verify(
     A gateway that is named with --control is told: where they don't agree, nothing that is recorded counts
     for training until a version is confirmed.
     """
-    from policies.service import disagreement, last_good
+    from policies.service import disagreement, last_good, left_out
     from policies.version import verify as verify_files
 
     registry, wanted = chosen(version, versions)
@@ -206,7 +220,7 @@ def verify(
                 outcome = at_work.back_to(last_good(registry, wanted), probe_of)
             complain(at_work.untold)
             fail(f"{wanted.version}: {disagreement(found, tolerance)}; {outcome}")
-        complain(at_work.untold)
+        complain([*left_out(wanted.version, found.away), *at_work.untold])
         click.echo(
             f"{wanted.version} is what {engine} serves: log-probabilities agree within "
             f"{found.max_difference:.2g} over {found.tokens} tokens"

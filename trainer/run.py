@@ -178,7 +178,7 @@ def put_in_service(run: Run, learner: Learner, state: State, samples: Sequence[S
         return probe(which)
 
     served = service.put(version, run.before(state), probe_of)
-    for trouble in served.untold:
+    for trouble in served.troubles:
         run.progress.note(trouble)
     run.registry.retain(run.config.keep_versions, protected=frozenset(state.versions[-2:]))
     return served

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import httpx
 
-from policies.engine import Closing, EngineError, Health, Published, Scored, root_of
+from policies.engine import Closing, EngineAway, EngineError, Health, Published, Scored, root_of
 from policies.version import PolicyVersion
 
 
@@ -35,7 +35,7 @@ class EmbeddedEngine(Closing):
         self._http.close()
 
     def health(self) -> Health:
-        """What is served. Raises EngineError where the engine doesn't answer."""
+        """What is served. Raises EngineAway where the engine doesn't answer."""
         body = self._ask("GET", "/policy")
         return Health(
             body["version"],
@@ -66,7 +66,7 @@ class EmbeddedEngine(Closing):
         try:
             response = self._http.request(method, path, json=body)
         except httpx.HTTPError as error:
-            raise EngineError(
+            raise EngineAway(
                 f"{self._http.base_url}: no answer to {method} {path} ({error}); is the engine up?"
             ) from error
         if response.status_code != 200:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import httpx
 
-from policies.engine import Closing, EngineError, Health, Published, Scored
+from policies.engine import Closing, EngineAway, EngineError, Health, Published, Scored
 from policies.version import PolicyVersion
 
 UNTRAINABLE = (
@@ -40,9 +40,9 @@ class HostedModel(Closing):
         return isinstance(body, dict) and (asks_for_key or isinstance(body.get("data"), list))
 
     def health(self) -> Health:
-        """That it answers, and why it can't be trained. Raises EngineError where it doesn't."""
+        """That it answers, and why it can't be trained. Raises EngineAway where it doesn't."""
         if not self.recognises(self._url, self._timeout):
-            raise EngineError(f"{self._url}: no answer to GET {_models(self._url)}; is the server up?")
+            raise EngineAway(f"{self._url}: no answer to GET {_models(self._url)}; is the server up?")
         return Health("", 0, 0, 0, untrainable=UNTRAINABLE)
 
     def publish(self, version: PolicyVersion) -> Published:

@@ -7,7 +7,7 @@ import pkgutil
 from functools import cache
 from importlib.metadata import entry_points
 
-from policies.engine import Engine, EngineError
+from policies.engine import Engine, EngineAway, EngineError
 
 ENTRY_POINTS = "crosswind.publishers"
 _RECOGNISED_WITHIN = 10.0
@@ -44,5 +44,6 @@ def connect(url: str, *, timeout: float = 60.0) -> Engine:
     for kind in sorted(known.values(), key=lambda kind: kind.name == "hosted"):
         if kind.recognises(url, min(timeout, _RECOGNISED_WITHIN)):
             return kind(url, timeout=timeout)
-    mend = "is it up?" if "://" in url else "give its URL, as http://host:port"
-    raise EngineError(f"{url}: no engine answers there that is one of {', '.join(sorted(known))}; {mend}")
+    if "://" not in url:
+        raise EngineError(f"{url}: it is no URL of an engine; give its URL, as http://host:port")
+    raise EngineAway(f"{url}: no engine answers there that is one of {', '.join(sorted(known))}; is it up?")

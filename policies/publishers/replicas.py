@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
-from policies.engine import Closing, Engine, EngineError, Health, Published, Scored
+from policies.engine import Closing, Engine, EngineAway, EngineError, Health, Published, Scored
 from policies.version import PolicyVersion, VersionError, read_version
+
+T = TypeVar("T")
 
 _SEPARATOR = ","
 _ALIKE = 1e-3
@@ -22,12 +25,15 @@ class Replicas(Closing):
     name: ClassVar[str] = "replicas"
 
     def __init__(self, url: str, *, timeout: float = 60.0) -> None:
-        from policies.publishers.registry import connect
-
+        """Raises EngineAway where none of them answers."""
+        self._timeout = timeout
+        self._engines: dict[str, Engine | None] = dict.fromkeys(_urls(url))
+        """None while the kind isn't known: it didn't answer yet."""
+        self._missed: dict[str, str] = {}
+        """Those that the last publication didn't reach, with how it was seen that they are away."""
         with ExitStack() as stack:
-            self._engines: dict[str, Engine] = {
-                one: stack.enter_context(connect(one, timeout=timeout)) for one in _urls(url)
-            }
+            self._stack = stack
+            self._each(lambda _, engine: None)
             self._stack = stack.pop_all()
 
     @classmethod
@@ -36,8 +42,11 @@ class Replicas(Closing):
         return len(_urls(url)) > 1
 
     def health(self) -> Health:
-        """Of all: the version is theirs only where it is the same; in flight and swaps are summed up."""
-        healths = [engine.health() for engine in self._engines.values()]
+        """Of all that answer: the version is theirs only where it is the same; in flight and swaps are summed
+        up. Raises EngineAway where none does.
+        """
+        told, _ = self._each(lambda _, engine: engine.health())
+        healths = list(told.values())
         versions = {health.version for health in healths}
         first = healths[0]
         return Health(
@@ -52,43 +61,58 @@ class Replicas(Closing):
         )
 
     def publish(self, version: PolicyVersion) -> Published:
-        """To one after the other. If one refuses, those before it go back to what they were given last.
+        """To one after the other. If one refuses, those before it go back to what each was given last. Those
+        that don't answer are left out, and named as away.
 
         Raises EngineError naming the replica.
         """
-        before = self._served()
-        done: list[Published] = []
-        for url, engine in self._engines.items():
+        before, done = self._served(), dict[str, Published]()
+
+        def give(url: str, engine: Engine) -> None:
             try:
-                done.append(engine.publish(version))
+                done[url] = engine.publish(version)
+            except EngineAway:
+                raise
             except EngineError as error:
-                raise EngineError(f"{url}: {error}; {self._take_back(before, len(done))}") from None
-        slowest = max(one.swap_ms for one in done)
-        return Published(version.version, slowest, sum(one.in_flight for one in done))
+                raise EngineError(f"{url}: {error}; {self._take_back(before, list(done))}") from None
 
-    def _served(self) -> PolicyVersion | None:
-        path = self.health().path
-        try:
-            return read_version(Path(path)) if path else None
-        except VersionError:
-            return None
+        _, self._missed = self._each(give)
+        slowest = max(one.swap_ms for one in done.values())
+        in_flight = sum(one.in_flight for one in done.values())
+        return Published(version.version, slowest, in_flight, dict(self._missed))
 
-    def _take_back(self, before: PolicyVersion | None, count: int) -> str:
-        if not count:
+    def _served(self) -> dict[str, PolicyVersion]:
+        """What each serves, as far as that is known."""
+        told, _ = self._each(lambda _, engine: engine.health().path)
+        found: dict[str, PolicyVersion] = {}
+        for url, path in told.items():
+            with suppress(VersionError):
+                if path:
+                    found[url] = read_version(Path(path))
+        return found
+
+    def _take_back(self, before: Mapping[str, PolicyVersion], given: Sequence[str]) -> str:
+        """Have these serve what they did; says in words what came of it."""
+        if not given:
             return "no replica serves the new version"
-        if before is None:
-            return f"the first {count} serve the new version: publish the old one to them"
-        left = []
-        for url, engine in list(self._engines.items())[:count]:
+        left = [
+            f"{url} serves the new version: publish the old one to it" for url in given if url not in before
+        ]
+        for url in (one for one in given if one in before):
             try:
-                engine.publish(before)
+                self._reached(url).publish(before[url])
             except EngineError as error:
-                left.append(f"{url} can't go back to {before.version!r}: {error}")
-        return "; ".join(left) or f"all serve {before.version!r} again"
+                left.append(f"{url} can't go back to {before[url].version!r}: {error}")
+        names = " and ".join(sorted({repr(version.version) for version in before.values()}))
+        return "; ".join(left) or f"all serve {names} again"
 
     def score(self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]) -> Scored:
-        """What all say. Raises EngineError where one serves another version, or other weights by its name."""
-        told = {url: engine.score(prompts, completions) for url, engine in self._engines.items()}
+        """What all say, but those that are away and those that missed the last publication, which are named.
+
+        Raises EngineError where one serves another version, or other weights by its name.
+        """
+        told, away = self._each(lambda _, engine: engine.score(prompts, completions), leave=self._missed)
+        self._missed |= away
         (first, reference), *others = told.items()
         for url, scored in others:
             if scored.version != reference.version:
@@ -101,7 +125,36 @@ class Replicas(Closing):
                     f"{url} gives log-probabilities that differ by {apart:.3g} from those of {first}, both "
                     f"as {reference.version!r}: one of them serves other weights"
                 )
-        return reference
+        return replace(reference, away=dict(self._missed))
+
+    def _each(
+        self, ask: Callable[[str, Engine], T], leave: Collection[str] = ()
+    ) -> tuple[dict[str, T], dict[str, str]]:
+        """What each says, by its URL, and how it was seen that the others are away.
+
+        Raises EngineAway where all are.
+        """
+        told: dict[str, T] = {}
+        away: dict[str, str] = {}
+        for url in self._engines:
+            if url in leave:
+                continue
+            try:
+                told[url] = ask(url, self._reached(url))
+            except EngineAway as error:
+                away[url] = str(error)
+        if not told:
+            raise EngineAway("; ".join({**self._missed, **away}.values()))
+        return told, away
+
+    def _reached(self, url: str) -> Engine:
+        """The engine at this URL. Raises EngineAway where none answers."""
+        from policies.publishers.registry import connect
+
+        engine = self._engines[url]
+        if engine is None:
+            engine = self._engines[url] = self._stack.enter_context(connect(url, timeout=self._timeout))
+        return engine
 
     def close(self) -> None:
         self._stack.close()

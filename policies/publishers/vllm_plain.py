@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import httpx
 import orjson
 
-from policies.engine import Closing, EngineError, Health, Published, Scored, root_of
+from policies.engine import Closing, EngineAway, EngineError, Health, Published, Scored, root_of
 from policies.version import PolicyVersion, VersionError, checksum_of, read_version, verify
 from policies.vllm.inside.crosswind_inside.header import (
     EMBEDDINGS,
@@ -154,7 +154,7 @@ class PlainVllm(Closing):
         try:
             return self._http.request(method, path, **options)
         except httpx.HTTPError as error:
-            raise EngineError(
+            raise EngineAway(
                 f"{self._http.base_url}: no answer to {method} {path} ({error}); is the engine up?"
             ) from error
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 
 from policies.capture import CaptureWitness
+from policies.confirmation import Probe
 from policies.engine import EngineError
 from policies.publishers.registry import connect
 from policies.servers.server import ServeError
 from policies.service import ProbeOf, Service, disagreement
-from policies.version import VersionError, read_version
+from policies.version import PolicyVersion, VersionError, read_version
 
 
 class Assurance:
@@ -22,7 +24,7 @@ class Assurance:
         self._witnesses: dict[str, CaptureWitness] = {}
         self._tolerance = tolerance
         self._say = say
-        self._probe = _reference()
+        self._reference, self._computing = _reference(), Lock()
 
     def lost(self, url: str, version: str, reason: str) -> None:
         """The server at this URL, which serves this version, is away."""
@@ -51,6 +53,11 @@ class Assurance:
         else:
             within = f"within {found.max_difference:.2g} over {found.tokens} tokens"
             self._say(f"{version.version} is confirmed at {url} ({within})")
+
+    def _probe(self, version: PolicyVersion) -> Probe:
+        """For one server at a time: torch is to take one core, not one for each."""
+        with self._computing:
+            return self._reference(version)
 
     def close(self) -> None:
         for witness in self._witnesses.values():

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from threading import Event
+from threading import Event, Lock
 from typing import Any, Protocol
 
 import orjson
@@ -198,6 +198,8 @@ class AttachedServer:
     directory: Path
     patience: Patience
     say: Say
+    turn: Lock
+    """Held while one of several is given a version: the others answer meanwhile."""
     assurance: Assurance | None = None
     version: PolicyVersion | None = None
     down: bool = False
@@ -251,8 +253,8 @@ class AttachedServer:
             self.assurance.confirm(self.url, version.path)
 
     def _take_back(self, version: PolicyVersion) -> None:
-        """Give a server that is back its version, and try that again where it refuses: the others are to be
-        watched meanwhile, and nothing of this one trains.
+        """Give a server that is back its version, and try that again where it refuses: nothing of it trains
+        meanwhile.
         """
         if time.monotonic() < self.next_try:
             return
@@ -271,7 +273,8 @@ class AttachedServer:
         try:
             with connect(self.url) as engine:
                 if engine.health().version != version.version:
-                    engine.publish(version)
+                    with self.turn:
+                        engine.publish(version)
         except EngineError as error:
             raise ServeError(f"{self.url}: {error}", usage=False) from None
 

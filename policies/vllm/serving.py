@@ -6,7 +6,7 @@ import signal
 import tempfile
 from contextlib import ExitStack, closing
 from pathlib import Path
-from threading import Event
+from threading import Event, Lock
 from types import FrameType
 from urllib.parse import urlsplit
 
@@ -17,6 +17,7 @@ from policies.vllm.environment import NotInstalled, find
 from policies.vllm.inside.crosswind_inside.header import Refused, read_header
 from policies.vllm.launching import Launch, free_port
 from policies.vllm.replica import AttachedServer, OwnServer, Patience, Replica, Say
+from policies.vllm.watching import watch
 
 _OTHER_WEIGHTS = ("*.bin", "*.pt", "*.gguf")
 """Formats that vLLM reads too, whose completeness isn't seen at a glance."""
@@ -32,8 +33,9 @@ def serve(request: ServeRequest, say: Say, patience: Patience | None = None) -> 
             assurance = stack.enter_context(closing(Assurance(request.control, request.tolerance, say)))
         if request.attach:
             _refuse_no_urls(request.attach)
+            turn = Lock()
             replicas: list[Replica] = [
-                AttachedServer(root_of(url), request.directory, patience, say, assurance)
+                AttachedServer(root_of(url), request.directory, patience, say, turn, assurance)
                 for url in request.attach
             ]
             _refuse_own(request)
@@ -42,11 +44,7 @@ def serve(request: ServeRequest, say: Say, patience: Patience | None = None) -> 
             replicas = [OwnServer(_launch(request, folder), patience, say, assurance)]
         for replica in replicas:
             stack.callback(replica.end)
-            # One after the other: with several, the others answer while one is given its version.
-            replica.begin(stop)
-        while not stop.wait(patience.look):
-            for replica in replicas:
-                replica.tend(stop)
+        watch(replicas, patience.look, stop)
 
 
 def _launch(request: ServeRequest, folder: Path) -> Launch:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from click.testing import CliRunner
 from gateway.cli import root
 from gateway.trajectory.store import open_store
 from gateway.trajectory.trust import VERSION, doubted
+from policies.commands import policy
 from policies.tiny.directory import write_policy, write_successor
 from policies.tiny.model import Shape, initial_weights
 from policies.tiny.tokenizer import train_tokenizer
@@ -190,6 +192,54 @@ async def _until(lines: Lines, pattern: str) -> None:
     await asyncio.to_thread(lines.until, pattern)
 
 
+async def test_a_version_is_published_while_one_of_two_servers_is_away(tmp_path: Path) -> None:
+    """What that one samples when it is back is not trained on until it is published to itself."""
+    registry = _registry(tmp_path / "versions")
+    first, second = registry.get("v1").path, str(registry.get("v2").path)
+    with serving_as_vllm(first) as inner, serving_as_vllm(first) as other:
+        way = Forwarder(inner)
+        one, two = f"http://127.0.0.1:{way.port}", f"http://127.0.0.1:{other}"
+        async with gateway(tmp_path, one, **pool(one, two)) as running:
+            assert [await _fitness(running, url) for url in (one, two)] == ["fit"] * 2
+            way.down()
+            given = ["publish", second, "--engine", f"{one},{two}", "--control", running.control]
+            done = await asyncio.to_thread(CliRunner().invoke, policy, given)
+            assert done.exit_code == 0, done.output
+            assert "v2 serves" in done.output and "v2 is confirmed without it: " in done.output
+            assert await _fitness(running, two) == "fit"
+            way.up()
+            assert await _fitness(running, one) == "policy_mismatch"
+            done = await asyncio.to_thread(CliRunner().invoke, policy, given)
+            assert done.exit_code == 0 and "without it" not in done.output, done.output
+            assert [await _fitness(running, url) for url in (one, two)] == ["fit"] * 2
+        way.down()
+
+
+async def _each(lines: Lines, *patterns: str) -> None:
+    """In whatever order."""
+    left = list(patterns)
+    while left:
+        found = await asyncio.to_thread(lines.until, "|".join(left))
+        left = [pattern for pattern in left if not re.search(pattern, found.string)]
+
+
+async def test_a_server_that_hangs_keeps_nobody_from_looking_after_the_other(tmp_path: Path) -> None:
+    """From the start, and the other goes and comes back meanwhile."""
+    first = _registry(tmp_path / "versions").get("v1").path
+    with serving_as_vllm(first) as inner, socket.create_server(("127.0.0.1", 0)) as deaf:
+        way = Forwarder(inner)
+        one, hangs = f"http://127.0.0.1:{way.port}", f"http://127.0.0.1:{deaf.getsockname()[1]}"
+        with supervised(str(first), "--attach", hangs, "--attach", one) as lines:
+            await _until(lines, rf"^serving v1 at {re.escape(one)}/v1$")
+            way.down()
+            await _until(lines, rf"^{re.escape(one)} answers no more")
+            way.up()
+            await _until(lines, rf"^serving v1 at {re.escape(one)}/v1 again$")
+        assert lines.process.returncode == 0, json.dumps(lines.said)
+        assert not any("attached to " + hangs in line for line in lines.said)
+        way.down()
+
+
 async def test_of_two_attached_servers_one_goes_and_comes_back(tmp_path: Path) -> None:
     """It refuses its version at first: it is given that again, and the other is watched all the while."""
     registry = _registry(tmp_path / "versions")
@@ -200,8 +250,7 @@ async def test_of_two_attached_servers_one_goes_and_comes_back(tmp_path: Path) -
         async with gateway(tmp_path, one, **pool(one, two)) as running:
             attach = ("--attach", one, "--attach", f"{two}/v1", "--control", running.control)
             with supervised(str(first), *attach) as lines:
-                await _until(lines, rf"^v1 is confirmed at {re.escape(one)} ")
-                await _until(lines, rf"^v1 is confirmed at {re.escape(two)} ")
+                await _each(lines, *(rf"^v1 is confirmed at {re.escape(url)} " for url in (one, two)))
                 assert [await _fitness(running, url) for url in (one, two)] == ["fit"] * 2
 
                 way.down()

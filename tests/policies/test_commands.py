@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
@@ -16,6 +17,7 @@ from openai import OpenAI
 from policies.commands import policy
 from policies.publishers.embedded import EmbeddedEngine
 from policies.version import Registry
+from tests.gateway.servers import plain, upstream
 from tests.policies.conftest import Served
 
 
@@ -84,10 +86,26 @@ def test_list_and_publish(served: Served, tmp_path: Path) -> None:
     assert unnamed.exit_code == 1 and "give its URL, as http://host:port" in unnamed.output
     endless = _run("publish", str(served.registry.root / "random-1"), "--tolerance", "nan")
     assert endless.exit_code == 2 and "give a finite number above 0" in endless.output
+    untold = _run(
+        "publish", str(served.first.path), "--engine", served.url, "--control", "http://127.0.0.1:9"
+    )
+    assert untold.exit_code == 0 and untold.output.count("is its control plane up?") == 1, untold.output
     (tmp_path / "v").mkdir()
     (tmp_path / "v" / "crosswind.json").write_text(json.dumps([]))
     assert _run("list", str(tmp_path)).exit_code == 1
     assert _run("list", str(Registry(tmp_path / "none").root)).exit_code == 2
+
+
+async def test_a_hosted_model_is_not_rolled_back_and_says_why(served: Served) -> None:
+    models = plain({"data": [{"id": "m", "owned_by": "system"}]})
+    versions = str(served.registry.root)
+    async with upstream(models, models, models, models) as app:
+        for named in ([], ["--from", "random-2"]):
+            arguments = ["rollback", versions, "--engine", app.url, *named]
+            done = await asyncio.to_thread(_run, *arguments)
+            assert done.exit_code == 1 and "its weights can't be set" in done.output, done.output
+    standing = served.registry.journal.standings().get("random-2")
+    assert standing is None or standing.bad is None
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from policies.tiny.directory import write_policy
 from policies.tiny.model import Shape, initial_weights
 from policies.tiny.tokenizer import train_tokenizer
 from policies.version import PolicyVersion, Registry
+from tests.outage import Forwarder
 from tests.policies.conftest import Served, add_successor, serving
 
 
@@ -86,6 +87,33 @@ def test_one_that_cant_go_back_doesnt_keep_the_others_from_it(served: Served, tm
         with pytest.raises(EngineError, match="tokenizer") as caught:
             together.publish(served.registry.get("random-1"))
     assert all(f"{url} can't go back to 'gone': " in str(caught.value) for url in (one, two))
+
+
+def test_one_that_is_away_is_left_out_until_it_is_published_to(served: Served) -> None:
+    with serving(served.first.path) as other:
+        way = Forwarder(int(other.rpartition(":")[2]))
+        url = f"http://127.0.0.1:{way.port}"
+        with connect(f"{url},{served.url}") as together:
+            way.down()
+            assert together.health().version == "random-0"
+            done = together.publish(served.registry.get("random-1"))
+            assert list(done.away) == [url] and "is the engine up?" in done.away[url]
+            way.up()
+            # It is back with what it served before: the others' word is not its own.
+            assert together.health().version == "random-0 and random-1"
+            scored = together.score([[1, 2, 3]], [[4, 5]])
+            assert (scored.version, list(scored.away)) == ("random-1", [url])
+            done = together.publish(served.registry.get("random-2"))
+            assert together.health().version == "random-2" and not done.away
+            assert not together.score([[1]], [[2]]).away
+        way.down()
+        with connect(f"{url},{served.url}") as together:
+            assert list(together.publish(served.registry.get("random-1")).away) == [url]
+            way.up()
+            assert not together.publish(served.registry.get("random-2")).away
+        way.down()
+        with pytest.raises(EngineError, match="no engine answers there"):
+            connect(f"{url},{url}/v1")
 
 
 def _foreign(root: Path, name: str) -> PolicyVersion:

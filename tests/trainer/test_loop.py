@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -48,6 +48,9 @@ class Told:
     def confirmed(self, version: str, confirmation: Confirmation) -> None:
         assert confirmation.tokens > 0 and confirmation.max_difference < 1e-4
         self.news.append(f"confirmed {version}")
+
+    def missed(self, version: str, away: Mapping[str, str]) -> None:
+        self.news.append(f"missed {version}")
 
     def doubted(self, version: str, reason: str) -> None:
         self.news.append(f"doubted {version}")
