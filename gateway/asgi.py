@@ -171,11 +171,14 @@ class Http:
         """Close the connection without an end: what was sent arrives, or with `reset` nothing more does."""
         self.broken = self.complete = self.started = True
         # ASGI has no word for this; uvicorn's `send` is a method of what holds the transport.
-        transport = getattr(getattr(self._send, "__self__", None), "transport", None)
-        if not isinstance(transport, asyncio.Transport):
+        cycle = getattr(self._send, "__self__", None)
+        transport = getattr(cycle, "transport", None)
+        if cycle is None or transport is None:
             return
+        cycle.disconnected = True  # it would answer 500 by itself
         if not reset:
-            return transport.close()
+            transport.close()
+            return
         if (connection := transport.get_extra_info("socket")) is not None:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         transport.abort()
