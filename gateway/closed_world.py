@@ -101,6 +101,7 @@ def world_in(
         forced=named(choice),
         duplicates="suffixed" if "suffixed" in (duplicates, closing.duplicates) else "allowed",
         strict=ledger.last_tools.strict(closing, raw),
+        taken=ledger.last_tools.taken(closing, raw),
         turn=turn,
         texts=texts,
     )

@@ -71,9 +71,9 @@ def arrange(standing: Sequence[Standing], asked: Asked) -> Arranged:
     Left out is what this request can't have: added tools and wrong types where several choices are asked for,
     duplicates and wrong types of a tool that tool_choice names.
     """
-    _settle_names(standing)
+    _settle_names(standing, asked.taken)
     true_names = {one.tool.name for one in standing}
-    taken = true_names | {one.declared.name for one in standing}
+    taken = true_names | {one.declared.name for one in standing} | asked.taken
     out: list[ShownTool] = []
     declared_of: dict[str, str] = {}
     phantoms: dict[str, Phantom] = {}
@@ -95,16 +95,16 @@ def arrange(standing: Sequence[Standing], asked: Asked) -> Arranged:
                 taken.add(name)
                 declared_of[name] = one.declared.name
             out.append(_extra(name, added))
-        elif added.name not in true_names and added.name not in phantoms:
+        elif added.name not in true_names | asked.taken and added.name not in phantoms:
             out.append(_extra(added.name, added))
             phantoms[added.name] = Phantom(added.name, added.answers)
     return Arranged(tuple(out), declared_of, phantoms, refusals)
 
 
-def _settle_names(standing: Sequence[Standing]) -> None:
-    """A declared name goes before a new name, and the first of two equal new names before the second: the
-    other tool keeps its own name."""
-    declared = {one.declared.name for one in standing}
+def _settle_names(standing: Sequence[Standing], others: frozenset[str]) -> None:
+    """A declared name, one of another kind of tool's too, goes before a new name, and the first of two equal
+    new names before the second: the other tool keeps its own name."""
+    declared = {one.declared.name for one in standing} | others
     given: set[str] = set()
     for one in standing:
         if one.tool.name != one.declared.name and (one.tool.name in declared or one.tool.name in given):

@@ -52,6 +52,7 @@ def perturb_tools(
     forced: frozenset[str] = frozenset(),
     duplicates: str = "allowed",
     strict: frozenset[str] = frozenset(),
+    taken: frozenset[str] = frozenset(),
     turn: int = 0,
     texts: Texts | None = None,
 ) -> ShownTools:
@@ -60,16 +61,16 @@ def perturb_tools(
     `known` is what the branch was shown for this list, else what it was shown last: a list with the same
     anchor comes out as it was, and of another one the tools that are known. With `allow_new` False new tools
     are shown clean, now and later. `forced` are the declared names that tool_choice names, `strict` those of
-    tools to whose schemas the provider holds the model; `duplicates` is `allowed` or `suffixed` (an upstream
-    that refuses two tools of one name). `turn` counts requests from 0, for schedules; `texts` are a
-    model's. Pure.
+    tools to whose schemas the provider holds the model, `taken` the names of tools of other kinds;
+    `duplicates` is `allowed` or `suffixed` (an upstream that refuses two tools of one name). `turn` counts
+    requests from 0, for schedules; `texts` are a model's. Pure.
     """
     if not tools or not (acts_on_tools(plan) or (known and known.decisions)):
         return ShownTools.clean(tools)
-    asked = Asked(choices, forced, duplicates, strict)
+    asked = Asked(choices, forced, duplicates, strict, taken)
     anchor, anchors = _anchors(tools)
     plain = choices == 1 and not forced
-    if known and known.anchor == anchor and plain and not known.partial and _fits(known, duplicates):
+    if known and known.anchor == anchor and plain and not known.partial and _fits(known, asked):
         return replace(known, injections=()) if known.injections else known
     if any(tool_guard.too_deep(tool.parameters) for tool in tools):
         return ShownTools.clean(tools)  # Nobody could write it down.
@@ -90,8 +91,10 @@ def perturb_tools(
     )
 
 
-def _fits(known: ShownTools, duplicates: str) -> bool:
-    return duplicates == "allowed" or len({tool.name for tool in known.tools}) == len(known.tools)
+def _fits(known: ShownTools, asked: Asked) -> bool:
+    if asked.taken and any(tool.changed and tool.name in asked.taken for tool in known.tools):
+        return False
+    return asked.duplicates == "allowed" or len({tool.name for tool in known.tools}) == len(known.tools)
 
 
 def _anchors(tools: Sequence[ToolSchema]) -> Anchors:

@@ -35,6 +35,8 @@ class Asked:
     duplicates: str = "allowed"
     strict: frozenset[str] = field(default_factory=frozenset)
     """Declared names of tools to whose schemas the provider holds the model."""
+    taken: frozenset[str] = field(default_factory=frozenset)
+    """Names of tools of other kinds, such as the provider's own: calls by these names are not ours."""
 
 
 def refused(

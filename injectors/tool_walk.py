@@ -58,8 +58,8 @@ class ToolWalk:
         self.injections: list[Injection] = []
         self._counters = {rule.name: _Counter() for rule, _ in rules}
         self._names: Counter[str] = Counter()
-        self._taken = {tool.name for tool in tools}
-        self._shown = len(tools)
+        self._taken = {tool.name for tool in tools} | asked.taken
+        self._shown = len(tools) + len(asked.taken)
 
     def standing(self) -> list[Standing]:
         """What becomes of each declared tool, in the list's order."""

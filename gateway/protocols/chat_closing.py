@@ -15,7 +15,7 @@ from gateway.protocols.closing import Kept, RoundBefore, around_message, called_
 from gateway.protocols.document import decode, encode
 from gateway.protocols.request import Request
 from gateway.protocols.rewriting import elements, shallow
-from gateway.protocols.tools import arranged, changed_members
+from gateway.protocols.tools import arranged, changed_members, other_names
 from gateway.protocols.world import InnerCall, PutBack, World
 from injectors.shown_tools import ShownTool
 
@@ -28,6 +28,9 @@ class ChatClosing:
     def strict(self, tools: bytes) -> frozenset[str]:
         declared = [tool["function"] for tool in decode(tools) if is_function(tool)]
         return frozenset(function["name"] for function in declared if function.get("strict") is True)
+
+    def taken(self, tools: bytes) -> frozenset[str]:
+        return other_names(tools, is_function)
 
     def written_tools(self, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
         declared = [(element, is_function(decode(element))) for element in elements(raw)]

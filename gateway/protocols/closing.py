@@ -32,6 +32,10 @@ class Closing(Carrying, Protocol):
         """The declared tools to whose schemas the provider holds the model."""
         ...
 
+    def taken(self, tools: bytes) -> frozenset[str]:
+        """The names of declared tools that are no functions: custom ones, and the provider's own."""
+        ...
+
     def written_tools(self, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
         """The `tools` member, as it stands in `raw`, with its function tools as they are shown."""
         ...
@@ -60,21 +64,27 @@ class Closing(Carrying, Protocol):
 class LastTools:
     """How a session's tools were written last: the same ones are declared, and shown, turn after turn."""
 
-    __slots__ = ("_closing", "_raw", "_shown", "_strict", "_written")
+    __slots__ = ("_closing", "_raw", "_shown", "_strict", "_taken", "_written")
 
     def __init__(self) -> None:
         self._closing: Closing | None = None
         self._raw = b""
         self._strict: frozenset[str] = frozenset()
+        self._taken: frozenset[str] = frozenset()
         self._shown: Sequence[ShownTool] | None = None
         self._written = b""
 
     def strict(self, closing: Closing, raw: bytes) -> frozenset[str]:
         """As `Closing.strict`."""
         if closing is not self._closing or raw != self._raw:
-            self._strict = closing.strict(raw)
+            self._strict, self._taken = closing.strict(raw), closing.taken(raw)
             self._closing, self._raw, self._shown = closing, raw, None
         return self._strict
+
+    def taken(self, closing: Closing, raw: bytes) -> frozenset[str]:
+        """As `Closing.taken`."""
+        self.strict(closing, raw)
+        return self._taken
 
     def written(self, closing: Closing, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
         """As `Closing.written_tools`."""

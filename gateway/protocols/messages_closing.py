@@ -16,7 +16,7 @@ from gateway.protocols.messages_world import ClosedMessagesAnswer
 from gateway.protocols.request import Request
 from gateway.protocols.rewriting import elements, shallow
 from gateway.protocols.splicing import Path, spliced
-from gateway.protocols.tools import arranged, changed_members
+from gateway.protocols.tools import arranged, changed_members, other_names
 from gateway.protocols.world import InnerCall, PutBack, World
 from injectors.shown_tools import ShownTool
 
@@ -33,6 +33,9 @@ class MessagesClosing:
         return frozenset(
             tool["name"] for tool in decode(tools) if is_own(tool) and tool.get("strict") is True
         )
+
+    def taken(self, tools: bytes) -> frozenset[str]:
+        return other_names(tools, is_own)
 
     def written_tools(self, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
         declared = [(element, is_own(decode(element))) for element in elements(raw)]

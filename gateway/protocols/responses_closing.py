@@ -16,7 +16,7 @@ from gateway.protocols.responses_stream import for_client, is_call, is_inner
 from gateway.protocols.responses_world import ClosedResponsesAnswer
 from gateway.protocols.rewriting import elements, shallow
 from gateway.protocols.splicing import spliced
-from gateway.protocols.tools import arranged, changed_members
+from gateway.protocols.tools import arranged, changed_members, other_names
 from gateway.protocols.world import InnerCall, PutBack, World
 from injectors.shown_tools import ShownTool
 
@@ -31,6 +31,9 @@ class ResponsesClosing:
         return frozenset(
             tool["name"] for tool in decode(tools) if is_function(tool) and tool.get("strict") is not False
         )
+
+    def taken(self, tools: bytes) -> frozenset[str]:
+        return other_names(tools, is_function)
 
     def written_tools(self, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
         declared = [(element, is_function(decode(element))) for element in elements(raw)]

@@ -110,6 +110,16 @@ _OTHERS = ("mcp", "custom")
 """Types of tools that a `tool_choice` may name, and that are no functions."""
 
 
+def other_names(tools: bytes, is_function: Callable[[Any], bool]) -> frozenset[str]:
+    """The names of declared tools that are no functions, whose kind may hold the name in an object of its
+    own.
+    """
+    others = [tool for tool in list_of(decode(tools)) if isinstance(tool, dict) and not is_function(tool)]
+    holders = [(tool, tool.get(str(tool.get("type")))) for tool in others]
+    names = (one.get("name") for pair in holders for one in pair if isinstance(one, dict))
+    return frozenset(name for name in names if isinstance(name, str))
+
+
 def chosen(raw: bytes, names: Mapping[str, str]) -> bytes:
     """A `tool_choice` with the tools that it names under other names (declared -> shown)."""
     value = decode(raw)

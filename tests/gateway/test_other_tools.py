@@ -1,0 +1,58 @@
+"""Names that noise makes are none that a tool of another kind has: providers refuse those, and calls by them
+would be mapped back, or answered inside.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.gateway import messages, responses
+from tests.gateway.closed_world import ABBREVIATED, TOOL, profile, tool
+from tests.gateway.servers import Running, Upstream, answer, gateway, plain, upstream
+
+FUNCTION = tool()["function"]
+QUESTION = {"role": "user", "content": "What did ACME order?"}
+OPERATORS = [ABBREVIATED, *(f"schema.{one}" for one in ("misleading_time", "bloat", "duplicate_description"))]
+
+
+async def chat(running: Running, app: Upstream, session: str, others: list[str]) -> list[str]:
+    app.replies[:] = [plain(answer())]
+    tools = [*({"type": "custom", "custom": {"name": one}} for one in others), tool()]
+    await running.chat({"model": "tiny", "messages": [QUESTION], "tools": tools}, session)
+    return [one[one["type"]]["name"] for one in app.seen[-1].json["tools"]]
+
+
+async def of_messages(running: Running, app: Upstream, session: str, others: list[str]) -> list[str]:
+    app.replies[:] = [plain(messages.MESSAGE)]
+    named = {"name": TOOL, "description": FUNCTION["description"]}
+    tools = [
+        *({"type": "bash_20250124", "name": one} for one in others),
+        {**named, "input_schema": FUNCTION["parameters"]},
+    ]
+    await messages.post(running, messages.body(QUESTION, tools=tools), session)
+    return [one["name"] for one in app.seen[-1].json["tools"]]
+
+
+async def of_responses(running: Running, app: Upstream, session: str, others: list[str]) -> list[str]:
+    app.replies[:] = [plain(responses.RESPONSE)]
+    tools = [*({"type": "custom", "name": one} for one in others), {"type": "function", **FUNCTION}]
+    await responses.post(running, {"model": "m", "input": [QUESTION], "tools": tools}, session)
+    return [one["name"] for one in app.seen[-1].json["tools"]]
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("ask", [chat, of_messages, of_responses])
+async def test_noise_leaves_the_names_of_other_tools_alone(tmp_path: Path, ask: Any, operator: str) -> None:
+    path = tmp_path / "closed.yaml"
+    path.write_text(profile(operator))
+    async with upstream() as app, gateway(tmp_path, app, profile=str(path)) as running:
+        made = await ask(running, app, "one", [])
+        others = sorted({*made} - {TOOL})
+        for session in ("one", "two"):  # They come later, or are there from the start.
+            names = await ask(running, app, session, others)
+            functions = [name for name in names if name not in others]
+            assert sorted(name for name in names if name in others) == others, "each is there once"
+            assert functions, "and so is the function"
