@@ -5,22 +5,25 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from gateway.client import AsyncClient
+from gateway.client import AsyncClient, GatewayError
 from simulators.agent import AgentSettings, ToolAgent
 from simulators.environment import Environment
 from simulators.episodes import GatewayLostError, SessionRefusedError, Stage, perform_all
-from simulators.groups import GroupPlan, jobs
+from simulators.groups import GroupPlan, jobs, next_group
 from simulators.options import usage
 from simulators.record import Job, Record
 from simulators.tally import Tally
 from simulators.users import UserModel
 
 PROGRESS_EVERY_S = 1.0
+ASK_AGAIN_S = 0.2
 
 
 def agent_for(environment: Environment, given: Mapping[str, Any]) -> ToolAgent:
@@ -45,17 +48,28 @@ def _users(given: Mapping[str, Any]) -> UserModel | None:
 
 
 def run_groups(environment: Environment, plan: GroupPlan, given: Mapping[str, Any]) -> int:
-    """Play the plan's groups; the exit code: 0 good, 1 the gateway was lost, 2 it was never there."""
+    """Play the plan's groups; the exit code: 0 good, 1 the gateway was lost or no episode came to its end,
+    2 the gateway was never there.
+    """
     tally = Tally()
 
     async def main() -> int:
-        return await campaign(
+        numbered = plan
+        async with AsyncClient(given["control"]) as control:
+            if await _answers(control, given["start_within"]) and given["first_group"] is None:
+                try:
+                    numbered = replace(plan, first=await next_group(control, plan))
+                except GatewayError as error:
+                    click.echo(f"--first-group: {error}; give the number", err=True)
+                    return 1
+        code = await campaign(
             environment,
-            jobs(environment, plan),
+            jobs(environment, numbered),
             given,
             on_record=tally.add,
             progress=lambda event: say(tally, event, as_json=given["json_progress"]),
         )
+        return code or (1 if tally.errors and not tally.episodes else 0)
 
     return run_loop(main())
 
@@ -110,6 +124,17 @@ async def campaign(
     return 0
 
 
+async def _answers(control: AsyncClient, within_s: float) -> bool:
+    """Whether the gateway answers; one that is started in the same moment is waited for."""
+    deadline = time.monotonic() + within_s
+    if not (healthy := await control.healthy()) and within_s:
+        click.echo(f"waiting up to {within_s:g} s for the gateway at {control.url}", err=True)
+    while not healthy and time.monotonic() < deadline:
+        await asyncio.sleep(ASK_AGAIN_S)
+        healthy = await control.healthy()
+    return healthy
+
+
 def _stop_on_signals() -> asyncio.Event:
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -133,6 +158,6 @@ def say(tally: Tally, event: str, *, as_json: bool) -> None:
     arms = ", ".join(
         f"{name} {arm['success']:.0%} of {arm['episodes']}" for name, arm in line["arms"].items()
     )
-    click.echo(
-        f"{line['seconds']:8.1f} s  {line['episodes']} episodes  {line['errors']} errors  {arms}", err=True
-    )
+    kinds = ", ".join(f"{name} {number}" for name, number in line.get("error_kinds", {}).items())
+    errors = f"{line['errors']} errors" + (f" ({kinds})" if kinds else "")
+    click.echo(f"{line['seconds']:8.1f} s  {line['episodes']} episodes  {errors}  {arms}", err=True)

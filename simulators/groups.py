@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import count, islice
 from typing import Any
 
+from gateway.client import AsyncClient
 from simulators.draws import stable_seed
 from simulators.environment import Environment, Task
 from simulators.record import Job
@@ -26,7 +27,25 @@ class GroupPlan:
     run: str = "rollout"
 
     def group_id(self, number: int) -> str:
-        return f"{self.split}-{self.seed}-{number:05d}"
+        return f"{self.prefix}{number:05d}"
+
+    @property
+    def prefix(self) -> str:
+        """What all ids of such groups begin with."""
+        return f"{self.split}-{self.seed}-"
+
+
+async def next_group(control: AsyncClient, plan: GroupPlan) -> int:
+    """The number after those that the gateway has sessions of: rollouts that joined a group which was
+    compared, or trained on, already would be lost to both.
+    """
+    ids = [name for name in await control.groups() if name.startswith(plan.prefix)]
+    numbers = [int(number) for name in ids if (number := name.removeprefix(plan.prefix)).isdecimal()]
+    # Where newer sessions than the last 1,000 are all of others, the numbers are felt for.
+    found, step = max(numbers, default=-1) + 1, 1
+    while await control.groups(newest=1, of=plan.group_id(found)):
+        found, step = found + step, 2 * step
+    return found
 
 
 def jobs(environment: Environment, plan: GroupPlan) -> Iterator[Job]:

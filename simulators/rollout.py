@@ -25,7 +25,16 @@ def rollout() -> None:
 )
 @click.option("--groups", type=click.IntRange(1), help="How many groups; left out: until SIGTERM or Ctrl-C.")
 @click.option(
-    "--first-group", type=click.IntRange(0), default=0, show_default=True, help="Number of the first group."
+    "--first-group",
+    type=click.IntRange(0),
+    help="Number of the first group; left out: after those that the gateway has of this split and seed.",
+)
+@click.option(
+    "--start-within",
+    type=click.FloatRange(0),
+    default=60.0,
+    show_default=True,
+    help="Seconds that the gateway may take to answer.",
 )
 @click.option("--profile", help="Noise profile of the sessions; left out: the gateway's own.")
 @click.option("--run", "run_name", default="rollout", show_default=True, help="Label `run` of the sessions.")
@@ -44,7 +53,7 @@ def run(**given: Any) -> None:
         given["kinds"],
         given["seed"],
         given["group_size"],
-        given["first_group"],
+        given["first_group"] or 0,
         given["groups"],
         given["profile"],
         given["run_name"],

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from trainer.wiring import alone, control, engine, refuse, stop_on_signals, store, witnesses
+from trainer.wiring import Patience, alone, control, engine, refuse, stop_on_signals, store, witnesses
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -60,6 +60,13 @@ def train() -> None:
 @click.option("--evaluate-every", type=int, help="Run `crosswind bench` every so many steps.")
 @click.option("--evaluate-with", help="What the bench is given, in one string.")
 @click.option("--wait", "wait_seconds", type=float, help="Give up after so many seconds without a group.")
+@click.option(
+    "--start-within",
+    type=click.FloatRange(0),
+    default=60.0,
+    show_default=True,
+    help="Seconds that the engine and the gateway may take to answer.",
+)
 @click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="optimiser.clip_norm=0.5, say.")
 @click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Only sessions that carry it.")
 @click.option("--resume/--fresh", default=True, show_default=True, help="Go on from OUT's checkpoint.")
@@ -75,6 +82,7 @@ def run(
     name: str | None,
     preset: str,
     labels: tuple[str, ...],
+    start_within: float,
     resume: bool,
     json_progress: bool,
     **settings: Any,
@@ -85,7 +93,12 @@ def run(
     stop = stop_on_signals()
     with ExitStack() as stack:
         alone(stack, out)
-        opened = store(stack, store_url), engine(stack, engine_url), control(stack, control_url)
+        patience = Patience(start_within, stop)
+        opened = (
+            store(stack, store_url),
+            engine(stack, engine_url, patience),
+            control(stack, control_url, patience),
+        )
         try:
             from policies.version import Registry, find_policy
             from trainer.progress import Progress

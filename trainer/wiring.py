@@ -5,7 +5,10 @@
 from __future__ import annotations
 
 import signal
+import time
+from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 from types import FrameType
@@ -18,6 +21,30 @@ if TYPE_CHECKING:
     from policies.engine import Engine
     from policies.service import Witness
     from trainer.schedule import CurriculumSink
+
+_ASK_AGAIN = 0.2
+"""Seconds between two questions to a server that doesn't answer yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long servers are waited for that are started in the same moment as their trainer."""
+
+    seconds: float
+    """For all of them, from `begun` on."""
+    stop: Event
+    begun: float = field(default_factory=time.monotonic)
+
+    def wait(self, answers: Callable[[], bool], whom: str) -> None:
+        """Until `whom` answers, the seconds are over, or `stop` is set."""
+        if answers() or self._over():
+            return
+        click.echo(f"waiting up to {self.seconds:g} s for {whom}", err=True)
+        while not self._over() and not self.stop.wait(_ASK_AGAIN) and not answers():
+            pass
+
+    def _over(self) -> bool:
+        return time.monotonic() - self.begun >= self.seconds
 
 
 def store(stack: ExitStack, url: str) -> Store:
@@ -32,13 +59,21 @@ def store(stack: ExitStack, url: str) -> Store:
     return store
 
 
-def engine(stack: ExitStack, url: str | None) -> Engine | None:
+def engine(stack: ExitStack, url: str | None, patience: Patience) -> Engine | None:
     """The engine, seen to answer; None without a URL."""
     if url is None:
         return None
     from policies.engine import EngineError
     from policies.publishers.registry import connect
 
+    def answers() -> bool:
+        try:
+            connect(url).close()
+        except EngineError:
+            return False
+        return True
+
+    patience.wait(answers, f"the engine at {url}")
     try:
         engine = stack.enter_context(connect(url))
         health = engine.health()
@@ -49,13 +84,14 @@ def engine(stack: ExitStack, url: str | None) -> Engine | None:
     return engine
 
 
-def control(stack: ExitStack, url: str | None) -> CurriculumSink | None:
-    """The gateway's control plane; None without a URL."""
+def control(stack: ExitStack, url: str | None, patience: Patience) -> CurriculumSink | None:
+    """The gateway's control plane, seen to answer; None without a URL."""
     if url is None:
         return None
     from gateway.client import Client
 
     client = stack.enter_context(Client(url))
+    patience.wait(client.healthy, f"the gateway at {url}")
     if not client.healthy():
         refuse(f"--control: no control plane answers at {url}; start `crosswind serve` or mend the URL")
     return client

@@ -15,6 +15,7 @@ from gateway.client.exchange import (
     Request,
     SessionInfo,
     answer_of,
+    listing,
     opening,
     reward_of,
     unreachable,
@@ -89,6 +90,13 @@ class AsyncClient:
         return list(
             (await self._call(Request(method="GET", path=f"/api/sessions/{session_id}/events")))["events"]
         )
+
+    async def groups(self, *, newest: int = 1000, of: str | None = None) -> set[str]:
+        """The ids of the groups that the newest sessions belong to (1,000 at most), or just the one named,
+        if it has any.
+        """
+        found = await self._call(listing(newest, of))
+        return {session["group_id"] for session in found["sessions"] if session["group_id"] is not None}
 
     async def get_curriculum(self) -> dict[str, Any] | None:
         """The curriculum in force, or None."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 from pydantic import BaseModel
@@ -56,6 +57,13 @@ class Request:
 def opening(fields: Mapping[str, Any]) -> Request:
     given = {name: value for name, value in fields.items() if value is not None}
     return Request(method="POST", path="/api/sessions", body=given)
+
+
+def listing(limit: int, group_id: str | None) -> Request:
+    which: dict[str, str | int] = {"limit": limit}
+    if group_id is not None:
+        which["group_id"] = group_id
+    return Request(method="GET", path=f"/api/sessions?{urlencode(which)}")
 
 
 def reward_of(session_id: str, reward: float, components: Mapping[str, Any] | None, source: str) -> Request:

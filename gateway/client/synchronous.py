@@ -15,6 +15,7 @@ from gateway.client.exchange import (
     Request,
     SessionInfo,
     answer_of,
+    listing,
     opening,
     reward_of,
     unreachable,
@@ -92,6 +93,13 @@ class Client:
     def events(self, session_id: str) -> list[dict[str, Any]]:
         """What was injected into a session."""
         return list(self._call(Request(method="GET", path=f"/api/sessions/{session_id}/events"))["events"])
+
+    def groups(self, *, newest: int = 1000, of: str | None = None) -> set[str]:
+        """The ids of the groups that the newest sessions belong to (1,000 at most), or just the one named,
+        if it has any.
+        """
+        found = self._call(listing(newest, of))
+        return {session["group_id"] for session in found["sessions"] if session["group_id"] is not None}
 
     def get_curriculum(self) -> dict[str, Any] | None:
         """The curriculum in force, or None."""

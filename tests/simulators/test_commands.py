@@ -41,7 +41,7 @@ def test_demonstrations_are_the_same_for_the_same_seed(tmp_path: Path) -> None:
         (["demonstrate", "--out", "x", "--kinds", "hard"], "--kinds: retail has no 'hard'; use one of"),
         (["demonstrate", "--out", "no/such/folder/x"], "--out: can't write no/such/folder/x"),
         (
-            ["run", "--control", "http://127.0.0.1:9"],
+            ["run", "--control", "http://127.0.0.1:9", "--start-within", "0"],
             "--control: nothing answers at http://127.0.0.1:9; start",
         ),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import socket
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections import Counter
@@ -150,6 +151,48 @@ async def test_a_benchmark_of_the_oracle_is_full_marks_under_every_noise(tmp_pat
         assert {session["labels"]["purpose"] for session in sessions} == {"eval"}
         code, out, err = await outcome(await command("bench", "--compare", str(file), str(file)))
         assert code == 0 and "+0.0" in out
+
+
+async def test_a_second_run_goes_on_after_the_groups_of_the_first(tmp_path: Path) -> None:
+    """Rollouts that joined groups which were trained on already would be lost, and spoil the others."""
+    async with gateway(tmp_path, RETAIL.oracle().decide) as control:
+        for given in ((), (), ("--first-group", "1", "--seed", "3"), ("--seed", "3")):
+            played = ("--groups", "2", "--group-size", "2", "--control", control)
+            code, _, err = await outcome(await command("rollout", "run", *played, *given))
+            assert code == 0, err
+        groups = Counter(session["group_id"] for session in await sessions_of(control))
+        assert groups == {
+            f"train-{seed}-{n:05d}": 2 for seed, first in ((0, 0), (3, 1)) for n in range(first, first + 4)
+        }
+
+
+async def test_rollouts_of_which_none_came_to_its_end_are_a_failure(tmp_path: Path) -> None:
+    def broken(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
+        raise RuntimeError("no policy here")
+
+    async with gateway(tmp_path, broken) as control:
+        given = ("--groups", "1", "--group-size", "2", "--control", control)
+        code, _, err = await outcome(await command("rollout", "run", *given))
+        assert code == 1 and "0 episodes  2 errors (InternalServerError 5" in err, err
+
+
+async def test_a_gateway_that_starts_a_moment_later_is_waited_for(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    control = f"http://127.0.0.1:{port}"
+    async with ScriptedPolicy(RETAIL.oracle().decide, keep=True).running() as server:
+        rollouts = await command("rollout", "run", "--control", control, "--groups", "1", "--group-size", "2")
+        assert rollouts.stderr is not None
+        assert b"waiting up to 60 s for" in await rollouts.stderr.readline()
+        store = f"sqlite:///{tmp_path / 'store.db'}"
+        ports = ("--port", "0", "--control-port", str(port))
+        serving = await command("serve", "--upstream", server.url, "--store", store, *ports)
+        try:
+            code, _, err = await outcome(rollouts)
+        finally:
+            serving.terminate()
+            await serving.communicate()
+    assert code == 0 and "2 episodes  0 errors" in err
 
 
 async def test_a_run_without_end_stops_cleanly_when_told(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -42,8 +43,15 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 @pytest.fixture(scope="session")
 def engine_url(first_policy: Path) -> Iterator[str]:
     """The embedded engine on a real port, serving `first_policy` until a test publishes something else."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    server = make_server(first_policy, seed=0, limits=Limits(rows=8))
+    with serving(first_policy, 0) as url:
+        yield url
+
+
+@contextmanager
+def serving(policy: Path, port: int) -> Iterator[str]:
+    """The embedded engine on this port, or on a free one for 0; gives its URL."""
+    listener = socket.create_server(("127.0.0.1", port))
+    server = make_server(policy, seed=0, limits=Limits(rows=8))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     yield f"http://127.0.0.1:{listener.getsockname()[1]}"

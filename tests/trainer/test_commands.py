@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from gateway.trajectory.sqlite import SqliteStore
+from tests.trainer.conftest import serving
 from tests.trainer.practice import play
 from trainer import model
 from trainer.commands import train
@@ -51,6 +53,23 @@ def test_it_trains_serves_and_says_so(first_policy: Path, engine_url: str, tmp_p
     assert [line["step"] for line in lines if line["event"] == "step"] == [1]
     assert lines[-1]["version"] == "quick-00001"
     assert (tmp_path / "quick" / "versions" / "quick-00001" / "model.safetensors").is_file()
+
+
+def test_an_engine_that_starts_a_moment_later_is_waited_for(first_policy: Path, tmp_path: Path) -> None:
+    """`crosswind policy serve … &` and `crosswind train run … &`, one after the other."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    given = ["--store", f"sqlite:///{tmp_path}/store.db", "--policy", first_policy, "--out", tmp_path / "out"]
+    given += ["--engine", f"http://127.0.0.1:{port}", "--curriculum", "off", "--wait", 0.1]
+    with subprocess.Popen(
+        [*TRAIN, "run", *map(str, given)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as training:
+        assert training.stderr is not None
+        assert f"for the engine at http://127.0.0.1:{port}" in training.stderr.readline()
+        with serving(first_policy, port):
+            _, errors = training.communicate()
+    assert training.returncode == 1
+    assert "no group completed for 0.1 s" in errors
 
 
 def test_sigterm_ends_it_cleanly(first_policy: Path, tmp_path: Path) -> None:
@@ -93,8 +112,11 @@ def own_signals() -> Iterator[None]:
         (["--set", "loss.clip=1"], "loss.clip: there is no such setting; did you mean 'loss.clip_low'?"),
         (["--label", "run"], "--label: 'run' isn't NAME=VALUE; write it so"),
         (["--store", "mysql://x"], "--store: store URL 'mysql://x' has no scheme of sqlite"),
-        (["--engine", NOWHERE], f"--engine: {NOWHERE}"),
-        (["--control", NOWHERE], f"--control: no control plane answers at {NOWHERE}"),
+        (["--engine", NOWHERE, "--start-within", "0"], f"--engine: {NOWHERE}"),
+        (
+            ["--control", NOWHERE, "--start-within", "0"],
+            f"--control: no control plane answers at {NOWHERE}",
+        ),
         (["--policy", "nowhere"], "nowhere/crosswind.json: can't be read"),
         (["--objective", "gsop"], "objective: no 'gsop'; the nearest is 'gspo'"),
         (["--set", "curriculum.profile=noisyagnet"], "noisyagnet"),
