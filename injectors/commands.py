@@ -86,7 +86,8 @@ def show(name: str, seed: int) -> None:
     console = Console()
     base = name.partition("/level-")[0]
     try:
-        console.print(profile.source(base), markup=False, highlight=False)
+        # As it is, for a copy of one's own: never broken into lines of the terminal's width.
+        click.echo(profile.source(base).rstrip("\n"))
         return
     except profile.ProfileError:
         pass  # It is no profile, by whatever name.

@@ -172,6 +172,14 @@ def write_metadata(version: PolicyVersion) -> PolicyVersion:
     return complete
 
 
+def check_name(version: str) -> None:
+    """Raises VersionError where no version may be called so."""
+    if not _NAME.fullmatch(version):
+        raise VersionError(
+            f"version {version!r}: use letters, digits, '.', '_' and '-', and a letter or digit first"
+        )
+
+
 class Registry:
     """The versions under one root folder, one directory each, and those adopted from elsewhere."""
 
@@ -196,10 +204,7 @@ class Registry:
         Raises VersionError where the name is taken or not usable, NotWritten where the disk doesn't take it;
         whatever `write` raises leaves no trace.
         """
-        if not _NAME.fullmatch(version):
-            raise VersionError(
-                f"version {version!r}: use letters, digits, '.', '_' and '-', and a letter or digit first"
-            )
+        check_name(version)
         target = self.root / version
         if target.exists():
             raise VersionError(

@@ -165,6 +165,7 @@ def _train(run: Any) -> None:
     from gateway.trajectory.store import StoreError
     from injectors.profile import ProfileError
     from policies.engine import EngineError
+    from policies.journal import JournalError
     from policies.service import NotConfirmed
     from policies.version import NotWritten, VersionError
     from trainer.checkpoint import CheckpointError
@@ -179,7 +180,7 @@ def _train(run: Any) -> None:
     failures = (EngineError, EngineMismatch, NotConfirmed, PublicationError, NoGroups, CheckpointError)
     try:
         state = train_loop(run)
-    except (*failures, NotWritten, StoreError) as error:
+    except (*failures, NotWritten, JournalError, StoreError) as error:
         click.echo(f"train: {error}", err=True)
         sys.exit(1)
     except (SettingsError, VersionError, ModelError, ProfileError, UnknownObjective) as error:

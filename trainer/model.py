@@ -118,7 +118,13 @@ def load(
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ModelError(f"policy: {directory} isn't a causal language model's directory: {first}") from None
-    module.to(device).eval()
+    try:
+        module.to(device).eval()
+    except (RuntimeError, AssertionError) as error:
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ModelError(
+            f"device: {device!r} can't be used: {first}; name cpu, or one that torch has"
+        ) from None
     files = {name: (directory / name).read_bytes() for name in COPIED if (directory / name).is_file()}
     policy = Policy(module, directory, files, device)
     if weights is not None:

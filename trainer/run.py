@@ -16,7 +16,7 @@ from policies.confirmation import Probe
 from policies.engine import Engine
 from policies.reference import probe
 from policies.service import InService, JournalWitness, Service, Witness
-from policies.version import PolicyVersion, Registry, VersionError, read_version
+from policies.version import PolicyVersion, Registry, VersionError, check_name, read_version
 from trainer import checkpoint, model
 from trainer.batches import Sample
 from trainer.checkpoint import State
@@ -64,7 +64,9 @@ class Run:
         return self.out / "checkpoints"
 
     def source(self) -> GroupSource:
-        return GroupSource(self.store, self.labels, poll_seconds=self.config.poll_seconds)
+        return GroupSource(
+            self.store, self.labels, poll_seconds=self.config.poll_seconds, say=self.progress.note
+        )
 
     def admission(self, state: State) -> Admission:
         """What rollouts must meet to train on top of this state."""
@@ -109,6 +111,10 @@ class Run:
 
 def begin_or_resume(run: Run) -> tuple[Learner, State]:
     """The learner and where the run stands: its newest checkpoint, or the first policy."""
+    try:
+        check_name(f"{run.name}-00001")
+    except VersionError as error:
+        raise SettingsError(f"--run: its versions couldn't be exported; {error}") from None
     first = first_version(run.policy)
     path = checkpoint.newest(run.checkpoints)
     if path is not None and run.fresh:

@@ -6,12 +6,20 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Event
 
 from gateway.trajectory.store import Store
 from trainer.groups import Admission, Group, for_training, read_group
+
+_MENDS = {
+    "engine_no_tokens": "the engine gives no token ids, as a hosted model does: serve the policy yourself",
+    "no_token_ids": "the gateway asked for no token ids: start it without --capture off",
+    "other_temperature": "set the rollouts' --temperature and the trainer's --set temperature=... alike",
+    "unknown_version": "they are of no version of this run: its --policy has to be what the engine served",
+}
+"""What helps against the commonest reasons for which a group can't train."""
 
 
 class NoGroups(Exception):
@@ -32,10 +40,20 @@ class GroupSource:
     train.
     """
 
-    def __init__(self, store: Store, labels: Mapping[str, str], *, poll_seconds: float = 0.2) -> None:
+    def __init__(
+        self,
+        store: Store,
+        labels: Mapping[str, str],
+        *,
+        poll_seconds: float = 0.2,
+        say: Callable[[str], None] = lambda said: None,
+    ) -> None:
+        """`say` is told, in words, when groups come that can't train, once for each reason."""
         self._store = store
         self._labels = labels
         self._poll_seconds = poll_seconds
+        self._say = say
+        self._said: set[str] = set()
         self._foreign: set[str] = set()
 
     def take(
@@ -59,6 +77,9 @@ class GroupSource:
             seen = consumed | self._foreign | set(taken.dropped) | {group.id for group in taken.groups}
             for group_id in self._store.completed_groups(exclude=seen, limit=wanted - before):
                 self._sort(group_id, admission, taken)
+            if taken.reasons.keys() - self._said:
+                self._said |= taken.reasons.keys()
+                self._say(f"of the groups that came, these can't train: {_passed_over(taken)}")
             if len(taken.groups) == wanted:
                 return taken
             if len(taken.groups) > before:
@@ -91,11 +112,12 @@ def _none_came(taken: Taken, wanted: int, wait_seconds: float | None) -> str:
     said = f"no group completed for {wait_seconds:g} s ({len(taken.groups)} of {wanted} are there)"
     if not taken.reasons:
         return f"{said}: are rollouts running, with the group ids and group sizes of their sessions set?"
+    return f"{said}; of those that came, these can't train: {_passed_over(taken)}"
+
+
+def _passed_over(taken: Taken) -> str:
     passed = ", ".join(f"{count} {reason}" for reason, count in taken.reasons.most_common())
-    mend = ""
-    if "engine_no_tokens" in taken.reasons:
-        mend = "; the engine gives no token ids, as a hosted model does: serve the policy yourself"
-    return f"{said}; of those that came, these can't train: {passed}{mend}"
+    return "; ".join([passed, *(mend for reason, mend in _MENDS.items() if reason in taken.reasons)])
 
 
 def _deadline(wait_seconds: float | None) -> float:

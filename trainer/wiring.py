@@ -73,7 +73,8 @@ def engine(stack: ExitStack, url: str | None, patience: Patience) -> Engine | No
             return False
         return True
 
-    patience.wait(answers, f"the engine at {url}")
+    if "://" in url:
+        patience.wait(answers, f"the engine at {url}")
     try:
         engine = stack.enter_context(connect(url))
         health = engine.health()
@@ -91,7 +92,8 @@ def control(stack: ExitStack, url: str | None, patience: Patience) -> Curriculum
     from gateway.client import Client
 
     client = stack.enter_context(Client(url))
-    patience.wait(client.healthy, f"the gateway at {url}")
+    if "://" in url:
+        patience.wait(client.healthy, f"the gateway at {url}")
     if not client.healthy():
         refuse(f"--control: no control plane answers at {url}; start `crosswind serve` or mend the URL")
     return client

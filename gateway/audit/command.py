@@ -47,7 +47,7 @@ def audit(url: str, session_ids: tuple[str, ...], as_json: bool) -> None:
 
 def _print(tally: Tally) -> None:
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from gateway.audit.breaches import guarantees
 
@@ -66,7 +66,8 @@ def _print(tally: Tally) -> None:
         share = f"{one['injected']} ({one['share_injected']:.1%})"
         table.add_row(name, str(one["results"]), share, str(one["destroyed"]))
     console.print(table)
-    table = Table("operator", "severity", "injected", "withdrawn", title="Noise", title_justify="left")
+    operator = Column("operator", no_wrap=True)
+    table = Table(operator, "severity", "injected", "withdrawn", title="Noise", title_justify="left")
     for one in document["operators"]:
         withdrawn = f"{one['withdrawn']} ({one['share_withdrawn']:.1%})"
         table.add_row(one["operator"], f"{one['severity']:g}", str(one["injected"]), withdrawn)

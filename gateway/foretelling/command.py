@@ -122,9 +122,16 @@ def _document(profile: Profile, found: Expectation) -> dict[str, Any]:
 def _print(found: Expectation, conversations: int) -> None:
     from rich.console import Console
     from rich.markup import escape
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table("operator", "severity", "injected", "withdrawn", "in so many sessions", "why withdrawn")
+    table = Table(
+        Column("operator", no_wrap=True),
+        "severity",
+        "injected",
+        "withdrawn",
+        "in so many sessions",
+        "why withdrawn",
+    )
     for (operator, severity), one in sorted(found.operators.items()):
         means = (f"{count / found.sessions:.2f}" for count in (one.injected, one.withdrawn))
         [why] = [reason for reason, _ in one.reasons.most_common(1)] or [""]

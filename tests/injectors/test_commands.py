@@ -59,6 +59,14 @@ def test_show_takes_aliases_and_profiles() -> None:
     assert "name: robustbench-tc/MisDesc\n" in run("show", "robustbench-tc/CD").output
 
 
+@pytest.mark.parametrize("name", profile.names())
+def test_a_profile_is_shown_as_a_file_of_ones_own(name: str, tmp_path: Path) -> None:
+    """`crosswind noise show NAME > mine.yaml`, whatever the terminal's width."""
+    copy = tmp_path / "mine.yaml"
+    copy.write_text(run("show", name).output)
+    assert profile.parse(copy.read_text(), str(copy)) == profile.load(name)
+
+
 def test_preview_shows_before_after_and_why(chat: Path) -> None:
     result = run("preview", "--profile", "noisyagent", "--type", "tool.timeout", "--seed", 1, chat)
     assert result.exit_code == 0

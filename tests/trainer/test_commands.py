@@ -120,6 +120,8 @@ def own_signals() -> Iterator[None]:
         (["--policy", "nowhere"], "nowhere/crosswind.json: can't be read"),
         (["--objective", "gsop"], "objective: no 'gsop'; the nearest is 'gspo'"),
         (["--set", "curriculum.profile=noisyagnet"], "noisyagnet"),
+        (["--run", "a/b"], "--run: its versions couldn't be exported; version 'a/b-00001': use letters"),
+        (["--set", "device=quantum"], "device: 'quantum' can't be used: "),
     ],
 )
 def test_a_wrong_flag_is_one_line_and_exit_code_2(
@@ -172,6 +174,34 @@ def test_no_group_in_time_is_a_failure(first_policy: Path, tmp_path: Path) -> No
     done = CliRunner().invoke(train, [*given, "--wait", "0.1"])
     assert done.exit_code == 1
     assert done.stderr.startswith("train: no group completed for 0.1 s (0 of 8 are there)")
+
+
+@pytest.mark.usefixtures("own_signals")
+def test_groups_that_cannot_train_are_told_while_more_are_waited_for(
+    first_policy: Path, tmp_path: Path
+) -> None:
+    """Without --wait a trainer waits for good: it says why what comes is of no use to it."""
+    store = SqliteStore(tmp_path / "s.db")
+    play(store, model.load(first_policy), "g0", 4, reward=lambda done: 1.0, version="another")
+    store.close()
+    given = ["run", "--policy", str(first_policy), "--out", str(tmp_path / "out")]
+    given += ["--store", f"sqlite:///{store.path}"]
+    done = CliRunner().invoke(train, [*given, "--wait", "0.1"])
+    assert done.exit_code == 1
+    told = "of the groups that came, these can't train: 1 unknown_version; they are of no version of this run"
+    assert told in done.output
+
+
+@pytest.mark.usefixtures("own_signals")
+def test_versions_that_cannot_be_kept_are_one_line(first_policy: Path, tmp_path: Path) -> None:
+    (tmp_path / "versions").mkdir()
+    (tmp_path / "versions" / "journal.jsonl").mkdir()
+    given = ["run", "--policy", str(first_policy), "--out", str(tmp_path)]
+    given += ["--store", f"sqlite:///{tmp_path}/s.db", "--wait", "0.1"]
+    done = CliRunner().invoke(train, given)
+    assert done.exit_code == 1
+    assert done.stderr.startswith("train: ") and "can't be noted" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_presets_can_be_listed_and_read_without_torch() -> None:
