@@ -7,7 +7,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field
 
-Bound = Annotated[int, Field(ge=0)]
+from injectors.numbers import Whole
+
+Bound = Annotated[Whole, Field(ge=0)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from injectors import registry
 from injectors.conversation import Site
 from injectors.generation import written_forms
+from injectors.numbers import NO_NUMBER, holds_boolean
 from injectors.profile_errors import Trouble
 from injectors.profile_model import Companion, Compose, Profile, Rule
 from injectors.profile_sense import check_caps, check_rule, check_tools
@@ -110,10 +111,12 @@ def _check_options(name: str, rule: Companion, where: Where) -> None:
             mend = registry.nearest(option, known) if known else f"{name} has none: remove it"
             raise Trouble((*where, option), None, f"unknown option of {name}; {mend}")
         try:
-            TypeAdapter(type(entry.implementation)).validate_python({option: value})
+            made = TypeAdapter(type(entry.implementation)).validate_python({option: value})
         except ValidationError as error:
             message = error.errors(include_url=False)[0]["msg"]
             raise Trouble((*where, option), value, f"is wrong: {message[:1].lower()}{message[1:]}") from error
+        if holds_boolean(value) and not holds_boolean(getattr(made, option)):
+            raise Trouble((*where, option), value, f"is wrong: {NO_NUMBER}")
 
 
 def _knows_calls(name: str) -> bool:

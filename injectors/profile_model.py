@@ -10,11 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from injectors import marks
 from injectors.bounds import DEFAULT, Bounds
+from injectors.numbers import Real, Whole
 from injectors.operator import ToolClass
 from injectors.profile_errors import ProfileError
 from injectors.schedule import ALWAYS, When
 
-Severity = Annotated[float, Field(ge=0, le=1)]
+Severity = Annotated[Real, Field(ge=0, le=1)]
 LEVEL = "/level-"
 """Stands between a profile's name and a level."""
 
@@ -81,7 +82,7 @@ class Rule(Companion):
     """A rule of a profile, with the rules that are in force where it is: a cue beside the tools that it makes
     tempting."""
 
-    weight: float = Field(1.0, gt=0, allow_inf_nan=False)
+    weight: Real = Field(1.0, gt=0, allow_inf_nan=False)
     """Relative chance of this operator in `one_of`."""
     companions: tuple[Companion, ...] = Field((), alias="with")
     """They have no part in `one_of`'s draw, and are no noise type of their own."""
@@ -91,15 +92,15 @@ class Profile(_Model):
     """A profile as its YAML says it, with operators under their public names and globs expanded."""
 
     name: str = Field(min_length=1)
-    version: int = Field(1, ge=1)
+    version: Whole = Field(1, ge=1)
     summary: str = ""
     source: str = ""
     compose: Compose = Compose.ALL_OF
     levels: tuple[Severity, ...] = ()
     """Severity by level; level 0 is 0.0: clean."""
-    level: int | None = Field(None, ge=0)
+    level: Annotated[Whole, Field(ge=0)] | None = None
     """The level where a session asks for none. Absent: the highest."""
-    coverage: float = Field(1.0, ge=0, le=1)
+    coverage: Real = Field(1.0, ge=0, le=1)
     """Share of the noisy sessions that get noise at all: drawn once a session, from its seed and scope."""
     labels: dict[str, str] = Field(default_factory=dict)
     """Only sessions with all of these labels get noise; a value may be a glob."""
@@ -108,7 +109,7 @@ class Profile(_Model):
     tools: tuple[str, ...] = ()
     """The agent's tools, where they are known: then what names another one is refused."""
     tool_classes: dict[str, ToolClass] = Field(default_factory=dict)
-    expected_turns: int = Field(12, ge=1)
+    expected_turns: Whole = Field(12, ge=1)
     user_can_answer: bool = True
     """Whether somebody answers the agent's questions: only then a user may withhold what the task needs."""
     bounds: Bounds = DEFAULT

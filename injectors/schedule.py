@@ -16,10 +16,11 @@ from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field
 
+from injectors.numbers import Real, Whole
 from injectors.streams import Stream
 
-Count = Annotated[int, Field(ge=1)]
-Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[Whole, Field(ge=1)]
+Share = Annotated[Real, Field(ge=0, le=1)]
 
 
 class Stage(StrEnum):
@@ -48,9 +49,9 @@ class Burst:
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
-    enter: Annotated[float, Field(gt=0, le=1)]
+    enter: Annotated[Real, Field(gt=0, le=1)]
     """Chance that a burst begins at an occasion that follows a calm one."""
-    leave: Annotated[float, Field(gt=0, le=1)]
+    leave: Annotated[Real, Field(gt=0, le=1)]
     """Chance that it is over at an occasion that follows one of a burst."""
 
     def holds(self, key: str, index: int) -> bool:
@@ -71,7 +72,7 @@ class When:
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
-    probability: Annotated[float, Field(ge=0, le=1)] = 1.0
+    probability: Annotated[Real, Field(ge=0, le=1)] = 1.0
     """Chance at each occasion that meets the other conditions, before the operator's own draw."""
     first_call: bool = False
     """Only the first occasion of the session."""
@@ -81,7 +82,7 @@ class When:
     """Only the n-th occasion, from 1."""
     at_most: Count | None = None
     """No more than this many injections by this rule in a session."""
-    start: Annotated[int, Field(ge=0)] = 0
+    start: Annotated[Whole, Field(ge=0)] = 0
     """No injection before this turn, from 0."""
     stage: Stage | None = None
     during: tuple[Share, Share] | None = None
