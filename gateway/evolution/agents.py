@@ -3,15 +3,42 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import httpx
+
 from gateway.client import AsyncClient
 from gateway.demo.processes import Processes, answering, free_ports
+from gateway.errors import ConfigurationError
 
 START_SECONDS = 120.0
 """How long a server may take until it answers."""
+ANSWER_SECONDS = 10.0
+"""How long one that runs already may take."""
+
+
+async def check(flag: str, name: str) -> None:
+    """ConfigurationError where no agent of this name, as `Agent` takes it, can be served: one that is needed
+    when the search has ended would be missed only then.
+    """
+    if "://" in name:
+        try:
+            async with httpx.AsyncClient(timeout=ANSWER_SECONDS, trust_env=False) as http:
+                await http.get(name)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise ConfigurationError(f"{flag} {name}: no server answers there ({error}); is it up?") from None
+        return
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "gateway.cli", "policy", "verify", name),
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    _, said = await process.communicate()
+    if process.returncode != 0:
+        raise ConfigurationError(f"{flag} {name}: no policy: {said.decode(errors='replace').strip()}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from gateway.configuration.noise_model import NoiseModel
 from gateway.demo.processes import Processes
 from gateway.errors import ConfigurationError
 from gateway.evolution import frozen
-from gateway.evolution.agents import Agent
+from gateway.evolution.agents import Agent, check
 from gateway.evolution.evaluation import Bench
 from gateway.evolution.fitness import Fitness, pooled
 from gateway.evolution.journal import Journal
@@ -51,6 +51,9 @@ async def evolve(settings: SearchSettings, say: Say) -> Mapping[str, Any]:
         raise ConfigurationError(str(error)) from None
     if not against.rules:
         raise ConfigurationError(_NO_DOSE.format(settings.against))
+    await check("--reference", settings.reference)
+    if settings.second is not None:
+        await check("--second", settings.second)
     settings.out.mkdir(parents=True, exist_ok=True)
     journal = Journal(settings.out / "evaluations.jsonl", settings.identity())
     async with Processes(settings.out / "logs") as processes:

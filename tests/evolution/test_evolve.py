@@ -115,6 +115,9 @@ async def test_what_can_not_be_used_is_refused_before_anything_is_served(tmp_pat
         (("--against", "agentnoisebench/al"), "agentnoisebench/all"),
         (("--against", "off"), "--against: off injects nothing here"),
         (("--operators", "tol.*"), "matches"),
+        (("--second", "nope"), "--second nope: no policy: nope/crosswind.json: can't be read"),
+        (("--second", "http://127.0.0.1:9/v1"), "--second http://127.0.0.1:9/v1: no server answers there"),
+        (("--reference", "nope"), "--reference nope: no policy"),
     ):
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "gateway.cli", "noise", "evolve", "--out", str(tmp_path / "run"), *given),
