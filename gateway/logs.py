@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, ClassVar
 
@@ -23,7 +24,9 @@ class _Logger(structlog.BoundLoggerBase):
 
     def _say(self, method: str, event: str, values: dict[str, Any]) -> None:
         if _LEVELS[method] >= _Logger.threshold:
-            self._proxy_to_logger(method, event, **values)
+            # Nowhere to say it (a full disk, a reader that is gone) must not break what was to be said of.
+            with suppress(OSError):
+                self._proxy_to_logger(method, event, **values)
 
     def debug(self, event: str, **values: Any) -> None:
         self._say("debug", event, values)

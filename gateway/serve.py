@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import socket
 import sys
@@ -187,8 +188,9 @@ def _announce(settings: Settings) -> None:
         f"recorded       {what}",
         f"               in {settings.store}, secrets in texts: {settings.body_secrets}",
     )
-    for line in lines:
-        click.echo(line, err=True)
+    with contextlib.suppress(OSError):  # A full disk under the log keeps nobody from being served.
+        for line in lines:
+            click.echo(line, err=True)
 
 
 def _upstreams(settings: Settings) -> str:
