@@ -78,11 +78,13 @@ class _Parts:
     spans: Tracing
     flights: Flights
 
-    def proxy_of(self, settings: Settings, known: Upstreams | None) -> tuple[Proxy, tuple[str, ...]]:
+    def proxy_of(
+        self, settings: Settings, known: Upstreams | None, reading: int
+    ) -> tuple[Proxy, tuple[str, ...]]:
         """Everything that a configuration decides: made anew whenever that changes. With it the profiles in
         files that say something else than before.
         """
-        files = _profile_files(settings, self.profiles)
+        files = _profile_files(settings, self.profiles, reading)
         upstreams, authenticator = configured(settings, known), Authenticator(settings)
         sessions, recorder, metrics, noise = self.sessions, self.recorder, self.metrics, self.noise
         recording = Recording(
@@ -114,7 +116,7 @@ class _Parts:
             preparing=noise.preparing,
         )
         # Last, so that what can't be used changes nothing.
-        return proxy, self.profiles.take(files)
+        return proxy, self.profiles.take(files, reading)
 
 
 def create_app(
@@ -124,12 +126,13 @@ def create_app(
 
     `crew` is what a process of several knows of the others; `source` reads the configuration anew.
     """
-    profiles = Profiles()
+    reading = 0 if crew is None else crew.reading
+    profiles = Profiles(None if crew is None else crew.folder, reading)
     store = _opened(settings)
     try:
         for stored in store.settings(PROFILE):
             profiles.put(stored.name, str(stored.value["yaml"]))
-        _profile_files(settings, profiles)
+        _profile_files(settings, profiles, reading)
         curricula = Curricula(store, store.settings(KIND))
         said = [*store.settings(VERSION), *store.settings(SERVER)]
         trust = Trust.of(said, single=len(settings.every_upstream) == 1)
@@ -150,7 +153,7 @@ def create_app(
 
     noise, spans = _noise_parts(settings, store, recorder, metrics, switch), tracing(settings.telemetry)
     parts = _Parts(profiles, recorder, sessions, noise, trust, metrics, inference, spans, flights)
-    data = DataPlane(parts.proxy_of(settings, None)[0])
+    data = DataPlane(parts.proxy_of(settings, None, reading)[0])
     return Gateway(
         settings,
         store,
@@ -213,14 +216,14 @@ def _opened(settings: Settings) -> Store:
         raise ConfigurationError(f"store {settings.store!r} can't be opened: {error}") from error
 
 
-def _profile_files(settings: Settings, profiles: Profiles) -> Mapping[str, Profile]:
-    """The profiles in files that the configuration names, as they are now. ConfigurationError where it names
-    one that can't be used.
+def _profile_files(settings: Settings, profiles: Profiles, reading: int) -> Mapping[str, Profile]:
+    """The profiles in files that the configuration names, as this reading finds them. ConfigurationError
+    where it names one that can't be used.
     """
     given = [settings.profile, *(key.profile for key in settings.keys)]
     named = {name: None for name in [*given, *(settings.steering_cap.profiles or ())] if name is not None}
     try:
-        files = profiles.read(named)
+        files = profiles.read(named, reading)
         for name in named.keys() - files.keys():
             profiles.get(name)
     except ProfileError as error:

@@ -52,9 +52,9 @@ class Gateway:
     trust: Trust
     metrics: Metrics
     data: DataPlane
-    proxy_of: Callable[[Settings, Upstreams | None], tuple[Proxy, tuple[str, ...]]]
-    """Makes the proxy of a configuration, with what can be taken over of the upstreams known so far, and
-    gives the profiles in files that changed.
+    proxy_of: Callable[[Settings, Upstreams | None, int], tuple[Proxy, tuple[str, ...]]]
+    """Makes the proxy of a configuration, with what can be taken over of the upstreams known so far, in a
+    reading of that number, and gives the profiles in files that changed.
     """
     source: Callable[[], Settings]
     """Reads the configuration anew."""
@@ -96,8 +96,7 @@ class Gateway:
         """
         if self.crew is None:
             return self.reload(await asyncio.to_thread(self.source))
-        settings = await self.crew.read()
-        changed = self.reload(settings)
+        changed = self.reload(*await self.crew.read())
         await self.crew.reload()
         return changed
 
@@ -114,15 +113,16 @@ class Gateway:
         self._tasks.add(rereading)
         rereading.add_done_callback(self._tasks.discard)
 
-    def reload(self, settings: Settings) -> tuple[str, ...]:
+    def reload(self, settings: Settings, reading: int = 0) -> tuple[str, ...]:
         """Put a configuration in force at once; gives the settings that changed, and the profiles in files.
-        Requests in flight end with what they began with.
+        Requests in flight end with what they began with. `reading` is the number that several processes know
+        it by.
 
         ConfigurationError where it can't be: nothing is changed then.
         """
         changed = changes(self.settings, settings)
         before = self.upstreams
-        proxy, edited = self.proxy_of(settings, before)
+        proxy, edited = self.proxy_of(settings, before, reading)
         self.settings, self.data.proxy = settings, proxy
         self.sessions.reconfigure(settings)
         set_level(settings.log.level)

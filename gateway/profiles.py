@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from gateway.profile_files import is_file, read
 from injectors import profile as built_in
 from injectors.profile import Profile, ProfileError
 
@@ -17,7 +18,12 @@ PROFILE = "profile"
 class Profiles:
     """All profiles that sessions can be opened under. A stored one hides a built-in one of its name."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None, reading: int = 0) -> None:
+        """`folder` is that of several processes, `reading` tells one reading of the configuration from
+        another: all of them go by the same files.
+        """
+        self._folder = folder
+        self._reading = reading
         self._stored: dict[str, tuple[str, Profile]] = {}
         self._files: dict[str, Profile] = {}
         """As they were when they were first named, or when the configuration was last read."""
@@ -31,20 +37,22 @@ class Profiles:
         base, marker, level = name.rpartition("/level-")
         if marker and base in self._stored and level.isascii() and level.isdigit():
             return self._stored[base][1].at_level(int(level))
-        if not _is_file(name):
+        if not is_file(name):
             return built_in.load(name)
         if name not in self._files:
-            self._files[name] = _read(name)
+            self._files[name] = read(name, self._folder, self._reading)
         return self._files[name]
 
-    def read(self, names: Iterable[str]) -> Mapping[str, Profile]:
-        """Read the files among these names as they are now; `take` puts them in force. ProfileError."""
-        return {name: _read(name) for name in names if name not in self._stored and _is_file(name)}
+    def read(self, names: Iterable[str], reading: int) -> Mapping[str, Profile]:
+        """The files among these names as this reading finds them; `take` puts them in force. ProfileError."""
+        files = [name for name in names if name not in self._stored and is_file(name)]
+        return {name: read(name, self._folder, reading) for name in files}
 
-    def take(self, files: Mapping[str, Profile]) -> tuple[str, ...]:
+    def take(self, files: Mapping[str, Profile], reading: int) -> tuple[str, ...]:
         """Go by these files; others are read when they are named next. Gives those that say something else
         than before.
         """
+        self._reading = reading
         changed = tuple(name for name, said in files.items() if self._files.get(name, said) != said)
         self._files = dict(files)
         return changed
@@ -68,17 +76,3 @@ class Profiles:
 
     def names(self) -> list[str]:
         return sorted({*built_in.names(), *self._stored})
-
-
-def _is_file(name: str) -> bool:
-    return name.endswith((".yaml", ".yml"))
-
-
-def _read(name: str) -> Profile:
-    try:
-        text = Path(name).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ProfileError(
-            f"profile file {name}: can't be read ({error}); name a readable YAML file"
-        ) from None
-    return built_in.parse(text, name)

@@ -24,6 +24,8 @@ class Crew:
     """Private to this run: what is shared and needn't outlive it."""
     channel: Channel | None = None
     """To the supervisor."""
+    reading: int = 0
+    """Which reading of the configuration the process begins with, of those that the supervisor numbers."""
     restarts: int = 0
     workers: list[dict[str, Any]] = field(default_factory=list)
     """Each worker's number, process id and trouble, as the supervisor sees them."""
@@ -52,14 +54,16 @@ class Crew:
                         known[base] = state
         return merged
 
-    async def read(self) -> Settings:
-        """The configuration as the supervisor reads it now. ConfigurationError where it can't be used."""
+    async def read(self) -> tuple[Settings, int]:
+        """The configuration as the supervisor reads it now, and the reading's number. ConfigurationError
+        where it can't be used.
+        """
         told = await self._ask({"read": True}, _READ_S)
         if told is None:
             raise ConfigurationError("the supervisor did not answer; send it again")
         if "error" in told:
             raise ConfigurationError(str(told["error"]))
-        return Settings(**told["settings"])
+        return Settings(**told["settings"]), int(told["reading"])
 
     async def reload(self) -> None:
         """Have the supervisor keep what it read last, and hand it to all workers."""

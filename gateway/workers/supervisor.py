@@ -62,8 +62,11 @@ class Supervisor:
         self._stopping = False
         self._up = asyncio.Event()
         self._over = asyncio.Event()
-        self._read_last: Settings | None = None
-        """What the control plane is trying."""
+        self._reading = 0
+        """Which reading of the configuration is in force. Profiles in files are those of one reading."""
+        self._readings = 0
+        self._read_last: tuple[Settings, int] | None = None
+        """What the control plane is trying, and the number of that reading."""
         self._failed: Message | None = None
         self._restarts = 0
         self._ended_badly = False
@@ -130,6 +133,7 @@ class Supervisor:
             "number": child.number,
             "folder": str(self._folder),
             "settings": _message(self._settings),
+            "reading": self._reading,
             "noise": self._noise,
         }
 
@@ -162,8 +166,9 @@ class Supervisor:
         elif "read" in message:
             return await self._read()
         elif "reload" in message and self._read_last is not None:
-            self._settings = self._read_last
-            return {"answered": await self._ask_workers({"reload": _message(self._settings)})}
+            self._settings, self._reading = self._read_last
+            told = {"reload": _message(self._settings), "reading": self._reading}
+            return {"answered": await self._ask_workers(told)}
         return None
 
     async def _ask_workers(self, message: Message) -> int:
@@ -216,10 +221,12 @@ class Supervisor:
     async def _read(self) -> Message:
         """The configuration as it is now, for the control plane to try."""
         try:
-            self._read_last = await asyncio.to_thread(self._reload)
+            settings = await asyncio.to_thread(self._reload)
         except ConfigurationError as error:
             return {"error": str(error)}
-        return {"settings": _message(self._read_last)}
+        self._readings += 1
+        self._read_last = settings, self._readings
+        return {"settings": _message(settings), "reading": self._readings}
 
     async def _ended(self, keeping: list[asyncio.Task[None]]) -> int:
         """Wait for all children to end, and cut those that don't; gives the exit code."""

@@ -84,7 +84,7 @@ def _gateway(told: Message, channel: Channel) -> Gateway:
     configure(settings.log)
     bind_contextvars(worker=told["number"])
     allow_many_connections()
-    crew = Crew(told["number"], Path(told["folder"]), channel)
+    crew = Crew(told["number"], Path(told["folder"]), channel, told["reading"])
     gateway = create_app(settings, crew)
     if told["noise"] is not None:
         gateway.hear_noise(told["noise"])
@@ -113,7 +113,7 @@ async def _listen(channel: Channel, gateway: Gateway, server: Server) -> None:
         elif "hang_up" in message:
             gateway.hang_up()
         elif "reload" in message:
-            _reload(gateway, message["reload"])
+            _reload(gateway, message)
         elif "workers" in message and gateway.crew is not None:
             gateway.crew.hear(message)
         return None
@@ -126,10 +126,10 @@ async def _listen(channel: Channel, gateway: Gateway, server: Server) -> None:
         stop([server])
 
 
-def _reload(gateway: Gateway, settings: Message) -> None:
+def _reload(gateway: Gateway, told: Message) -> None:
     """Take over a configuration that the control plane has tried."""
     try:
-        gateway.reload(Settings(**settings))
+        gateway.reload(Settings(**told["reload"]), told["reading"])
     except ConfigurationError as error:
         _log.error("the configuration is kept as it is", error=str(error))
 
