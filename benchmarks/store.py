@@ -24,7 +24,8 @@ import click
 from gateway.recorder import Recorder
 from gateway.trajectory.columns import pack
 from gateway.trajectory.content import Chain, View
-from gateway.trajectory.record import Completion, Event, Row, Session, Shown, Turn
+from gateway.trajectory.ledger_rows import Shown
+from gateway.trajectory.record import Completion, Event, Row, Session, Turn
 from gateway.trajectory.sqlite import SqliteStore
 
 FRAME = (b'{"model":"policy","messages":[', None, b'],"tools":[' + b'{"type":"function"},' * 200 + b"]}")

@@ -19,7 +19,8 @@ import click
 
 from gateway.protocols.codec import Reader, codec_named
 from gateway.trajectory.content import View
-from gateway.trajectory.record import Delivered, Delivery, Event, Row, Session, Shown, Turn
+from gateway.trajectory.ledger_rows import Shown
+from gateway.trajectory.record import Delivered, Delivery, Event, Row, Session, Turn
 from gateway.trajectory.sqlite import SqliteStore
 from injectors.conversation import Ref
 

@@ -22,15 +22,8 @@ from enum import StrEnum
 from msgspec import structs
 
 from gateway.trajectory.generated_text import GeneratedText
-from gateway.trajectory.record import (
-    FIT,
-    Event,
-    LedgerTextsErased,
-    Row,
-    SessionClosed,
-    Setting,
-    Turn,
-)
+from gateway.trajectory.ledger_rows import LedgerTextsErased
+from gateway.trajectory.record import FIT, Event, Row, SessionClosed, Setting, Turn
 
 
 class Detail(StrEnum):

@@ -11,7 +11,7 @@ import msgspec
 
 from gateway.protocols.closing import LastTools
 from gateway.protocols.world import PutBack
-from gateway.trajectory.record import Shown
+from gateway.trajectory.ledger_rows import Shown
 from injectors.conversation import InstructionText, Site, ToolResult, UserText
 from injectors.decide import Decision, Known, NewlyShown
 from injectors.identity import digest, normalise

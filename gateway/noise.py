@@ -18,7 +18,8 @@ from gateway.protocols.request import Request
 from gateway.protocols.world import Forward
 from gateway.redaction import Redactor
 from gateway.scribe import Scribe
-from gateway.trajectory.record import Event, NameMap, Row, SessionMarked
+from gateway.trajectory.ledger_rows import NameMap
+from gateway.trajectory.record import Event, Row, SessionMarked
 from gateway.turns import Place
 from gateway.withdrawing import take_back
 from injectors.conversation import Ref, Site
@@ -269,8 +270,7 @@ def _show_tools(
     scribe: Scribe,
 ) -> None:
     """Show the declared tools as before, or decide how; put back what the client never saw."""
-    ledger, session_id = session.ledger, session.record.id
-    known = ledger.tools
+    ledger, known, session_id = session.ledger, session.ledger.tools, session.record.id
     world = world_in(
         codec,
         session.plan,

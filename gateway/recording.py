@@ -17,7 +17,8 @@ from gateway.recorder import Recorder
 from gateway.rounds import closing_rows, with_rounds
 from gateway.submission import Ticket
 from gateway.tracing import Tracing
-from gateway.trajectory.record import Delivered, DeliveredId, Delivery, Durable, Row, Turn
+from gateway.trajectory.ledger_rows import DeliveredId
+from gateway.trajectory.record import Delivered, Delivery, Durable, Row, Turn
 from gateway.trajectory.trust import Trust
 from injectors.conversation import Site
 

@@ -10,7 +10,8 @@ import msgspec
 from gateway.ledger import clean_hash
 from gateway.protocols.document import encode
 from gateway.redaction import Redactor
-from gateway.trajectory.record import Event, Shown
+from gateway.trajectory.ledger_rows import Shown
+from gateway.trajectory.record import Event
 from gateway.turns import Place
 from injectors.conversation import Site
 from injectors.decide import Decision

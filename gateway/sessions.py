@@ -22,7 +22,8 @@ from gateway.refusals import closed_session, store_down, unknown_session
 from gateway.residents import Residents
 from gateway.session_keys import SessionKeys
 from gateway.sharing import Sharing
-from gateway.trajectory.record import DeliveredId, Session, SessionMarked, SessionStatus, Turn
+from gateway.trajectory.ledger_rows import DeliveredId
+from gateway.trajectory.record import Session, SessionMarked, SessionStatus, Turn
 from gateway.trajectory.store import Store, StoreError
 from gateway.turns import Asked, Place, TurnLine
 from injectors.identity import digest

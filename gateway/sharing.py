@@ -14,7 +14,8 @@ from gateway.ledger import Ledger
 from gateway.opening import LiveSession, now_us
 from gateway.profiles import PROFILE, Profiles
 from gateway.trajectory.freshness import SessionState, TurnHead
-from gateway.trajectory.record import Session, Shown
+from gateway.trajectory.ledger_rows import Shown
+from gateway.trajectory.record import Session
 from gateway.trajectory.store import Store, StoreError
 from gateway.turns import Asked, Place
 from gateway.workers.claims import Claims, ClaimsUnavailable

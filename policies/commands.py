@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from policies.compare_command import compare
-from policies.version_commands import TOLERANCE, fail, list_versions, publish, refuse, rollback, verify
+from policies.list_command import list_versions
+from policies.version_commands import TOLERANCE, fail, publish, refuse, rollback, verify
 
 
 @click.group()

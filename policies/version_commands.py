@@ -1,8 +1,7 @@
-"""`crosswind policy list | publish | rollback | verify`: versions on disk and in engines."""
+"""`crosswind policy publish | rollback | verify`: versions in engines."""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,7 +13,6 @@ import click
 
 if TYPE_CHECKING:
     from policies.engine import Health
-    from policies.journal import Standing
     from policies.service import Service
     from policies.version import PolicyVersion, Registry
 
@@ -46,45 +44,6 @@ TOLERANCE = click.option(
     callback=_finite,
     help="Largest difference of log-probabilities: 1e-3 is ample for float32, bfloat16 needs 0.1.",
 )
-
-
-@click.command("list")
-@click.argument("root", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("--json", "as_json", is_flag=True, help="A JSON line per version.")
-def list_versions(root: Path, *, as_json: bool) -> None:
-    """List the versions under ROOT, the oldest first, and how they stand."""
-    from policies.version import Registry
-
-    registry = Registry(root)
-    with failing():
-        standings = registry.journal.standings()
-        for version in registry.known():
-            standing = standings.get(version.version)
-            if as_json:
-                click.echo(json.dumps(_row(version, standing), default=str))
-            else:
-                fields = (version.version, f"step {version.step}", f"parent {version.parent or '-'}")
-                kind = version.kind if version.base is None else f"{version.kind} of {version.base}"
-                click.echo(
-                    "\t".join([*fields, version.checksum[:16], kind, version.run or "-", _said(standing)])
-                )
-
-
-def _row(version: PolicyVersion, standing: Standing | None) -> dict[str, Any]:
-    known = {"bad": None, "confirmed": None, "published": None}
-    if standing is not None:
-        known = {name: getattr(standing, name) for name in known}
-    return version.metadata() | {"path": version.path} | known
-
-
-def _said(standing: Standing | None) -> str:
-    if standing is None:
-        return "-"
-    if standing.bad is not None:
-        return f"bad: {standing.bad}"
-    if standing.confirmed is not None:
-        return f"confirmed within {standing.confirmed:.2g}"
-    return "published" if standing.published else "-"
 
 
 @click.command()

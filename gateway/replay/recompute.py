@@ -28,7 +28,8 @@ from gateway.protocols.document import decode, encode
 from gateway.recalling import tell
 from gateway.redaction import MASK, Redactor
 from gateway.replay.words import Recorded
-from gateway.trajectory.record import Event, Session, Shown, Turn
+from gateway.trajectory.ledger_rows import Shown
+from gateway.trajectory.record import Event, Session, Turn
 from gateway.turns import Place
 from injectors.conversation import Site
 from injectors.plan import Plan

@@ -13,22 +13,20 @@ from typing import Any, Generic, TypeVar
 import orjson
 
 from gateway.trajectory.generated_text import GeneratedText
+from gateway.trajectory.ledger_rows import DeliveredId, NameMap, Shown
 from gateway.trajectory.likelihood import pack_top, unpack_top
 from gateway.trajectory.record import (
     Arm,
     Completion,
     Delivered,
-    DeliveredId,
     Delivery,
     Durable,
     Event,
-    NameMap,
     Reward,
     RewardState,
     Session,
     SessionStatus,
     Setting,
-    Shown,
     Turn,
     VersionSpan,
 )

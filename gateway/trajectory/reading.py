@@ -23,17 +23,16 @@ from gateway.trajectory.columns import (
 )
 from gateway.trajectory.freshness import SessionState, TurnHead
 from gateway.trajectory.generated_text import GeneratedText
+from gateway.trajectory.ledger_rows import NameMap, Shown
 from gateway.trajectory.record import (
     Completion,
     Delivered,
     Durable,
     Event,
-    NameMap,
     Reward,
     Session,
     SessionStatus,
     Setting,
-    Shown,
     Trajectory,
     Turn,
 )

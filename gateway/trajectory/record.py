@@ -1,4 +1,5 @@
-"""The trajectory record: sessions, turns, events, rewards, and the ledger of what a session was shown.
+"""The trajectory record: sessions, turns, events, rewards and settings. What a session was shown is in
+`ledger_rows`.
 
 Plain data. Times are microseconds since the epoch, UTC. JSON-valued fields hold Python data, not text.
 """
@@ -14,6 +15,7 @@ import msgspec
 
 from gateway.trajectory.content import Chain, View
 from gateway.trajectory.generated_text import GeneratedText
+from gateway.trajectory.ledger_rows import DeliveredId, LedgerTextsErased, NameMap, Shown
 
 Json = Mapping[str, Any]
 
@@ -189,38 +191,6 @@ class Event(msgspec.Struct, frozen=True):
     created_us: int = 0
 
 
-class Shown(msgspec.Struct, frozen=True):
-    """A row of the ledger: a message part as the policy was shown it. Clean parts have no decisions."""
-
-    session_id: str
-    anchor: str
-    site: str
-    ordinal: int
-    turn_index: int
-    clean_hash: str
-    decisions: tuple[Json, ...] = ()
-    """Each {operator, rule, slot, severity, draw, logical_call, recovery}, in order of application."""
-    text: str | None = None
-    """The noisy text; None where the part was shown clean."""
-    branch: str = ""
-
-
-class NameMap(msgspec.Struct, frozen=True):
-    """A tool name as the client declared it and as the policy saw it, for one session."""
-
-    session_id: str
-    declared: str
-    shown: str
-    turn_index: int
-
-
-class DeliveredId(msgspec.Struct, frozen=True):
-    """What was delivered in a session, and by which a later turn that names none is known: a call, a text."""
-
-    name: str
-    session_id: str
-
-
 class Reward(msgspec.Struct, frozen=True):
     """A reward as it was posted. Appended, never overwritten: the latest counts."""
 
@@ -255,12 +225,6 @@ class SessionMarked(msgspec.Struct, frozen=True):
 
 class SessionDeleted(msgspec.Struct, frozen=True):
     """A session that is to go with all its rows; `sweep` then takes what content no other session uses."""
-
-    session_id: str
-
-
-class LedgerTextsErased(msgspec.Struct, frozen=True):
-    """The texts of a session's ledger are to go, its decisions stay: no more turns will come."""
 
     session_id: str
 

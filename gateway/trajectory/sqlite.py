@@ -21,19 +21,10 @@ from gateway.trajectory.deletion import BLOCK, CHAIN, FRAME, sweep
 from gateway.trajectory.frames import KnownFrames
 from gateway.trajectory.freshness import SessionState, TurnHead
 from gateway.trajectory.generated_text import GeneratedText
+from gateway.trajectory.ledger_rows import NameMap, Shown
 from gateway.trajectory.orphans import drop, unreferred
 from gateway.trajectory.readers import Readers
-from gateway.trajectory.record import (
-    Event,
-    NameMap,
-    Reward,
-    Row,
-    Session,
-    Setting,
-    Shown,
-    Trajectory,
-    Turn,
-)
+from gateway.trajectory.record import Event, Reward, Row, Session, Setting, Trajectory, Turn
 from gateway.trajectory.schema import migrate
 from gateway.trajectory.steps import TrainStep
 from gateway.trajectory.store import RowRefused, StoreError, location

@@ -13,17 +13,8 @@ from typing import Any, Protocol
 
 from gateway.trajectory.freshness import SessionState, TurnHead
 from gateway.trajectory.generated_text import GeneratedText
-from gateway.trajectory.record import (
-    Event,
-    NameMap,
-    Reward,
-    Row,
-    Session,
-    Setting,
-    Shown,
-    Trajectory,
-    Turn,
-)
+from gateway.trajectory.ledger_rows import NameMap, Shown
+from gateway.trajectory.record import Event, Reward, Row, Session, Setting, Trajectory, Turn
 from gateway.trajectory.steps import TrainStep
 from gateway.trajectory.summary import Summary
 

@@ -24,12 +24,10 @@ from gateway.trajectory.columns import (
 from gateway.trajectory.deletion import delete_session
 from gateway.trajectory.frames import KnownFrames
 from gateway.trajectory.generated_text import GeneratedText
+from gateway.trajectory.ledger_rows import DeliveredId, LedgerTextsErased, NameMap, Shown
 from gateway.trajectory.record import (
-    DeliveredId,
     Delivery,
     Event,
-    LedgerTextsErased,
-    NameMap,
     Reward,
     Row,
     Session,
@@ -37,7 +35,6 @@ from gateway.trajectory.record import (
     SessionDeleted,
     SessionMarked,
     Setting,
-    Shown,
     Turn,
 )
 from gateway.trajectory.segments import NewContent

@@ -16,7 +16,8 @@ from gateway.noise import Circumstances, noise_in
 from gateway.opening import LiveSession
 from gateway.protocols.codec import Codec, Reader, codecs
 from gateway.redaction import Redactor
-from gateway.trajectory.record import Session, Shown
+from gateway.trajectory.ledger_rows import Shown
+from gateway.trajectory.record import Session
 from gateway.turns import Place
 from injectors.plan import Plan, make_plan
 from injectors.profile import parse

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gateway.trajectory.columns import pack
 from gateway.trajectory.content import Chain, View
+from gateway.trajectory.ledger_rows import Shown
 from gateway.trajectory.record import (
     Arm,
     Completion,
@@ -21,7 +22,6 @@ from gateway.trajectory.record import (
     Session,
     SessionClosed,
     SessionStatus,
-    Shown,
     Turn,
     VersionSpan,
 )

@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from gateway.trajectory.columns import pack
 from gateway.trajectory.content import Chain, View
 from gateway.trajectory.export import export
-from gateway.trajectory.record import Completion, NameMap, Reward, VersionSpan
+from gateway.trajectory.ledger_rows import NameMap
+from gateway.trajectory.record import Completion, Reward, VersionSpan
 from gateway.trajectory.sqlite import SqliteStore
 from tests.trajectory import rows
 

@@ -7,14 +7,8 @@ import threading
 
 from gateway.trajectory.content import Chain, View
 from gateway.trajectory.freshness import SessionState
-from gateway.trajectory.record import (
-    NameMap,
-    Session,
-    SessionClosed,
-    SessionDeleted,
-    SessionMarked,
-    SessionStatus,
-)
+from gateway.trajectory.ledger_rows import NameMap
+from gateway.trajectory.record import Session, SessionClosed, SessionDeleted, SessionMarked, SessionStatus
 from gateway.trajectory.sqlite import SqliteStore
 from tests.trajectory import rows
 

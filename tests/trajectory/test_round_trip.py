@@ -10,17 +10,8 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from gateway.trajectory.content import Chain, View
-from gateway.trajectory.record import (
-    Completion,
-    Event,
-    NameMap,
-    Reward,
-    Session,
-    SessionDeleted,
-    Setting,
-    Shown,
-    Turn,
-)
+from gateway.trajectory.ledger_rows import NameMap, Shown
+from gateway.trajectory.record import Completion, Event, Reward, Session, SessionDeleted, Setting, Turn
 from gateway.trajectory.sqlite import SqliteStore
 from gateway.trajectory.steps import TrainStep
 from gateway.trajectory.store import RowRefused

@@ -11,11 +11,11 @@ import pytest
 from msgspec import structs
 
 from gateway.trajectory.content import Chain, View
+from gateway.trajectory.ledger_rows import LedgerTextsErased
 from gateway.trajectory.record import (
     Delivered,
     Delivery,
     Durable,
-    LedgerTextsErased,
     Reward,
     RewardState,
     Row,
