@@ -15,7 +15,7 @@ from gateway.protocols.closing import Kept, RoundBefore, around_message, called_
 from gateway.protocols.document import decode, encode
 from gateway.protocols.request import Request
 from gateway.protocols.rewriting import elements, shallow
-from gateway.protocols.tools import arranged, changed_members, other_names
+from gateway.protocols.tools import arranged, changed_members, list_of, other_names
 from gateway.protocols.world import InnerCall, PutBack, World
 from injectors.shown_tools import ShownTool
 
@@ -41,7 +41,7 @@ class ChatClosing:
         return arranged([(element, not function) for element, function in declared], written)
 
     def made_message(self, produced: bytes) -> tuple[bytes, ...]:
-        message = decode(produced)["choices"][0]["message"]
+        message = _message(decode(produced))
         return (encode({name: value for name, value in message.items() if value is not None}),)
 
     def result_messages(self, results: Sequence[tuple[InnerCall, str]]) -> tuple[bytes, ...]:
@@ -94,12 +94,19 @@ class ChatClosing:
 
 def _calls(answer: Any) -> list[tuple[str, str]]:
     """The calls of the first choice, by id and name."""
-    message = answer["choices"][0].get("message") or {}
+    calls = list_of(_message(answer).get("tool_calls"))
     return [
         (call.get("id") or "", call["function"]["name"])
-        for call in message.get("tool_calls") or ()
+        for call in calls
         if is_function(call) and isinstance(call.get("id"), str | None)
     ]
+
+
+def _message(answer: Any) -> dict[str, Any]:
+    """The message of the first choice; empty where that has none."""
+    choices = [choice for choice in list_of(answer.get("choices")) if isinstance(choice, dict)]
+    message = choices[0].get("message") if choices else None
+    return message if isinstance(message, dict) else {}
 
 
 def _functions(calls: Sequence[Any]) -> list[dict[str, Any]]:

@@ -108,7 +108,7 @@ class ClosedChatAnswer(ClosedAnswer[ChatAnswer]):
         if not any("index" in call for call in _dicts(calls)):
             for call in out:
                 del call["index"]
-        if out == calls:
+        if out == _dicts(calls):
             return False
         if out:
             message["tool_calls"] = out
@@ -212,7 +212,8 @@ def _says_nothing(answer: Mapping[str, Any]) -> bool:
     if answer.get("usage") or not choices:
         return False
     return all(
-        not choice.get("finish_reason") and not any((choice.get("delta") or {}).values())
+        not choice.get("finish_reason")
+        and not (any(delta.values()) if isinstance(delta := choice.get("delta"), dict) else delta)
         for choice in choices
     )
 

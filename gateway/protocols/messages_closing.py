@@ -16,7 +16,7 @@ from gateway.protocols.messages_world import ClosedMessagesAnswer
 from gateway.protocols.request import Request
 from gateway.protocols.rewriting import elements, shallow
 from gateway.protocols.splicing import Path, spliced
-from gateway.protocols.tools import arranged, changed_members, other_names
+from gateway.protocols.tools import arranged, changed_members, list_of, other_names
 from gateway.protocols.world import InnerCall, PutBack, World
 from injectors.shown_tools import ShownTool
 
@@ -88,7 +88,7 @@ class MessagesClosing:
         blocks = decode(last[0]).get("content") if answer.finished else []
         calls = [
             (str(block.get("id", "")), str(block.get("name", "")))
-            for block in blocks or ()
+            for block in list_of(blocks)
             if isinstance(block, dict) and is_call(block)
         ]
         return around_message(self, answer, before, last, called_otherwise(world, calls, last[1]))

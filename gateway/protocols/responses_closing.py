@@ -16,7 +16,7 @@ from gateway.protocols.responses_stream import for_client, is_call, is_inner
 from gateway.protocols.responses_world import ClosedResponsesAnswer
 from gateway.protocols.rewriting import elements, shallow
 from gateway.protocols.splicing import spliced
-from gateway.protocols.tools import arranged, changed_members, other_names
+from gateway.protocols.tools import arranged, changed_members, list_of, other_names
 from gateway.protocols.world import InnerCall, PutBack, World
 from injectors.shown_tools import ShownTool
 
@@ -90,7 +90,7 @@ class ResponsesClosing:
         anchor: Found | None = None
         counted: Counter[tuple[str, str | None]] = Counter()
         for produced, results in [*before, last]:
-            output = decode(produced).get("output") or []
+            output = list_of(decode(produced).get("output"))
             unanswered = _calls(output, world) - {call.call_id for call, _ in results}
             for item, theirs in zip(output, for_client(output, world), strict=True):
                 own_anchor = _anchor(item) if theirs else None

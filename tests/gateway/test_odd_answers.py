@@ -1,0 +1,73 @@
+"""Answers that are hardly any, where the tools are shown otherwise: they go to the client as they came."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.gateway import messages, responses
+from tests.gateway.closed_world import ABBREVIATED, TOOL, profile, tool
+from tests.gateway.servers import DONE, Running, answer, chunks, delta, event, gateway, plain, upstream
+
+FUNCTION = tool()["function"]
+CHOICE = {"index": 0, "message": {"role": "assistant", "content": "Two."}, "finish_reason": "stop"}
+JUNK = (True, 7, "x", {"a": 1}, [None], [["x"]])
+Ask = Callable[[Running], Awaitable[httpx.Response]]
+
+
+async def chat(running: Running) -> httpx.Response:
+    return await running.chat({"model": "m", "messages": [messages.user("Hello?")], "tools": [tool()]}, "one")
+
+
+async def of_messages(running: Running) -> httpx.Response:
+    named = {"name": TOOL, "description": FUNCTION["description"]}
+    tools = [{**named, "input_schema": FUNCTION["parameters"]}]
+    return await messages.post(running, messages.body(messages.user("Hello?"), tools=tools), "one")
+
+
+async def of_responses(running: Running) -> httpx.Response:
+    asked = {"model": "m", "input": "Hello?", "tools": [{"type": "function", **FUNCTION}]}
+    return await responses.post(running, asked, "one")
+
+
+ANSWERS: list[tuple[Ask, Any]] = [
+    *((chat, answer(choices=[CHOICE | {"message": junk}])) for junk in JUNK),
+    *((chat, answer(choices=[junk, CHOICE])) for junk in JUNK),
+    *((chat, answer(choices=[CHOICE | {"message": {"tool_calls": junk}}])) for junk in JUNK),
+    *((of_messages, messages.MESSAGE | {"content": junk}) for junk in JUNK),
+    *((of_responses, responses.RESPONSE | {"output": junk}) for junk in JUNK),
+]
+
+
+async def test_they_go_to_the_client_as_they_came(tmp_path: Path) -> None:
+    path = tmp_path / "closed.yaml"
+    path.write_text(profile(ABBREVIATED))
+    async with upstream() as app, gateway(tmp_path, app, profile=str(path)) as running:
+        for ask, odd in ANSWERS:
+            app.replies[:] = [plain(odd)]
+            told = await ask(running)
+            assert (told.status_code, told.json()) == (200, odd)
+        turns = (await running.trajectory("one"))["turns"]
+        assert len(turns) == len(ANSWERS), "each is recorded"
+
+
+@pytest.mark.parametrize("junk", JUNK)
+async def test_a_further_rounds_chunk_without_a_delta_goes_on(tmp_path: Path, junk: Any) -> None:
+    path = tmp_path / "closed.yaml"
+    path.write_text(profile(ABBREVIATED))
+    call = {"index": 0, "id": "p1", "type": "function", "function": {"name": TOOL, "arguments": "{}"}}
+    called = event([{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}])
+    odd = event([{"index": 0, "delta": junk, "finish_reason": None}])
+    later = [odd, event([delta("Two.")]), event([delta(finish="stop")]), DONE]
+    async with (
+        upstream(chunks(called, DONE), chunks(*later)) as app,
+        gateway(tmp_path, app, profile=str(path)) as running,
+    ):
+        asked = {"model": "m", "messages": [messages.user("Hello?")], "tools": [tool()], "stream": True}
+        told = await running.chat(asked, "one")
+        assert len(app.seen) == 2
+        assert b'"Two."' in told.content and told.content.endswith(DONE)
