@@ -92,6 +92,11 @@ def read_state(path: Path) -> State:
 
 def restore(path: Path, policy: Policy, optimiser: torch.optim.Optimizer) -> None:
     """Put a checkpoint's weights, optimiser and random state in place."""
+    if not (path / policy.weights_file).is_file():
+        raise CheckpointError(
+            f"{path}: has no {policy.weights_file}, which lora.rank asks for: set lora.rank as the run was "
+            "begun with (0: all weights are trained), or name another --out"
+        )
     policy.restore(path / policy.weights_file)
     try:
         stored = torch.load(path / OPTIMISER, weights_only=True)

@@ -140,6 +140,8 @@ def test_a_checkpoint_is_another_runs_business(path: Path, first_policy: Path, t
         train(make_run(run.out, first_policy, store, settings(steps=2), fresh=True))
     with pytest.raises(SettingsError, match="--run: the store holds steps of run 'run'"):
         train(make_run(tmp_path / "elsewhere", first_policy, store, settings(steps=2)))
+    with pytest.raises(checkpoint.CheckpointError, match=r"set lora\.rank as the run was begun"):
+        train(make_run(run.out, first_policy, store, settings(steps=2, lora__rank=2)))
     assert read_version(first_policy).version == FIRST
     store.close()
 
