@@ -31,6 +31,8 @@ class Settled(msgspec.Struct, frozen=True):
 
     turn: Turn
     durable: Durable
+    opens: bool = False
+    """The session's own row came with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +49,14 @@ class Recording:
 
     async def settle(self, exchange: Exchange) -> Settled:
         """Record the turn and wait until it is durable, as long as the configuration says."""
+        opens = exchange.session.unwritten
         turn, ticket = self._submit(exchange)
         if self.durability is Durability.RELAXED:
-            return Settled(turn, Durable.YES)
+            return Settled(turn, Durable.YES, opens)
         durable = await self.recorder.durable(ticket)
         if durable is Durable.YES:
             exchange.session.seen.stored = True
-        return Settled(turn, durable)
+        return Settled(turn, durable, opens)
 
     def _submit(self, exchange: Exchange) -> tuple[Turn, Ticket]:
         """Submit the turn with its events and ledger rows, and the session's row with its first turn."""
@@ -100,7 +103,8 @@ class Recording:
             self.watch.note(failed=source in ("upstream", "ours"), seconds=exchange.elapsed_us() / 1e6)
         self.metrics.released(durable, exchange.elapsed_us() / 1e6)
         if durable is not Durable.YES:
-            exchange.session.unwritten |= durable is Durable.LOST
+            # A turn of a session that was deleted meanwhile is lost too: that one isn't to be written anew.
+            exchange.session.unwritten |= durable is Durable.LOST and settled.opens
             _log.warning("released before it was durable", turn=turn.index, durable=durable.value)
         self.recorder.offer(
             [

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Response
@@ -37,17 +38,21 @@ def router(gateway: Gateway) -> APIRouter:
 
 
 def _changes(routes: APIRouter, gateway: Gateway) -> None:
+    passing_on = asyncio.Lock()
+
     @routes.post("", status_code=201)
     async def open_session(body: OpenSession) -> OpenedSession:
         """Open a session; its plan is frozen now."""
         session_id, key = f"s-{secrets.token_hex(12)}", body.api_key or new_session_key()
         session = opened(gateway.profiles, await _opening(gateway, body, session_id))
-        ended = await _with_key(gateway, key) if body.api_key else None
-        closing = [] if ended is None else [SessionClosed(ended.record.id, now_us())]
-        await gateway.acknowledge([session.record, key_setting(key, session_id), *closing])
-        if ended is not None:
-            ended.mark(status=SessionStatus.CLOSED, closed_us=now_us())
-        gateway.sessions.add(session, key_digest(key))
+        # One after the other, so that each that brings the same key finds the one before it.
+        async with passing_on if body.api_key else nullcontext():
+            ended = await _with_key(gateway, key) if body.api_key else None
+            closing = [] if ended is None else [SessionClosed(ended.record.id, now_us())]
+            await gateway.acknowledge([session.record, key_setting(key, session_id), *closing])
+            if ended is not None:
+                ended.mark(status=SessionStatus.CLOSED, closed_us=now_us())
+            gateway.sessions.add(session, key_digest(key))
         base = f"{gateway.settings.data_url}/s/{session_id}"
         return OpenedSession(
             id=session_id,
@@ -95,7 +100,12 @@ def _deletions(routes: APIRouter, gateway: Gateway) -> None:
     @routes.delete("/{session_id}")
     async def delete(session_id: str) -> Acknowledged:
         """Delete a session with all that hangs on it; what it said is gone from the store, too."""
-        await _found(gateway, session_id)
+        if (await _found(gateway, session_id)).unwritten:
+            raise ServiceError(
+                409,
+                f"the first turn of session {session_id!r} is still under way; delete it when that is over",
+                code="session_busy",
+            )
         await gateway.acknowledge([SessionDeleted(session_id)])
         gateway.sessions.forget(session_id)
         await _swept(gateway)

@@ -78,3 +78,12 @@ async def test_an_address_that_is_none_is_nobodys(tmp_path: Path, headers: dict[
     async with upstream() as app, gateway(tmp_path, app) as running:
         refused = await running.http.get(f"{running.control}/api/sessions", headers=headers)
         assert (refused.status_code, refused.json()["error"]["code"]) == (403, "forbidden")
+
+
+async def test_of_sessions_that_bring_one_key_at_the_same_moment_one_stays_open(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app) as running:
+        key = {"api_key": f"cw-{'k' * 32}"}
+        opened = await asyncio.gather(*(running.api("POST", "/api/sessions", key) for _ in range(8)))
+        assert [one.status_code for one in opened] == [201] * 8
+        listed = (await running.api("GET", "/api/sessions")).json()["sessions"]
+        assert sorted(one["status"] for one in listed) == ["closed"] * 7 + ["open"]
