@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gateway.errors import ServiceError
+from gateway.trajectory.record import Session, SessionStatus
 from gateway.trajectory.store import StoreError
 
 
@@ -26,3 +27,16 @@ def store_down(error: StoreError) -> ServiceError:
     return ServiceError(
         503, f"the store can't be read: {error}", kind="server_error", code="store_unavailable"
     )
+
+
+def refuse(session: Session, tenant: str | None) -> None:
+    """ServiceError 403 where a session is another tenant's, 409 where it is closed."""
+    if tenant is not None and session.tenant not in (None, tenant):
+        raise ServiceError(
+            403,
+            f"session {session.id!r} is another tenant's; name one of your own",
+            kind="permission_error",
+            code="session_not_allowed",
+        )
+    if session.status is SessionStatus.CLOSED:
+        raise closed_session(session.id)

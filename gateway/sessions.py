@@ -18,7 +18,7 @@ from gateway.opening import LiveSession, Opening, opened, stand_in
 from gateway.profiles import Profiles
 from gateway.protocols.codec import Codec, Reader
 from gateway.recalling import Recalling
-from gateway.refusals import closed_session, store_down, unknown_session
+from gateway.refusals import closed_session, refuse, store_down, unknown_session
 from gateway.residents import Residents
 from gateway.session_keys import SessionKeys
 from gateway.sharing import Sharing
@@ -61,8 +61,8 @@ class Sessions:
     async def find(self, claim: Claim, traces: Traces) -> LiveSession:
         """The session that a request belongs to; an unseen one is opened where the configuration allows it.
 
-        ServiceError 401 for a wrong session key, 404 for an unknown session (`sessions: strict`), 409 for a
-        closed one.
+        ServiceError 401 for a wrong session key, 403 for another tenant's session, 404 for an unknown one
+        (`sessions: strict`), 409 for a closed one.
         """
         session_id = await self._named(claim)
         if session_id is None:
@@ -74,8 +74,7 @@ class Sessions:
         if session is None:
             opening = self._opening(session_id, claim.identity if claim.session_id else "key", claim)
             session = await self._unseen(opening)
-        if session.record.status is SessionStatus.CLOSED:
-            raise closed_session(session_id)
+        refuse(session.record, claim.caller.tenant)
         return self._resident(session)
 
     async def _named(self, claim: Claim) -> str | None:
@@ -128,8 +127,8 @@ class Sessions:
         session = await self.get(session_id)
         if session is None and self._settings.sessions == "strict":
             raise unknown_session(session_id)
-        if session is not None and session.record.status is SessionStatus.CLOSED:
-            raise closed_session(session_id)
+        if session is not None:
+            refuse(session.record, claim.caller.tenant)
         return session_id
 
     async def get(self, session_id: str) -> LiveSession | None:
