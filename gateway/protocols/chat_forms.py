@@ -43,16 +43,17 @@ class ChatForms:
         choice = answer["choices"][0] if answer.get("choices") else {}
         message = choice.get("message") or {}
         calls, text = message.get("tool_calls") or [], message.get("content") or ""
+        functions = [call["function"] for call in calls if isinstance(call.get("function"), dict)]
         match fault.settings["edit"]:
             case "length_cut" if text:
                 message["content"] = shortened(text, fault.number("keep"))
                 message.pop("tool_calls", None)
                 choice["finish_reason"] = "length"
-            case "malformed_arguments" if calls:
-                function = calls[picked(len(calls), fault)]["function"]
+            case "malformed_arguments" if functions:
+                function = functions[picked(len(functions), fault)]
                 function["arguments"] = shortened(function["arguments"], fault.number("keep"))
-            case "unknown_tool" if calls:
-                calls[picked(len(calls), fault)]["function"]["name"] += fault.settings["suffix"]
+            case "unknown_tool" if functions:
+                functions[picked(len(functions), fault)]["name"] += fault.settings["suffix"]
             case "duplicated_call_id" if len(calls) > 1:
                 for call in calls:
                     call["id"] = calls[0]["id"]

@@ -95,6 +95,20 @@ async def test_a_custom_tools_call_beside_a_withheld_one_keeps_its_input(tmp_pat
         assert given == "print(1)"
 
 
+@pytest.mark.parametrize("operator", ["model.malformed_arguments", "model.unknown_tool"])
+async def test_faults_of_functions_calls_leave_a_custom_tools_alone(tmp_path: Path, operator: str) -> None:
+    whole = called(custom("print(1)"))
+    first = {**custom("print(1)"), "index": 0}
+    events = [said(role="assistant", tool_calls=[first]), event([delta(finish="tool_calls")]), DONE]
+    asked = {**ASKED, "tools": [CUSTOM, tool()]}
+    async with (
+        upstream(plain(whole), chunks(*events)) as app,
+        gateway(tmp_path, app, **noise(tmp_path, operator)) as running,
+    ):
+        assert (await running.chat(asked, "one")).json() == whole
+        assert (await running.chat({**asked, "stream": True}, "two")).content == b"".join(events)
+
+
 async def test_what_a_plain_call_says_of_its_place_stays(tmp_path: Path) -> None:
     whole = called({**inner(), "index": 0}, {**custom("x"), "index": 1})
     async with upstream(plain(whole)) as app, gateway(tmp_path, app, **noise(tmp_path)) as running:
