@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol
+from typing import Any, Protocol
+
+import structlog
 
 from gateway.exchange import TOO_LARGE, Exchange
 from gateway.faults import Fault
 from gateway.headers import Headers
 from gateway.protocols.document import decode, encode
+from gateway.protocols.forms import AnswerForms
+from gateway.protocols.request import Request
 from gateway.sse import Event, EventSplitter
 from gateway.trajectory.record import Delivered
+
+_log = structlog.get_logger("crosswind.proxy")
 
 STREAM_CUT = "stream_cut"
 
@@ -208,6 +214,20 @@ def edit_of(exchange: Exchange) -> Fault | None:
     return fault
 
 
+def _edited(request: Request, forms: AnswerForms, fault: Fault, body: bytes) -> dict[str, Any] | None:
+    """The answer as the fault leaves it. None where it doesn't apply, or the answer isn't what its protocol
+    says: noise must never break traffic.
+    """
+    try:
+        changed = forms.edited(decode(body), fault, request)
+        if changed is not None and request.stream:
+            forms.events(changed, request)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        _log.warning("a fault can't be written into an answer", operator=fault.operator, error=repr(error))
+        return None
+    return changed
+
+
 def foreseen(exchange: Exchange, body: bytes) -> bytes:
     """The body that the client will get, and what the record says of it: before the turn is recorded."""
     faults = exchange.noise.faults
@@ -219,7 +239,7 @@ def foreseen(exchange: Exchange, body: bytes) -> bytes:
     fault, forms = edit_of(exchange), exchange.codec.forms
     if fault is None or forms is None or not exchange.answer.finished:
         return body
-    changed = forms.edited(decode(body), fault, exchange.request)
+    changed = _edited(exchange.request, forms, fault, body)
     if changed is None:
         exchange.noise.spared_by(fault.operator)
         return body

@@ -1,4 +1,4 @@
-"""Answers that are hardly any, where the tools are shown otherwise: they go to the client as they came."""
+"""Answers that are hardly any, where noise is to act on them: they go to the client as they came."""
 
 from __future__ import annotations
 
@@ -43,9 +43,10 @@ ANSWERS: list[tuple[Ask, Any]] = [
 ]
 
 
-async def test_they_go_to_the_client_as_they_came(tmp_path: Path) -> None:
+@pytest.mark.parametrize("operator", [ABBREVIATED, "model.unknown_tool", "model.duplicated_call_id"])
+async def test_they_go_to_the_client_as_they_came(tmp_path: Path, operator: str) -> None:
     path = tmp_path / "closed.yaml"
-    path.write_text(profile(ABBREVIATED))
+    path.write_text(profile(operator))
     async with upstream() as app, gateway(tmp_path, app, profile=str(path)) as running:
         for ask, odd in ANSWERS:
             app.replies[:] = [plain(odd)]
