@@ -13,6 +13,7 @@ from gateway.claim import Claim
 from gateway.config import Settings
 from gateway.errors import ServiceError
 from gateway.protocols.codec import Codec, codecs
+from gateway.redaction import SHORTEST
 from gateway.safety import may_ask_for
 
 PASS = "pass_through"
@@ -65,8 +66,7 @@ def claim_of(http: Http, route: Route, caller: Caller, settings: Settings) -> Cl
 
     ServiceError 400 for an id that can't be one, 403 for a profile beyond the operator's cap.
     """
-    named = http.header(b"x-crosswind-session")
-    session_id = route.session_id or named
+    session_id = _name(route.session_id or http.header(b"x-crosswind-session"), caller)
     if session_id is not None and not _SESSION_ID.match(session_id):
         raise ServiceError(
             400,
@@ -82,9 +82,21 @@ def claim_of(http: Http, route: Route, caller: Caller, settings: Settings) -> Cl
         caller,
         profile=_profile(http, settings),
         seed=_seed(http, settings),
-        task_id=http.header(b"x-crosswind-task"),
-        group_id=http.header(b"x-crosswind-group"),
+        task_id=_name(http.header(b"x-crosswind-task"), caller),
+        group_id=_name(http.header(b"x-crosswind-group"), caller),
     )
+
+
+def _name(given: str | None, caller: Caller) -> str | None:
+    """A name as given. ServiceError 400 where the caller's key is in it: names are stored and logged."""
+    key = caller.credential
+    if given is not None and key is not None and len(key) >= SHORTEST and key in given:
+        raise ServiceError(
+            400,
+            "the name of a session, task or group has the request's key in it; give a name that is no secret",
+            code="secret_in_name",
+        )
+    return given
 
 
 def _profile(http: Http, settings: Settings) -> str | None:

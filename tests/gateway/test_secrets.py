@@ -110,6 +110,23 @@ async def test_a_session_key_is_stored_nowhere(tmp_path: Path, capfd: pytest.Cap
     assert key not in "".join(capfd.readouterr())
 
 
+@pytest.mark.parametrize("name", ["session", "task", "group"])
+async def test_a_key_given_as_a_name_is_refused(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str
+) -> None:
+    key = "a-key-in-the-wrong-place"
+    async with upstream() as app, gateway(tmp_path, app, steering=True) as running:
+        sent = {"authorization": f"Bearer {key}", f"x-crosswind-{name}": key}
+        refused = await running.chat(body(user("hi")), **sent)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (400, "secret_in_name")
+        if name == "session":
+            by_path = await running.chat(body(user("hi")), key, authorization=f"Bearer {key}")
+            assert by_path.status_code == 400 and key not in by_path.text
+        assert key not in refused.text and not app.seen
+    assert key.encode() not in everything_stored(tmp_path / "store.db")
+    assert key not in "".join(capfd.readouterr())
+
+
 @pytest.mark.parametrize(("mode", "fitness"), [("keep", "fit"), ("block_training", "contains_secret")])
 async def test_texts_may_be_kept(tmp_path: Path, mode: str, fitness: str) -> None:
     async with upstream(engine()) as app, gateway(tmp_path, app, body_secrets=mode) as running:
