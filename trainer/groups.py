@@ -85,6 +85,11 @@ class Group:
         return [rollout.reward for rollout in self.rollouts]
 
     @property
+    def gone(self) -> bool:
+        """The store has no session of it."""
+        return not self.rollouts and not self.left_out
+
+    @property
     def uniform(self) -> bool:
         """All rewards are equal, over both arms: nothing to learn, the group is filtered (NoisyAgent
         §A.6).

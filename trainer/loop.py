@@ -55,6 +55,10 @@ def train(run: Run) -> State:
         admission, planned = run.admission(state), run.unfinished(number)
         if planned is not None:
             taken = source.again(planned.group_ids, admission)
+            if gone := [group.id for group in taken.groups if group.gone]:
+                progress.note(
+                    f"step {number} goes on without groups that were deleted since: {', '.join(gone)}"
+                )
         else:
             found = source.take(
                 config.groups_per_step,

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from tests.trainer.practice import FIRST, make_run, play, settings
 from trainer import checkpoint, model
 from trainer.config import SettingsError
 from trainer.loop import train
+from trainer.progress import Progress
 from trainer.run import begin_or_resume
 
 ROOT = Path(__file__).parents[2]
@@ -183,3 +185,16 @@ def test_old_checkpoints_go_and_a_damaged_one_is_named(
     with pytest.raises(checkpoint.CheckpointError, match=r"step-000003/state\.json: can't be used"):
         train(run)
     store.close()
+
+
+def test_an_interrupted_step_whose_groups_were_deleted_says_so(
+    store: SqliteStore, first_policy: Path, tmp_path: Path
+) -> None:
+    """Retention, or `crosswind store prune`, while a killed trainer stood still."""
+    play(store, model.load(first_policy), "kept", 4, reward=lambda done: done[0].token_ids[0] % 5 / 4)
+    said = StringIO()
+    fields = {"progress": Progress(as_json=True, stream=said)}
+    run = make_run(tmp_path / "out", first_policy, store, settings(steps=1, groups_per_step=2), **fields)
+    store.plan_step(run.plan(1, ["deleted", "kept"]))
+    assert train(run).step == 1
+    assert "step 1 goes on without groups that were deleted since: deleted" in said.getvalue()
