@@ -77,6 +77,7 @@ class StoredViews:
             return None
         produced = decode(turn.produced.bytes())
         delivered = decode(turn.delivered_view.bytes()) if turn.delivered_view else produced
+        delivered = {**delivered, **_told_back(turn)} if found.re is _COMPLETION else delivered
         own = path[: found.start("id")] + str(produced.get("id", kept)) + (found["rest"] or "")
         if found["rest"] in _LISTS:
             return View(own, (await self._turns(session, codec, turn)).page)
@@ -111,6 +112,18 @@ def _view(session: LiveSession, items: Iterable[UserText | ToolResult]) -> Clien
         ledger.tools.declared_of if ledger.tools is not None else {},
         withheld(ledger.put_back.values()),
     )
+
+
+def _told_back(turn: Turn) -> dict[str, Any]:
+    """The members of a request, told back with its stored completion, that the client gave otherwise."""
+    if turn.received is None or turn.sent is None:
+        return {}
+    given, sent = decode(turn.received.bytes()), decode(turn.sent.bytes())
+    return {
+        name: given[name]
+        for name in ("tools", "tool_choice")
+        if name in given and sent.get(name) != given[name]
+    }
 
 
 def _inner_ids(turn: Turn) -> list[str]:

@@ -16,7 +16,7 @@ from tests.gateway.messages import facts
 from tests.gateway.responses import body as request
 from tests.gateway.responses import call, history, post, response, user
 from tests.gateway.responses import result as output
-from tests.gateway.servers import JSON, Running, Seen, gateway, plain, upstream
+from tests.gateway.servers import JSON, Running, Seen, answer, gateway, plain, upstream
 from tests.gateway.test_closed_world import ABBREVIATED, TOOL
 from tests.gateway.test_responses_world import REASONING, Client, calling, closed
 
@@ -156,6 +156,26 @@ async def test_the_messages_of_a_stored_completion_are_the_clients_own(
         answer = await running.http.get(f"{running.data}/s/s/v1/chat/completions/chatcmpl-1/messages")
         assert app.seen[0].json["messages"] != sent["messages"]
         assert answer.json()["data"] == sent["messages"]
+
+
+async def test_a_stored_completion_tells_the_clients_own_tools_back(
+    tmp_path: Path, noisy: dict[str, Any]
+) -> None:
+    async def kept(seen: Seen) -> Any:
+        told = {name: app.seen[0].json[name] for name in ("tools", "tool_choice")}
+        yield 200, [JSON]
+        yield json.dumps(answer() | told | {"metadata": {"a": "b"}}).encode()
+
+    choice = {"type": "function", "function": {"name": "get_order"}}
+    sent = dialogue.body(*dialogue.history(1), store=True, tool_choice=choice)
+    async with upstream() as app, gateway(tmp_path, app, **noisy) as running:
+        await running.chat(sent, "s")
+        app.replies[:] = [kept]
+        told = await running.http.get(f"{running.data}/s/s/v1/chat/completions/chatcmpl-1")
+        assert app.seen[0].json["tools"] != sent["tools"]
+        assert app.seen[0].json["tool_choice"] != choice
+        own = {"tools": sent["tools"], "tool_choice": choice, "metadata": {"a": "b"}}
+        assert told.json() == answer() | own
 
 
 async def test_noise_off_asks_nothing_of_the_store(tmp_path: Path) -> None:
