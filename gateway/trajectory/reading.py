@@ -19,6 +19,7 @@ from gateway.trajectory.columns import (
     SETTING,
     SHOWN,
     TURN,
+    storable,
     text,
 )
 from gateway.trajectory.freshness import SessionState, TurnHead
@@ -88,7 +89,8 @@ def sessions(
 
 def session_of_response(connection: sqlite3.Connection, response_id: str) -> str | None:
     row = connection.execute(
-        "SELECT session_id FROM turn WHERE response_id = ? ORDER BY created_us DESC LIMIT 1", (response_id,)
+        "SELECT session_id FROM turn WHERE response_id = ? ORDER BY created_us DESC LIMIT 1",
+        (storable(response_id),),
     ).fetchone()
     return row[0] if row else None
 
@@ -96,7 +98,7 @@ def session_of_response(connection: sqlite3.Connection, response_id: str) -> str
 def sessions_given(connection: sqlite3.Connection, name: str) -> list[str]:
     """Two at most: one is the owner, two are a doubt."""
     query = "SELECT session_id FROM delivered_id WHERE name = ? LIMIT 2"
-    return [session_id for (session_id,) in connection.execute(query, (name,))]
+    return [session_id for (session_id,) in connection.execute(query, (storable(name),))]
 
 
 def turns(connection: sqlite3.Connection, session_id: str) -> list[Turn]:
@@ -117,7 +119,7 @@ def answered(connection: sqlite3.Connection, session_id: str, response_id: str) 
     planner from the session's index.
     """
     query = f"{_TURNS} WHERE turn.response_id = ? AND +turn.session_id = ? ORDER BY turn.rowid DESC LIMIT 1"
-    rows = connection.execute(query, (response_id, session_id)).fetchall()
+    rows = connection.execute(query, (storable(response_id), session_id)).fetchall()
     if not rows:
         return None
     place = tuple(rows[0][TURN.names.index(name)] for name in ("turn_index", "attempt"))

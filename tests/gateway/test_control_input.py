@@ -87,3 +87,18 @@ async def test_of_sessions_that_bring_one_key_at_the_same_moment_one_stays_open(
         assert [one.status_code for one in opened] == [201] * 8
         listed = (await running.api("GET", "/api/sessions")).json()["sessions"]
         assert sorted(one["status"] for one in listed) == ["closed"] * 7 + ["open"]
+
+
+async def test_a_response_that_nobody_can_have_got_is_asked_for_at_the_upstream(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app, profile="noisyagent") as running:
+        raw = json.dumps({"model": "tiny", "input": "Go on.", "previous_response_id": HALF}).encode()
+        asked = await running.http.post(f"{running.data}/v1/responses", content=raw, headers=JSON)
+        assert asked.is_success and app.seen[0].json["previous_response_id"] == HALF
+        call = {"id": HALF, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        history = [
+            {"role": "user", "content": "Look it up, please."},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": HALF, "content": "It is there."},
+        ]
+        raw = json.dumps({"model": "tiny", "messages": history}).encode()
+        assert (await running.chat(raw)).is_success and (await running.chat(raw)).is_success
