@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from injectors import backtracking
 from injectors.payload import is_container, parsed
 from injectors.tool.leaves import written
 
@@ -27,7 +26,7 @@ def check(mark: str) -> None:
     """ValueError where the mark is neither a JSON pointer nor a regular expression."""
     if not mark.startswith("/"):
         try:
-            backtracking.check(mark)
+            re.compile(mark)
         except re.error as error:
             raise ValueError(
                 f"no regular expression ({error}): mend it, or begin a JSON pointer with /"

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from injectors import marks
-from injectors.backtracking import check
 from injectors.bounds import DEFAULT, Bounds
 from injectors.numbers import Real, Whole
 from injectors.operator import ToolClass
@@ -58,7 +57,7 @@ class Where(_Model):
     @classmethod
     def _compiles(cls, pattern: str) -> str:
         try:
-            check(pattern)
+            re.compile(pattern)
         except re.error as error:
             raise ValueError(f"no regular expression ({error}): mend it") from error
         return pattern
