@@ -45,10 +45,15 @@ client gets none of them.
 """
 
 
+MOST_DIGITS = 18
+"""No token's id has as many."""
+
+
 def token_of(name: str) -> int | None:
     """The id in a token's name as `BY_ID` asks for it; None where the name is the token's text."""
     number = name.removeprefix("token_id:")
-    return int(number) if number is not name and number.isascii() and number.isdecimal() else None
+    plain = number is not name and number.isascii() and number.isdecimal()
+    return int(number) if plain and len(number) <= MOST_DIGITS else None
 
 
 def capture_edits(

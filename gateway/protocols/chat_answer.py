@@ -10,7 +10,7 @@ from gateway.protocols.answer import Chunk
 from gateway.protocols.chat_deltas import parted, texts
 from gateway.protocols.choices import ChoicesAnswer
 from gateway.protocols.deferred import as_object
-from gateway.protocols.sampled import Sampled, as_mapping, likeliest
+from gateway.protocols.sampled import Sampled, as_mapping, likeliest, logprob_of
 from gateway.protocols.token_chunks import HEAD, TokenChunks
 from gateway.sse import Event
 
@@ -149,8 +149,9 @@ def _whole(value: Any) -> Any:
 
 def _read_logprobs(choice: Choice, content: Any) -> None:
     for entry in content if isinstance(content, list) else []:
-        if isinstance(entry, dict) and isinstance(entry.get("logprob"), int | float):
-            choice.logprobs.append(float(entry["logprob"]))
+        told = logprob_of(entry.get("logprob")) if isinstance(entry, dict) else None
+        if told is not None:
+            choice.logprobs.append(told)
             choice.top.append(_top(entry.get("top_logprobs")))
 
 

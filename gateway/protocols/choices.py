@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from gateway.protocols.answer import Chunk, SingleRound
 from gateway.protocols.deferred import Deferred, as_object, chunks, only_says
 from gateway.protocols.document import encode
-from gateway.protocols.sampled import Sampled, spanned
+from gateway.protocols.sampled import Sampled, recorded, spanned, well_formed
 from gateway.sse import DONE, Event, with_data
 from gateway.trajectory.record import ENGINE_NO_TOKENS, FIT, NO_TOKEN_IDS, Completion
 
@@ -206,17 +206,8 @@ class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
     def completions(self) -> tuple[Completion, ...]:
         """The choices as sampled."""
         self._catch_up()
-        return tuple(
-            Completion(
-                index,
-                tuple(c.token_ids),
-                tuple(c.logprobs),
-                c.finish_reason,
-                tuple(c.versions),
-                tuple(c.top) if any(c.top) else (),
-            )
-            for index, c in sorted(self._choices.items())
-        )
+        found = (recorded(index, choice) for index, choice in sorted(self._choices.items()))
+        return tuple(one for one in found if one is not None)
 
     def fitness(self) -> str:
         """FIT, or the first reason why this answer can't be trained on."""
@@ -234,6 +225,8 @@ class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
 
     def _agreement(self, ids: int) -> str:
         """FIT where all that the engine says of its `ids` tokens agrees."""
+        if not all(well_formed(index, choice) for index, choice in self._choices.items()):
+            return "token_ids_malformed"
         if any(len(choice.token_ids) != len(choice.logprobs) for choice in self._choices.values()):
             return "ids_logprobs_mismatch"
         if not all(spanned(choice) for choice in self._choices.values()):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.protocols.choices import ChoicesAnswer
-from gateway.protocols.sampled import Sampled, as_mapping, likeliest
+from gateway.protocols.sampled import Sampled, as_mapping, likeliest, logprob_of
 
 
 @dataclass(slots=True)
@@ -35,8 +35,8 @@ class CompletionsAnswer(ChoicesAnswer[Continuation]):
         given = as_mapping(raw.get("logprobs"))
         logprobs, top = given.get("token_logprobs"), given.get("top_logprobs")
         for logprob in logprobs if isinstance(logprobs, list) else []:
-            if isinstance(logprob, int | float):
-                choice.logprobs.append(float(logprob))
+            if (told := logprob_of(logprob)) is not None:
+                choice.logprobs.append(told)
         for place in top if isinstance(top, list) else []:
             choice.top.append(likeliest(as_mapping(place).items()))
 

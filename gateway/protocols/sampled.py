@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 from gateway.protocols.capture import token_of
-from gateway.trajectory.record import VersionSpan
+from gateway.trajectory.record import Completion, VersionSpan
+
+_FLOAT32, _INT32, _INT64 = 3.4e38, 1 << 31, 1 << 63
+"""What a record holds: log-probabilities of likely tokens, ids of tokens, and a choice's index."""
+MOST_LIKELY = 255
+"""Likely tokens that are recorded at one place."""
 
 
 @dataclass(slots=True)
@@ -32,6 +39,31 @@ class Sampled:
         return False
 
 
+def recorded(index: int, choice: Sampled) -> Completion | None:
+    """The choice as it is recorded: without tokens that no engine could mean; None for such an index."""
+    if not -_INT64 <= index < _INT64:
+        return None
+    if not well_formed(index, choice):
+        return Completion(index, finish_reason=choice.finish_reason)
+    return Completion(
+        index,
+        tuple(choice.token_ids),
+        tuple(choice.logprobs),
+        choice.finish_reason,
+        tuple(choice.versions),
+        tuple(choice.top) if any(choice.top) else (),
+    )
+
+
+def well_formed(index: int, choice: Sampled) -> bool:
+    """Whether a record can hold the choice's index and the ids of its tokens."""
+    try:
+        array("i", choice.token_ids)
+    except (OverflowError, TypeError):
+        return False
+    return -_INT64 <= index < _INT64
+
+
 def as_mapping(value: Any) -> Mapping[str, Any]:
     """The value where it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
@@ -48,15 +80,27 @@ def spanned(choice: Sampled) -> bool:
 
 
 def likeliest(named: Iterable[tuple[Any, Any]]) -> tuple[tuple[int, float], ...]:
-    """Tokens with their log-probabilities, the likeliest first; those that are named by text are left out."""
+    """Tokens with their log-probabilities, the likeliest first; those that are named by text are left out,
+    and numbers that no record can hold.
+    """
     found = [
-        (token, float(logprob))
+        (token, told)
         for name, logprob in named
         if isinstance(name, str)
-        and isinstance(logprob, int | float)
+        and (told := logprob_of(logprob)) is not None
+        and (abs(told) < _FLOAT32 or not isfinite(told))
         and (token := token_of(name)) is not None
+        and token < _INT32
     ]
-    return tuple(sorted(found, key=lambda pair: -pair[1]))
+    return tuple(sorted(found, key=lambda pair: -pair[1])[:MOST_LIKELY])
+
+
+def logprob_of(value: Any) -> float | None:
+    """A log-probability; None where it is none."""
+    try:
+        return float(value) if isinstance(value, int | float) else None
+    except OverflowError:
+        return None
 
 
 def _versions(spans: Any) -> list[VersionSpan]:

@@ -140,6 +140,7 @@ UNFIT = {
     "versions_mismatch": {"choice": {"weight_versions": [{"version": "v1", "start": 0, "end": 2}]}},
     "aborted": {"choice": {"finish_reason": "abort"}},
     "finish_not_seen": {"choice": {"finish_reason": None}},
+    "token_ids_malformed": {"choice": {"token_ids": [10, 11, 2**40]}},
     "prompt_ids_malformed": {"prompt_token_ids": [1, 2**40]},
 }
 
