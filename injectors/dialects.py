@@ -41,19 +41,20 @@ def _with_tools(body: Mapping[str, Any], system: list[Message], messages: Any, p
     declared = body.get("tools") or []
     if not isinstance(messages, list) or not isinstance(declared, list):
         return {"messages": messages, "tools": declared}
-    tools = [
-        {
-            "type": "function",
-            "function": {
-                "name": tool["name"],
-                "description": tool.get("description"),
-                "parameters": tool.get(parameters),
-            },
-        }
-        for tool in declared
-        if isinstance(tool, Mapping) and isinstance(tool.get("name"), str) and _is_own(tool, parameters)
-    ]
+    tools = [_tool(tool, parameters) for tool in declared if isinstance(tool, Mapping)]
     return {"messages": [*system, *messages], "tools": tools}
+
+
+def _tool(tool: Mapping[str, Any], parameters: str) -> Mapping[str, Any]:
+    """The client's own tool as chat has it; one of another kind, without what would make it a function."""
+    if not isinstance(tool.get("name"), str) or not _is_own(tool, parameters):
+        return {name: value for name, value in tool.items() if name != "function"}
+    function = {
+        "name": tool["name"],
+        "description": tool.get("description"),
+        "parameters": tool.get(parameters),
+    }
+    return {"type": "function", "function": function}
 
 
 def _is_own(tool: Mapping[str, Any], parameters: str) -> bool:

@@ -4,7 +4,7 @@ shape of OpenAI's Chat Completions or Responses, or of Anthropic's Messages."""
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -55,7 +55,9 @@ def conversation(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]
     gateway reads in a request's body."""
     reading = _Reading()
     items = [item for at, message in enumerate(messages) for item in reading.items(at, message)]
-    return Conversation(tuple(items), tuple(_schemas(tools)))
+    schemas = tuple(_schemas(tools))
+    others = [tool for tool in tools if isinstance(tool, Mapping) and not _is_function(tool)]
+    return Conversation(tuple(items), schemas, taken=other_names(others))
 
 
 class _Reading:
@@ -117,6 +119,13 @@ class _Reading:
         return text_anchor(site, text, occurrence)
 
 
+def other_names(tools: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """The names of tools that are no functions, whose kind may hold the name in an object of its own."""
+    holders = [(tool, tool.get(str(tool.get("type")))) for tool in tools]
+    names = (one.get("name") for pair in holders for one in pair if isinstance(one, Mapping))
+    return frozenset(name for name in names if isinstance(name, str))
+
+
 def instructions(messages: Sequence[Message]) -> InstructionText | None:
     """The system prompt, where the messages begin with one."""
     first = messages[0] if messages else {}
@@ -167,11 +176,16 @@ def _texts(at: int, content: Any) -> Iterator[tuple[Ref, str]]:
 
 def _schemas(tools: Sequence[Mapping[str, Any]]) -> Iterator[ToolSchema]:
     for tool in tools:
-        function = tool.get("function") if isinstance(tool, Mapping) else None
-        if isinstance(function, Mapping) and isinstance(function.get("name"), str):
+        if isinstance(tool, Mapping) and _is_function(tool):
+            function = tool["function"]
             parameters = function.get("parameters")
             yield ToolSchema(
                 function["name"],
                 str(function.get("description") or ""),
                 parameters if isinstance(parameters, Mapping) else {},
             )
+
+
+def _is_function(tool: Mapping[str, Any]) -> bool:
+    function = tool.get("function")
+    return isinstance(function, Mapping) and isinstance(function.get("name"), str)

@@ -47,7 +47,7 @@ def preview(
         for one in new.injections if new is not None else ():
             message = instructions.ref.message
             yield Previewed(one.decision, "instructions", one.before, one.after, one.note, message=message)
-    for one in perturb_tools(plan, conversation.tools, texts=texts).injections:
+    for one in perturb_tools(plan, conversation.tools, taken=conversation.taken, texts=texts).injections:
         place = f"tool {one.tool} ({one.tool_class})"
         yield Previewed(one.decision, place, one.before, one.after, one.note)
     for new in perturb(plan, conversation, {}, texts=texts).new:

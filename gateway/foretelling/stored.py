@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gateway.opening import LiveSession
 from gateway.protocols.codec import codec_named
@@ -37,7 +38,9 @@ def _longest(trajectory: Trajectory) -> tuple[Conversation, int] | None:
         request = codec.read(split, live.reader(codec), _as_it_is)
         tell(request, turn)
         if longest is None or len(request.conversation.items) >= len(longest.items):
-            longest = request.conversation
+            raw = request.document.raw("tools")
+            taken = codec.closing.taken(raw) if codec.closing is not None and raw is not None else frozenset()
+            longest = replace(request.conversation, taken=taken)
     return None if longest is None else (longest, len({turn.index for turn in trajectory.turns}))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gateway.protocols.document import decode, encode
+from injectors import documents
 from injectors.conversation import ToolSchema
 from injectors.shown_tools import ShownTool
 
@@ -111,13 +112,11 @@ _OTHERS = ("mcp", "custom")
 
 
 def other_names(tools: bytes, is_function: Callable[[Any], bool]) -> frozenset[str]:
-    """The names of declared tools that are no functions, whose kind may hold the name in an object of its
-    own.
-    """
-    others = [tool for tool in list_of(decode(tools)) if isinstance(tool, dict) and not is_function(tool)]
-    holders = [(tool, tool.get(str(tool.get("type")))) for tool in others]
-    names = (one.get("name") for pair in holders for one in pair if isinstance(one, dict))
-    return frozenset(name for name in names if isinstance(name, str))
+    """The names of declared tools that are no functions."""
+    declared = list_of(decode(tools))
+    return documents.other_names(
+        tool for tool in declared if isinstance(tool, dict) and not is_function(tool)
+    )
 
 
 def chosen(raw: bytes, names: Mapping[str, str]) -> bytes:

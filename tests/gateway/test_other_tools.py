@@ -4,11 +4,15 @@ would be mapped back, or answered inside.
 
 from __future__ import annotations
 
+import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from gateway.cli import root
 from tests.gateway import messages, responses
 from tests.gateway.closed_world import ABBREVIATED, TOOL, profile, tool
 from tests.gateway.servers import Running, Upstream, answer, gateway, plain, upstream
@@ -56,3 +60,31 @@ async def test_noise_leaves_the_names_of_other_tools_alone(tmp_path: Path, ask: 
             functions = [name for name in names if name not in others]
             assert sorted(name for name in names if name in others) == others, "each is there once"
             assert functions, "and so is the function"
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("ask", [chat, of_messages, of_responses])
+async def test_previews_and_checks_know_them_too(tmp_path: Path, ask: Any, operator: str) -> None:
+    path, talk = tmp_path / "closed.yaml", tmp_path / "preview"
+    path.write_text(profile(operator))
+    async with upstream() as app, gateway(tmp_path, app, profile=str(path), seed=5) as running:
+        others = sorted({*await ask(running, app, "free", [])} - {TOOL})
+        await ask(running, app, "preview", others)
+        met = await running.trajectory("preview")
+    talk.write_text(met["turns"][0]["received"])
+    shown = await asyncio.to_thread(noise, "preview", "--json", "--profile", path, "--seed", 5, talk)
+    told = [json.loads(line)["after"] for line in shown.splitlines()]
+    assert told == [one["after"] for one in met["events"]]
+    for target in (talk, f"sqlite:///{tmp_path}/store.db"):
+        checked = await asyncio.to_thread(
+            noise, "check", path, target, "--seed", 5, "--seeds", 1, "--sessions", 1, "--json"
+        )
+        [counted] = json.loads(checked)["operators"]
+        assert counted["injected"] == sum(one is not None for one in told), target
+        assert counted["withdrawn"] == sum(one is None for one in told), target
+
+
+def noise(*arguments: Any) -> str:
+    result = CliRunner().invoke(root, ["noise", *map(str, arguments)])
+    assert result.exit_code == 0, result.output
+    return result.stdout
