@@ -14,7 +14,8 @@ from typing import Any
 
 import click
 
-from trainer.wiring import Patience, alone, control, engine, refuse, stop_on_signals, store, witnesses
+from trainer.locks import alone, alone_in_store
+from trainer.wiring import Patience, control, engine, refuse, stop_on_signals, store, witnesses
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -94,8 +95,11 @@ def run(
     with ExitStack() as stack:
         alone(stack, out)
         patience = Patience(start_within, stop)
+        kept, run_name = store(stack, store_url), name or out.resolve().name
+        if isinstance(file := getattr(kept, "path", None), Path):
+            alone_in_store(stack, file, run_name, engine_url, out)
         opened = (
-            store(stack, store_url),
+            kept,
             engine(stack, engine_url, patience),
             control(stack, control_url, patience),
         )
@@ -108,7 +112,7 @@ def run(
         _train(
             Run(
                 config,
-                name or out.resolve().name,
+                run_name,
                 find_policy(policy),
                 out,
                 Registry(versions or out / "versions"),
@@ -174,10 +178,19 @@ def _train(run: Any) -> None:
     from trainer.loop import train as train_loop
     from trainer.model import ModelError
     from trainer.objectives.objective import UnknownObjective
+    from trainer.occupancy import EngineTaken
     from trainer.publication import PublicationError
     from trainer.source import NoGroups
 
-    failures = (EngineError, EngineMismatch, NotConfirmed, PublicationError, NoGroups, CheckpointError)
+    failures = (
+        EngineError,
+        EngineMismatch,
+        EngineTaken,
+        NotConfirmed,
+        PublicationError,
+        NoGroups,
+        CheckpointError,
+    )
     try:
         state = train_loop(run)
     except (*failures, NotWritten, JournalError, StoreError) as error:

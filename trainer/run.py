@@ -13,7 +13,7 @@ from gateway.trajectory.steps import TrainStep
 from gateway.trajectory.store import Store
 from gateway.trajectory.trust import VERSION, doubted
 from policies.confirmation import Probe
-from policies.engine import Engine
+from policies.engine import Engine, EngineError
 from policies.reference import probe
 from policies.service import InService, JournalWitness, Service, Witness
 from policies.version import PolicyVersion, Registry, VersionError, check_name, read_version
@@ -26,6 +26,7 @@ from trainer.learner import Learner
 from trainer.lora import AdapterPolicy
 from trainer.material import assemble
 from trainer.metrics import publication_figures
+from trainer.occupancy import EngineTaken, Occupancy
 from trainer.progress import Progress
 from trainer.publication import export, first_version
 from trainer.schedule import CurriculumSink
@@ -58,6 +59,7 @@ class Run:
     """Train on groups only whose sessions carry these labels."""
     witnesses: Sequence[Witness] = ()
     """Who is told which versions the engine serves rightly, beside the registry's journal."""
+    occupancy: Occupancy = field(default_factory=Occupancy)
 
     @property
     def checkpoints(self) -> Path:
@@ -155,6 +157,7 @@ def make_up(run: Run, learner: Learner, state: State) -> None:
     row.
     """
     checkpoint.retain(run.checkpoints, run.config.keep_checkpoints)
+    _begin_with_engine(run, state)
     last = next((row for row in run.store.steps(run.name) if row.step == state.step), None)
     samples: list[Sample] = []
     if last is not None:
@@ -169,6 +172,8 @@ def make_up(run: Run, learner: Learner, state: State) -> None:
 def put_in_service(run: Run, learner: Learner, state: State, samples: Sequence[Sample]) -> InService | None:
     """Export the state's version where it isn't the first one; serve and confirm it where there is an
     engine, on the samples, or on a probe of our own where there are none.
+
+    Raises EngineTaken where somebody else published to the engine meanwhile.
     """
     version = read_version(run.policy)
     run.registry.adopt(version)
@@ -177,6 +182,11 @@ def put_in_service(run: Run, learner: Learner, state: State, samples: Sequence[S
     service = run.service()
     if service is None:
         return None
+    if (others := _taken(run, state)) is not None:
+        raise EngineTaken(
+            f"{others}; nothing was published over it. End what publishes there, or give this run an engine "
+            f"of its own; started again, it goes on after step {state.step}"
+        )
 
     def probe_of(which: PolicyVersion) -> Probe:
         if which.version == state.version and samples:
@@ -190,6 +200,27 @@ def put_in_service(run: Run, learner: Learner, state: State, samples: Sequence[S
     return served
 
 
+def _begin_with_engine(run: Run, state: State) -> None:
+    """Take the engine as it is, and say where it served something that isn't this run's."""
+    if run.engine is None:
+        return
+    other = run.occupancy.begin(run.engine, state.versions)
+    if other is not None:
+        run.progress.note(f"the engine served {other!r}; {state.version!r} of this run takes its place")
+
+
+def _taken(run: Run, state: State) -> str | None:
+    """In words, that somebody else published to the engine; None where nobody did."""
+    if run.engine is None:
+        return None
+    other = run.occupancy.taken(run.engine, state.versions, run.registry)
+    if other is None:
+        return None
+    return (
+        f"the engine serves {other!r}, which run {run.name!r} didn't give it: another trainer or a person did"
+    )
+
+
 def take_back(run: Run, state: State, reason: str) -> str:
     """The engine was seen not to serve the state's version: nothing that it samples may be trained on, and
     the version before serves again. Says what came of it.
@@ -199,7 +230,9 @@ def take_back(run: Run, state: State, reason: str) -> str:
         return "there is no engine to roll back"
     service.doubt(state.version, reason)
     try:
+        if (others := _taken(run, state)) is not None:
+            return "; ".join([others, *service.untold])
         previous = run.before(state)
-    except VersionError as error:
+    except (VersionError, EngineError) as error:
         return str(error)
     return "; ".join([service.back_to(previous, probe), *service.untold])

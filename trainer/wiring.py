@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
 from threading import Event
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
@@ -108,20 +107,6 @@ def witnesses(stack: ExitStack, url: str | None, engine: str | None) -> list[Wit
     witness = CaptureWitness(url, engine)
     stack.callback(witness.close)
     return [witness]
-
-
-def alone(stack: ExitStack, out: Path) -> None:
-    """Make the folder and hold it against a second trainer; the lock goes with the process."""
-    import fcntl
-
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        lock = stack.enter_context((out / ".lock").open("w"))
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        refuse(f"--out: another trainer is at work in {out}; name another folder")
-    except OSError as error:
-        refuse(f"--out: {out} can't be written ({error.strerror}); name a folder that can")
 
 
 def stop_on_signals() -> Event:

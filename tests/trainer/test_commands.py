@@ -19,7 +19,7 @@ from tests.trainer.conftest import serving
 from tests.trainer.practice import play
 from trainer import model
 from trainer.commands import train
-from trainer.wiring import alone
+from trainer.locks import alone
 
 ROOT = Path(__file__).parents[2]
 TRAIN = [sys.executable, "-c", "from trainer.commands import train; train(prog_name='crosswind train')"]
