@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from gateway.ledger import Ledger
@@ -136,7 +136,12 @@ def owing(codec: Codec, ledger: Ledger, request: Request) -> ClosedWorld | None:
 
 def _owed(ledger: Ledger, request: Request) -> tuple[str, ...]:
     """The results of inner calls that came in no round, of the response from which a request goes on."""
-    known = [ledger.put_back[made] for made in request.goes_on if made in ledger.put_back]
+    return results_owed(ledger, request.goes_on)
+
+
+def results_owed(ledger: Ledger, goes_on: Iterable[str | None]) -> tuple[str, ...]:
+    """The results of inner calls that came in no round, by the anchors of what was answered with them."""
+    known = [ledger.put_back[made] for made in goes_on if made in ledger.put_back]
     return tuple(result for put in known for result in put.owed)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -16,6 +16,7 @@ from gateway.errors import UpstreamError
 from gateway.headers import end_to_end
 from gateway.listing import Listing
 from gateway.metrics import Metrics
+from gateway.posted import posted
 from gateway.routes import Route, claim_of
 from gateway.sessions import Sessions
 from gateway.stored_views import StoredViews, View
@@ -27,7 +28,7 @@ from gateway.upstreams.upstreams import Upstreams
 _log = structlog.get_logger("crosswind.passing")
 
 _MODEL = "/models/"
-_PLAIN: Mapping[bytes, bytes | None] = {b"accept-encoding": b"identity"}
+_PLAIN: dict[bytes, bytes | None] = {b"accept-encoding": b"identity"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +51,18 @@ class PassThrough:
             return await self.listing.answer(http, caller)
         upstream = self._upstream(http, path)
         query = http.query.decode("latin-1")
-        view = await self.views.of(http.method, path, query, session, caller)
+        changes: dict[bytes, bytes | None] = {}
+        if body is None and self.views.goes_on(http.method, path):
+            came = await posted(http, self.settings.limits.body)
+            body, view = await self.views.going_on(path, came.body, session, caller)
+            body, changes = came.sent(body)
+        else:
+            view = await self.views.of(http.method, path, query, session, caller)
         bodiless = body is None and _bodiless(http)
         outgoing = Outgoing(
             http.method,
             upstream.path(view.path if view else path, query, caller),
-            upstream.headers(http.headers, caller, _PLAIN if view else {}),
+            upstream.headers(http.headers, caller, changes | (_PLAIN if view else {})),
             None if bodiless else (http.chunks if body is None else body),
         )
         try:

@@ -12,9 +12,11 @@ from typing import Any
 import structlog
 
 from gateway.auth import Caller
+from gateway.closed_world import results_owed
 from gateway.opening import LiveSession
 from gateway.protocols.codec import Codec, codec_named
-from gateway.protocols.document import decode
+from gateway.protocols.document import Document, decode
+from gateway.protocols.splicing import Path, spliced
 from gateway.protocols.stored import ClientsView, as_delivered, withheld
 from gateway.sessions import Sessions
 from gateway.trajectory.record import Turn
@@ -26,6 +28,8 @@ _log = structlog.get_logger("crosswind.passing")
 _RESPONSE = re.compile(r"/responses/(?P<id>[^/]+)(?P<rest>/input_items|/cancel)?\Z")
 _COMPLETION = re.compile(r"/chat/completions/(?P<id>[^/]+)(?P<rest>/messages)?\Z")
 _CONVERSATION = re.compile(r"/conversations/(?P<id>[^/]+)(?P<rest>/items(?:/[^/]+)?)\Z")
+_BESIDE = ("/responses/input_tokens", "/responses/compact")
+"""Routes that are no turns, and may go on from a response as one does."""
 _LISTS = ("/input_items", "/messages")
 
 
@@ -59,6 +63,35 @@ class StoredViews:
         except (StoreError, ValueError) as error:
             _log.error("it can't be read what the client gave and got: as it is kept", error=str(error))
             return None
+
+    def goes_on(self, method: str, path: str) -> bool:
+        """Whether a request's body may name a response, though the request is no turn."""
+        return method == "POST" and path.removesuffix("/") in _BESIDE
+
+    async def going_on(
+        self, path: str, body: bytes, session_id: str | None, caller: Caller
+    ) -> tuple[bytes, View | None]:
+        """The body as the provider knows what it goes on from, and how its answer comes back."""
+        document = Document.parse(body)
+        previous = document.value("previous_response_id") if document is not None else None
+        if document is None or not isinstance(previous, str):
+            return body, None
+        if session_id is None:
+            session_id = await self.sessions.of_response(previous, caller)
+        session = await self.sessions.get(session_id) if session_id is not None else None
+        if session is None or not session.plan.rules:
+            return body, None
+        codec = _of_responses()
+        await self.sessions.recalling.catch_up(session, codec)
+        held = session.reader(codec).held.get(previous)
+        if held is None or held.response_id != previous:
+            return body, None
+        steps = held.line().steps
+        changed: dict[Path, Any] = {("previous_response_id",): held.upstream_id}
+        if owed := results_owed(session.ledger, (step.made for step in steps[len(steps) - held.answer :])):
+            changed["input",] = [*map(_item, owed), *_items_of(document.value("input"))]
+        view = _view(session, [item for step in steps for item in step.items])
+        return spliced(body, changed), View(path, view.output)
 
     async def _of(
         self, method: str, path: str, found: re.Match[str], session_id: str | None, caller: Caller
@@ -96,12 +129,28 @@ class StoredViews:
         return _view(session, codec.read(split, session.reader(codec), _as_it_is).conversation.items)
 
     async def _conversation(self, session: LiveSession, conversation: str) -> ClientsView:
-        codec = codec_named("responses")
-        assert codec is not None, "conversations are of Responses"
+        codec = _of_responses()
         await self.sessions.recalling.catch_up(session, codec)
         held = session.reader(codec).held.get(conversation)
         steps = held.history.steps[: held.length] if held is not None else ()
         return _view(session, [item for step in steps for item in step.items])
+
+
+def _of_responses() -> Codec:
+    codec = codec_named("responses")
+    assert codec is not None, "the gateway has it"
+    return codec
+
+
+def _item(text: str) -> Any:
+    return decode(text.encode())
+
+
+def _items_of(given: Any) -> list[Any]:
+    """What a request's `input` has, as items."""
+    if isinstance(given, str):
+        return [{"role": "user", "content": given}]
+    return given if isinstance(given, list) else []
 
 
 def _view(session: LiveSession, items: Iterable[UserText | ToolResult]) -> ClientsView:

@@ -48,6 +48,15 @@ class ClientsView:
         changed: dict[Path, Any] = {(name,): value for name, value in ends.items() if name in answer}
         return spliced(body, {("data",): kept, **changed})
 
+    def output(self, body: bytes) -> bytes:
+        """What a history was made into, with its items as the client has them."""
+        answer = _decoded(body)
+        output = answer.get("output") if isinstance(answer, dict) else None
+        if not isinstance(output, list):
+            return body
+        kept = [item for item in map(self.item, output) if item is not None]
+        return body if kept == output else spliced(body, {("output",): kept})
+
     def item(self, item: Any) -> Any:
         """An item or a message as the client has it; None where the client has none."""
         if not isinstance(item, dict):
