@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import structlog
 
@@ -27,6 +27,9 @@ from gateway.upstreams.upstreams import Upstreams
 
 _log = structlog.get_logger("crosswind.passing")
 
+_MOST_PAGES = 100
+"""Pages that are asked for in place of one."""
+_PLACES = ("after", "before")
 _MODEL = "/models/"
 _PLAIN: dict[bytes, bytes | None] = {b"accept-encoding": b"identity"}
 
@@ -77,6 +80,8 @@ class PassThrough:
                 await self._relay(http, answer)
             else:
                 body = await answer.body(self.settings.limits.answer)
+                if answer.status < 300 and http.method == "GET":
+                    body = await self._page(http, upstream, caller, view, body)
                 await self._delete(http, upstream, caller, view.also if answer.status < 300 else ())
                 await _answer_mapped(http, answer, body, view)
         except asyncio.CancelledError:
@@ -92,6 +97,25 @@ class PassThrough:
         if http.method == "GET" and path.startswith(_MODEL):
             return self.upstreams.of_model(unquote(path.removeprefix(_MODEL)))
         return self.upstreams.of_path(path)
+
+    async def _page(self, http: Http, upstream: Upstream, caller: Caller, view: View, body: bytes) -> bytes:
+        """The page, or the first one behind it that has anything for the client."""
+        query = http.query.decode("latin-1")
+        seen: set[str] = set()
+        while (after := view.after(body)) is not None and after not in seen and len(seen) < _MOST_PAGES:
+            seen.add(after)
+            others = [one for one in query.split("&") if one and one.partition("=")[0] not in _PLACES]
+            asked = "&".join([*others, "after=" + quote(after, safe="")])
+            headers = upstream.headers(http.headers, caller, _PLAIN)
+            path = upstream.path(view.path, asked, caller)
+            answer = await upstream.send(Outgoing("GET", path, headers, None), None)
+            try:
+                if answer.status >= 300 or answer.header("content-encoding") not in ("", "identity"):
+                    break
+                body = await answer.body(self.settings.limits.answer)
+            finally:
+                answer.close()
+        return body
 
     async def _delete(self, http: Http, upstream: Upstream, caller: Caller, paths: Sequence[str]) -> None:
         """Delete what belongs to something that was deleted."""

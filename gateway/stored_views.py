@@ -33,12 +33,18 @@ _BESIDE = ("/responses/input_tokens", "/responses/compact")
 _LISTS = ("/input_items", "/messages")
 
 
+def _at_its_end(page: bytes) -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """How a request for what is kept goes on, and its answer comes back."""
 
     path: str
     mapped: Callable[[bytes], bytes]
+    after: Callable[[bytes], str | None] = _at_its_end
+    """Behind which item of a page the next is to be asked for at once."""
     also: tuple[str, ...] = ()
     """Further paths that are to be deleted with it: rounds that were answered inside."""
 
@@ -103,7 +109,8 @@ class StoredViews:
         if session is None or not session.plan.rules:
             return None
         if found.re is _CONVERSATION:
-            return View(path, (await self._conversation(session, kept)).page)
+            view = await self._conversation(session, kept)
+            return View(path, view.page, view.after)
         turn = await asyncio.to_thread(self.sessions.answered, session.record.id, kept)
         codec = codec_named(turn.protocol) if turn is not None else None
         if turn is None or codec is None or turn.produced is None:
@@ -113,11 +120,12 @@ class StoredViews:
         delivered = {**delivered, **_told_back(turn)} if found.re is _COMPLETION else delivered
         own = path[: found.start("id")] + str(produced.get("id", kept)) + (found["rest"] or "")
         if found["rest"] in _LISTS:
-            return View(own, (await self._turns(session, codec, turn)).page)
+            view = await self._turns(session, codec, turn)
+            return View(own, view.page, view.after)
         if method == "DELETE":
             prefix = path[: found.start("id")]
             also = tuple(prefix + one for one in _inner_ids(turn) if one != produced.get("id"))
-            return View(own, partial(_with_id, {produced.get("id"): kept}), also)
+            return View(own, partial(_with_id, {produced.get("id"): kept}), also=also)
         return View(own, partial(as_delivered, produced=produced, delivered=delivered))
 
     async def _turns(self, session: LiveSession, codec: Codec, turn: Turn) -> ClientsView:

@@ -48,6 +48,18 @@ class ClientsView:
         changed: dict[Path, Any] = {(name,): value for name, value in ends.items() if name in answer}
         return spliced(body, {("data",): kept, **changed})
 
+    def after(self, body: bytes) -> str | None:
+        """The item behind which a list goes on, where the client has none of a page's: clients take an empty
+        page for the last.
+        """
+        answer = _decoded(body)
+        data = answer.get("data") if isinstance(answer, dict) else None
+        if not isinstance(data, list) or not data or answer.get("has_more") is not True:
+            return None
+        if any(self.item(item) is not None for item in data):
+            return None
+        return _text(data[-1], "id") or None
+
     def output(self, body: bytes) -> bytes:
         """What a history was made into, with its items as the client has them."""
         answer = _decoded(body)

@@ -183,3 +183,18 @@ async def test_noise_off_asks_nothing_of_the_store(tmp_path: Path) -> None:
         await post(running, request([user("hi")]), "s")
         answer = await running.http.get(f"{running.data}/s/s/v1/responses/resp_1")
         assert answer.json() == response(1) and app.seen[1].path == "/v1/responses/resp_1"
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+async def test_pages_of_what_the_client_never_saw_are_gone_past(
+    tmp_path: Path, noisy: dict[str, Any], limit: int
+) -> None:
+    policy = script(*(calling(1) for _ in range(3)), calling(0), Answer("Two orders."))
+    async with provider(policy) as app, gateway(tmp_path, app.url, **noisy) as running:
+        async with Client(running, stream=False, linked=True) as client:
+            await client.turn({"role": "user", "content": QUESTION})
+            await client.answer_calls()
+        async with AsyncOpenAI(base_url=f"{running.data}/v1", api_key="unused-but-long") as sdk:
+            listed = sdk.responses.input_items.list(client.response.id, order="asc", limit=limit)
+            items = [one async for one in listed]
+    assert [one.type for one in items] == ["message", "function_call", "function_call_output"]
