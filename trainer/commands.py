@@ -90,7 +90,7 @@ def run(
 ) -> None:
     """Train on completed groups until the steps are done. SIGTERM ends it cleanly after the current step."""
     config = _config(preset, settings)
-    chosen = dict(_pairs("--label", labels))
+    chosen = _labels(labels)
     stop = stop_on_signals()
     with ExitStack() as stack:
         alone(stack, out)
@@ -105,10 +105,13 @@ def run(
         )
         try:
             from policies.version import Registry, find_policy
+            from trainer import evaluate
             from trainer.progress import Progress
             from trainer.run import Run
         except ModuleNotFoundError as error:
             refuse(f"{error.name} isn't installed: install crosswind[train]")
+        if config.evaluate_every and (wrong := evaluate.check(config.evaluate_arguments)) is not None:
+            refuse(f"--evaluate-with: `crosswind bench` can't be run so: {wrong}")
         _train(
             Run(
                 config,
@@ -152,17 +155,18 @@ def _config(preset: str, settings: dict[str, Any]) -> Any:
     changes = {name: _value(text) for name, text in changes.items()}
     bench = settings.pop("evaluate_with")
     if bench is not None:
-        import shlex
-
-        changes["evaluate_arguments"] = shlex.split(bench)
+        changes["evaluate_arguments"] = _words("--evaluate-with", bench)
     curriculum = settings.pop("curriculum")
     if curriculum is not None:
         changes["curriculum.kind"] = curriculum
     changes |= {name: value for name, value in settings.items() if value is not None}
     try:
-        return configure(preset, changes)
+        config = configure(preset, changes)
     except SettingsError as error:
         refuse(str(error))
+    if bench is not None and not config.evaluate_every:
+        refuse("--evaluate-with: nothing is evaluated: say every how many steps with --evaluate-every")
+    return config
 
 
 def _train(run: Any) -> None:
@@ -201,6 +205,26 @@ def _train(run: Any) -> None:
     run.progress.note(
         f"done: step {state.step}, version {state.version}", step=state.step, version=state.version
     )
+
+
+def _labels(texts: tuple[str, ...]) -> dict[str, str]:
+    """The labels that groups must carry. Ends the command where no group that trains can."""
+    labels: dict[str, str] = {}
+    for name, value in _pairs("--label", texts):
+        if labels.setdefault(name, value) != value:
+            refuse(f"--label: no session carries {name}={labels[name]} and {name}={value} at once; name one")
+    if labels.get("purpose") == "eval":
+        refuse("--label: sessions of purpose=eval are evaluations, which never train; name another label")
+    return labels
+
+
+def _words(option: str, text: str) -> list[str]:
+    import shlex
+
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        refuse(f"{option}: {text!r} can't be read as a command line ({error}); quote it as a shell wants it")
 
 
 def _pairs(option: str, texts: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -130,9 +130,17 @@ def for_training(trajectories: Sequence[Trajectory], labels: Mapping[str, str]) 
     """Whether a group's sessions carry all of `labels` and none is an evaluation's."""
     return all(
         trajectory.session.labels.get("purpose") != "eval"
-        and all(trajectory.session.labels.get(key) == value for key, value in labels.items())
+        and all(_carries(trajectory.session, key, value) for key, value in labels.items())
         for trajectory in trajectories
     )
+
+
+def _carries(session: Session, key: str, text: str) -> bool:
+    """Labels may be numbers, booleans and null, too; `text` is as JSON writes those."""
+    if key not in session.labels:
+        return False
+    value = session.labels[key]
+    return text == (value if isinstance(value, str) else orjson.dumps(value).decode())
 
 
 def _left_out(session: Session) -> str | None:

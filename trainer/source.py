@@ -21,6 +21,8 @@ _MENDS = {
 }
 """What helps against the commonest reasons for which a group can't train."""
 
+_FOREIGN = "foreign"
+
 
 class NoGroups(Exception):
     """No group completed for as long as the trainer was told to wait."""
@@ -77,6 +79,7 @@ class GroupSource:
             seen = consumed | self._foreign | set(taken.dropped) | {group.id for group in taken.groups}
             for group_id in self._store.completed_groups(exclude=seen, limit=wanted - before):
                 self._sort(group_id, admission, taken)
+            self._say_foreign()
             if taken.reasons.keys() - self._said:
                 self._said |= taken.reasons.keys()
                 self._say(f"of the groups that came, these can't train: {_passed_over(taken)}")
@@ -92,6 +95,12 @@ class GroupSource:
     def again(self, group_ids: Sequence[str], admission: Admission) -> Taken:
         """The groups that an interrupted step was planned with."""
         return Taken([read_group(one, self._store.group(one), admission) for one in group_ids])
+
+    def _say_foreign(self) -> None:
+        if self._foreign and self._labels and _FOREIGN not in self._said:
+            self._said.add(_FOREIGN)
+            labels = ", ".join(f"{key}={value}" for key, value in self._labels.items())
+            self._say(f"passed over: groups whose sessions don't carry {labels}, or are evaluations")
 
     def _sort(self, group_id: str, admission: Admission, taken: Taken) -> None:
         trajectories = self._store.group(group_id)

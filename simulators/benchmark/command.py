@@ -46,9 +46,12 @@ from simulators.options import agent_options, chosen, control_options, extra_ins
     metavar="BEFORE AFTER",
     help="Play nothing: compare two files written with --json.",
 )
+@click.option("--check", is_flag=True, help="Play nothing: say whether these flags could be played.")
 def bench(**given: Any) -> None:
     """Measure the policy behind the gateway on held-out tasks."""
     if given["compare"]:
+        if given["check"]:
+            raise usage("--compare: it plays nothing, so that --check has nothing to check; leave one out")
         before, after = given["compare"]
         _compare(before, after, given["json_out"])
         return
@@ -71,8 +74,11 @@ def bench(**given: Any) -> None:
         given["run_name"],
         given["calm"],
     )
+    todo = list(jobs(environment, suite))
+    if given["check"]:
+        return
     started, clock = datetime.now(UTC), time.monotonic()
-    code, played = play(environment, list(jobs(environment, suite)), {**given, "grace": 0.0})
+    code, played = play(environment, todo, {**given, "grace": 0.0})
     if code:
         sys.exit(code)
     results = {

@@ -111,6 +111,21 @@ def own_signals() -> Iterator[None]:
         (["--set", "seed"], "--set: 'seed' isn't NAME=VALUE; write it so"),
         (["--set", "loss.clip=1"], "loss.clip: there is no such setting; did you mean 'loss.clip_low'?"),
         (["--label", "run"], "--label: 'run' isn't NAME=VALUE; write it so"),
+        (["--label", "purpose=eval"], "--label: sessions of purpose=eval are evaluations, which never train"),
+        (["--label", "a=1", "--label", "a=2"], "--label: no session carries a=1 and a=2 at once; name one"),
+        (["--evaluate-with", "--tasks 3"], "--evaluate-with: nothing is evaluated: say every how many steps"),
+        (
+            ["--evaluate-every", "1", "--evaluate-with", "--environment '"],
+            "--evaluate-with: \"--environment '\" can't be read as a command line (No closing quotation)",
+        ),
+        (
+            ["--evaluate-every", "1", "--evaluate-with", "--environment shop"],
+            "--evaluate-with: `crosswind bench` can't be run so: --environment",
+        ),
+        (
+            ["--evaluate-every", "1", "--evaluate-with", "--tusks 3"],
+            "--evaluate-with: `crosswind bench` can't be run so: crosswind: No such option",
+        ),
         (["--store", "mysql://x"], "--store: store URL 'mysql://x' has no scheme of sqlite"),
         (["--engine", NOWHERE, "--start-within", "0"], f"--engine: {NOWHERE}"),
         (
@@ -140,6 +155,30 @@ def test_a_wrong_flag_is_one_line_and_exit_code_2(
     assert done.exit_code == 2, done.output
     (line,) = done.stderr.splitlines()
     assert message in line
+
+
+@pytest.mark.usefixtures("own_signals")
+def test_an_evaluation_that_can_be_run_is_not_refused(first_policy: Path, tmp_path: Path) -> None:
+    """Nothing of it is played before its step comes."""
+    given = ["run", "--policy", str(first_policy), "--out", str(tmp_path), "--wait", "0.1"]
+    given += ["--store", f"sqlite:///{tmp_path}/s.db", "--evaluate-every", "1"]
+    given += ["--evaluate-with", f"--control {NOWHERE} --noise tool.timeout@3 --tasks 4"]
+    done = CliRunner().invoke(train, given)
+    assert done.exit_code == 1
+    assert done.stderr.startswith("train: no group completed for 0.1 s")
+
+
+@pytest.mark.usefixtures("own_signals")
+def test_groups_without_the_label_are_told_once(first_policy: Path, tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "s.db")
+    for index in range(2):
+        play(store, model.load(first_policy), f"g{index}", 4, reward=lambda done: 1.0)
+    store.close()
+    given = ["run", "--policy", str(first_policy), "--out", str(tmp_path / "out"), "--wait", "0.1"]
+    given += ["--store", f"sqlite:///{store.path}", "--label", "purpose=trian"]
+    done = CliRunner().invoke(train, given)
+    assert done.exit_code == 1
+    assert done.output.count("passed over: groups whose sessions don't carry purpose=trian") == 1
 
 
 @pytest.mark.usefixtures("own_signals")

@@ -42,7 +42,7 @@ def put(
     *,
     noisy: int = 0,
     turns: dict[int, Sequence[Turn]] | None = None,
-    labels: dict[str, str] | None = None,
+    labels: dict[str, Any] | None = None,
 ) -> None:
     """A closed, rewarded group; `turns` replaces the turns of single rollouts."""
     for index, reward in enumerate(rewards):
@@ -214,6 +214,17 @@ def test_evaluations_and_foreign_labels_are_passed_over(store: SqliteStore) -> N
     assert taken is not None
     assert [group.id for group in taken.groups] == ["ours"]
     assert taken.dropped == []
+
+
+def test_labels_that_are_no_texts_are_named_as_json_writes_them(store: SqliteStore) -> None:
+    put(store, "ours", [1.0, 0.0], labels={"stage": 2, "warm": True, "after": None})
+    put(store, "later", [1.0, 0.0], labels={"stage": 3, "warm": True, "after": None})
+    named = {"stage": "2", "warm": "true", "after": "null"}
+    taken = GroupSource(store, named).take(1, frozenset(), ADMISSION, Event())
+    assert taken is not None
+    assert [group.id for group in taken.groups] == ["ours"]
+    with pytest.raises(NoGroups):
+        GroupSource(store, {"missing": "null"}).take(1, frozenset(), ADMISSION, Event(), wait_seconds=0.01)
 
 
 def test_a_group_without_a_rollout_that_trains_is_dropped_and_counted(store: SqliteStore) -> None:
