@@ -11,7 +11,7 @@ from gateway.protocols.answer import AnswerReader
 from gateway.protocols.closing import Found, Kept, RoundBefore
 from gateway.protocols.document import decode, encode
 from gateway.protocols.request import Request
-from gateway.protocols.responses_items import CALLS, own_text, text_of
+from gateway.protocols.responses_items import CALLS, loading, own_text, text_of
 from gateway.protocols.responses_stream import for_client, is_call, is_inner
 from gateway.protocols.responses_world import ClosedResponsesAnswer
 from gateway.protocols.rewriting import elements, shallow
@@ -62,6 +62,9 @@ class ResponsesClosing:
 
     def renamed(self, raw: bytes, names: Mapping[str, str]) -> bytes:
         item = decode(raw)
+        found = loading(item, lambda name: names.get(name, name))
+        if found is not item:
+            return encode(found)
         name = item.get("name")
         # A reference has no name of its own: the upstream knows the call under the one that it was made by.
         return spliced(raw, {("name",): names[name]}) if name in names and not item.get("namespace") else raw

@@ -6,16 +6,17 @@ tool's result. `input` may be a string instead of items: it then is one item of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gateway.protocols.document import decode
+from gateway.protocols.document import decode, encode
 from gateway.protocols.format import UNREAD, Answered, Read, Text
 from gateway.protocols.rewriting import content_texts
 from gateway.protocols.splicing import Path, spliced
 from injectors.conversation import ToolCall
 
 REFERENCE = "item_reference"
+SEARCHED = "tool_search_output"
 INPUT_TEXT = ("input_text",)
 OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 CALLS: Mapping[str, str] = {"function_call": "arguments", "custom_tool_call": "input"}
@@ -40,7 +41,9 @@ class ResponsesItems:
             return Read((Answered(text_of(message, "call_id"), text_of(message, "name"), texts),))
         if kind == REFERENCE:
             return Read(reference=text_of(message, "id"))
-        return _message(message) if kind == "message" else Read(made_id=text_of(message, "id"))
+        if kind == "message":
+            return _message(message)
+        return Read(made_id=text_of(message, "id"), names=frozenset(name for _, name in _loaded(message)))
 
     def write(self, raw: bytes, replacements: Sequence[tuple[int | None, str]]) -> bytes:
         item = decode(raw)
@@ -51,6 +54,26 @@ def text_of(item: Mapping[str, Any], name: str) -> str:
     """A text member; empty where it is none."""
     value = item.get(name)
     return value if isinstance(value, str) else ""
+
+
+def loading(item: Any, named: Callable[[str], str]) -> Any:
+    """An item with the functions that a search for tools found under other names; the very same where none
+    is.
+    """
+    found = {path: named(name) for path, name in _loaded(item) if named(name) != name}
+    return decode(spliced(encode(item), found)) if found else item
+
+
+def _loaded(item: Any) -> list[tuple[Path, str]]:
+    """The client's own functions that a search found, by their paths. Those in namespaces keep their names."""
+    if not isinstance(item, dict) or item.get("type") != SEARCHED:
+        return []
+    tools = item.get("tools")
+    return [
+        (("tools", at, "name"), tool["name"])
+        for at, tool in enumerate(tools if isinstance(tools, list) else [])
+        if isinstance(tool, dict) and tool.get("type") == "function" and isinstance(tool.get("name"), str)
+    ]
 
 
 def _kind(item: Mapping[str, Any]) -> Any:

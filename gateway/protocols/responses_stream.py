@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.protocols.document import encode
+from gateway.protocols.responses_items import loading
 from gateway.protocols.world import World
 from gateway.sse import Event, with_data
 
@@ -61,9 +62,9 @@ def reasoned(verdicts: Sequence[Verdict], at: int, *, over: bool) -> Verdict:
 
 
 def declared(item: Any, world: World) -> Any:
-    """An item with its call under the client's own name."""
+    """An item with its call, or what a search for tools found, under the client's own names."""
     if not is_call(item):
-        return item
+        return loading(item, world.declared)
     name = item.get("name")
     own = world.declared(name) if isinstance(name, str) else name
     return item if own == name else {**item, "name": own}

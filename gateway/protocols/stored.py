@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.protocols.document import decode, encode
+from gateway.protocols.responses_items import loading
 from gateway.protocols.splicing import Path, spliced
 from gateway.protocols.world import PutBack
 
@@ -81,6 +82,7 @@ class ClientsView:
                 mapped[name] = self._clean(item[name])
         if item.get("type") == "function_call" and isinstance(item.get("name"), str):
             mapped["name"] = self.names.get(item["name"], item["name"])
+        mapped = loading(mapped, lambda name: self.names.get(name, name))
         if isinstance(item.get("tool_calls"), list):
             calls = [call for call in map(self._call, item["tool_calls"]) if call is not None]
             mapped["tool_calls"] = calls or None

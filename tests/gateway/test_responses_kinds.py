@@ -90,6 +90,47 @@ async def test_only_functions_have_other_names(tmp_path: Path, stream: bool) -> 
         assert response["tool_choice"] == asked["tool_choice"]
 
 
+@pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
+async def test_what_a_search_for_tools_found_has_its_own_name_for_each_side(
+    tmp_path: Path, stream: bool
+) -> None:
+    deferred = {**function(), "defer_loading": True}
+    inside = {"type": "namespace", "name": "crm", "description": "The customers.", "tools": [function()]}
+    asked = {
+        "model": "m",
+        "input": [user("What did ACME order?")],
+        "tools": [deferred, {"type": "tool_search"}],
+        "stream": stream,
+    }
+
+    def found(name: str) -> dict[str, Any]:
+        head = {"type": "tool_search_output", "id": "tso_1", "call_id": None, "execution": "server"}
+        return {**head, "status": "completed", "tools": [{**deferred, "name": name}, inside]}
+
+    async def reply(seen: Seen) -> Any:
+        made = RESPONSE | {"output": [found(true_name(seen))]}
+        yield 200, [SSE if stream else JSON]
+        yield b"".join(map(event, events(made))) if stream else json.dumps(made).encode()
+
+    async def listed(seen: Seen) -> Any:
+        yield 200, [JSON]
+        yield json.dumps({"object": "list", "data": [found(true_name(app.seen[0]))]}).encode()
+
+    path = tmp_path / "closed.yaml"
+    path.write_text(profile(ABBREVIATED))
+    async with upstream(reply) as app, gateway(tmp_path, app, profile=str(path)) as running:
+        told = await post(running, asked, "one")
+        response = told.json() if not stream else _completed(told.text)
+        assert response["output"] == [found(TOOL)]
+        assert told.text.count(true_name(app.seen[0])) == 0
+        more = [*asked["input"], *response["output"], user("And now?")]
+        await post(running, asked | {"input": more}, "one")
+        assert app.seen[1].json["input"][1] == found(true_name(app.seen[0]))
+        app.replies[:] = [listed]
+        page = await running.http.get(f"{running.data}/s/one/v1/responses/{response['id']}/input_items")
+        assert page.json()["data"] == [found(TOOL)]
+
+
 def events(response: dict[str, Any]) -> list[dict[str, Any]]:
     """The events of a response whose items come whole."""
     out: list[dict[str, Any]] = [{"type": "response.created", "response": response | {"output": []}}]
