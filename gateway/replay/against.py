@@ -29,7 +29,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """Where requests are sent again: `base` includes the version segment, as `--upstream` of `serve` does."""
+    """Where requests are sent again: `base` includes the version segment and no closing slash."""
 
     base: str
     http: httpx.Client
@@ -40,16 +40,16 @@ class Upstream:
         codec = codec_named(turn.protocol)
         if codec is None or turn.sent is None or turn.produced is None:
             return Answered(None, [], "there is nothing to compare: the bodies are not recorded")
+        url = self.base + codec.path
         try:
-            answer = self.http.post(
-                self.base.rstrip("/") + codec.path, content=_plain(turn.sent.bytes()), headers=self._headers()
-            )
+            answer = self.http.post(url, content=_plain(turn.sent.bytes()), headers=self._headers())
         except httpx.HTTPError as error:
             return Answered(None, [], f"{type(error).__name__}: {error}")
         found = differences(turn.produced.bytes(), answer.content, VOLATILE)
-        return Answered(
-            answer.status_code, found, None if answer.is_success else f"HTTP {answer.status_code}"
-        )
+        wrong = None if answer.is_success else f"HTTP {answer.status_code}"
+        if answer.status_code in (httpx.codes.NOT_FOUND, httpx.codes.METHOD_NOT_ALLOWED):
+            wrong = f"{wrong} at {url}: is {self.base} a base URL, with its /v1?"
+        return Answered(answer.status_code, found, wrong)
 
     def _headers(self) -> dict[str, str]:
         known = {"content-type": "application/json", "anthropic-version": "2023-06-01"}

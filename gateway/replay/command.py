@@ -16,7 +16,7 @@ _SHOWN = 100
 @click.command()
 @click.argument("session_id", metavar="SESSION")
 @click.option("--store", "url", default="sqlite:///crosswind.db", show_default=True, help="A path or a URL.")
-@click.option("--against", help="An upstream's base URL: ask it again what the policy was asked.")
+@click.option("--against", help="An upstream's base URL, with /v1: ask it again what it was asked.")
 @click.option("--key", envvar="CROSSWIND_UPSTREAM_KEY", help="The upstream's key; better: the variable.")
 @click.option("--timeout", "timeout_s", default=120.0, show_default=True, help="Seconds for each answer.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -29,10 +29,15 @@ def replay(
     """
     import httpx
 
+    from gateway.configuration.upstreams import http_url
     from gateway.replay.against import Upstream
     from gateway.replay.recompute import replay as recomputed
     from gateway.trajectory.store import StoreError, open_store
 
+    try:
+        base = None if against is None else http_url(against)
+    except ValueError as error:
+        raise click.UsageError(f"--against: {error}") from error
     try:
         store = open_store(url if "://" in url else f"sqlite:///{url}", create=False)
     except StoreError as error:
@@ -49,7 +54,7 @@ def replay(
         click.echo(f"crosswind replay: session {session_id!r}: its plan can't be read: {error}", err=True)
         sys.exit(1)
     with httpx.Client(timeout=timeout_s) as http:
-        upstream = Upstream(against, http, key) if against else None
+        upstream = None if base is None else Upstream(base, http, key)
         report = [_turn(one, upstream) for one in turns]
     if as_json:
         click.echo(json.dumps({"session": session_id, "turns": report}))

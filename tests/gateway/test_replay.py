@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from gateway.cli import root
 from gateway.protocols.document import encode
 from gateway.replay.difference import differences
+from simulators.environment import load
+from simulators.proof.policy import ScriptedPolicy
 from tests.gateway.closed_world import ABBREVIATED, Client, calling, profile, script, tool
 from tests.gateway.dialogue import PROFILE, TURNS, body, user
 from tests.gateway.policy import Said
@@ -113,6 +115,21 @@ async def test_an_upstream_is_asked_again_and_its_answers_compared(tmp_path: Pat
         assert [one.json.get("stream") for one in app.seen[before:]] == [None] * len(TURNS)
         gone = await replayed(tmp_path, "s", "--against", "http://127.0.0.1:1/v1")
         assert gone.exit_code == 1 and "ConnectError" in gone.stdout
+
+
+async def test_a_base_url_without_its_version_segment_is_told_so(tmp_path: Path) -> None:
+    async with upstream() as app:
+        await noisy(tmp_path, "s", app)
+        async with ScriptedPolicy(load("retail").oracle().decide).running() as server:
+            bare = server.url.removesuffix("/v1")
+            done = await replayed(tmp_path, "s", "--against", f"{bare}/")
+            assert done.exit_code == 1
+            hint = f"HTTP 404 at {bare}/chat/completions: is {bare} a base URL, with its /v1?"
+            assert done.stdout.count(hint) == len(TURNS)
+            assert (await replayed(tmp_path, "s", "--against", f"{server.url}/")).exit_code == 0
+    for url, says in (("127.0.0.1/v1", "give a URL such as"), ("http://a:b@x/v1", "a URL with a password")):
+        refused = await replayed(tmp_path, "s", "--against", url)
+        assert refused.exit_code == 2 and f"--against: {says}" in refused.stderr
 
 
 async def test_what_is_missing_is_named(tmp_path: Path) -> None:
