@@ -41,9 +41,7 @@ class ResponsesItems:
             return Read((Answered(text_of(message, "call_id"), text_of(message, "name"), texts),))
         if kind == REFERENCE:
             return Read(reference=text_of(message, "id"))
-        if kind == "message":
-            return _message(message)
-        return Read(made_id=text_of(message, "id"), names=frozenset(name for _, name in _loaded(message)))
+        return _message(message) if kind == "message" else _other(message)
 
     def write(self, raw: bytes, replacements: Sequence[tuple[int | None, str]]) -> bytes:
         item = decode(raw)
@@ -65,7 +63,7 @@ def loading(item: Any, named: Callable[[str], str]) -> Any:
 
 
 def _loaded(item: Any) -> list[tuple[Path, str]]:
-    """The client's own functions that a search found, by their paths. Those in namespaces keep their names."""
+    """The client's own functions that a search found, by their paths. Namespaces keep theirs."""
     if not isinstance(item, dict) or item.get("type") != SEARCHED:
         return []
     tools = item.get("tools")
@@ -93,6 +91,10 @@ def _message(item: Mapping[str, Any]) -> Read:
 def own_text(item: Mapping[str, Any]) -> str:
     """What the policy itself says in a message."""
     return "".join(text for _, text in content_texts(item.get("content"), ("output_text", "input_text")))
+
+
+def _other(item: Mapping[str, Any]) -> Read:
+    return Read(made_id=text_of(item, "id"), names=frozenset(name for _, name in _loaded(item)))
 
 
 def _texts(content: Any) -> tuple[Text, ...]:
