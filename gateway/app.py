@@ -111,6 +111,7 @@ class _Parts:
                 sessions,
                 StoredViews(sessions),
                 metrics,
+                recorder,
             ),
             websockets=WebSockets(settings, upstreams, sessions, authenticator, recorder, metrics),
             preparing=noise.preparing,

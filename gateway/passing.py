@@ -16,8 +16,11 @@ from gateway.errors import UpstreamError
 from gateway.headers import end_to_end
 from gateway.listing import Listing
 from gateway.metrics import Metrics
+from gateway.opening import now_us
 from gateway.posted import posted
+from gateway.recorder import Recorder
 from gateway.routes import Route, claim_of
+from gateway.scribe import outside_of_turns
 from gateway.sessions import Sessions
 from gateway.stored_views import StoredViews, View
 from gateway.upstreams.answer import Answer
@@ -30,6 +33,7 @@ _log = structlog.get_logger("crosswind.passing")
 _MOST_PAGES = 100
 """Pages that are asked for in place of one."""
 _PLACES = ("after", "before")
+_BATCHES = ("POST", "/batches")
 _MODEL = "/models/"
 _PLAIN: dict[bytes, bytes | None] = {b"accept-encoding": b"identity"}
 
@@ -44,6 +48,7 @@ class PassThrough:
     sessions: Sessions
     views: StoredViews
     metrics: Metrics
+    recorder: Recorder
 
     async def forward(self, http: Http, route: Route, caller: Caller, body: bytes | None = None) -> int:
         """Forward a request and relay its answer; gives the status. `body` where it was read already."""
@@ -73,6 +78,8 @@ class PassThrough:
         except UpstreamError as error:
             self.metrics.upstream_errors.labels(error.code).inc()
             raise
+        if session is not None and answer.status < 300:
+            await self._without_noise(http.method, path, session)
         if bodiless or http.read:
             http.cancel_when_gone()
         try:
@@ -97,6 +104,17 @@ class PassThrough:
         if http.method == "GET" and path.startswith(_MODEL):
             return self.upstreams.of_model(unquote(path.removeprefix(_MODEL)))
         return self.upstreams.of_path(path)
+
+    async def _without_noise(self, method: str, path: str, session_id: str) -> None:
+        """Say so in a noisy session where it has a batch run, whose requests nobody can be mapped back to."""
+        session = await self.sessions.get(session_id) if (method, path.rstrip("/")) == _BATCHES else None
+        if session is None or not session.plan.rules:
+            return
+        event = outside_of_turns(session_id, now_us(), "Not injected: batches run without noise.")
+        if session.unwritten:
+            session.pending.append(event)
+        else:
+            self.recorder.offer([event])
 
     async def _page(self, http: Http, upstream: Upstream, caller: Caller, view: View, body: bytes) -> bytes:
         """The page, or the first one behind it that has anything for the client."""

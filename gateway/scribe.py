@@ -16,6 +16,8 @@ from gateway.turns import Place
 from injectors.conversation import Site
 from injectors.decide import Decision
 
+NO_TURN = -1
+"""The index of events outside of turns."""
 NOT_ASKED = "none"
 """Stands for all operators, where none was asked."""
 
@@ -79,20 +81,29 @@ class Scribe(msgspec.Struct):
 
     def not_asked(self, note: str) -> Event:
         """Why no operator was asked in this turn."""
-        where = (self.session_id, self.place.index, self.ordinal, NOT_ASKED, Site.MODEL_RESPONSE.value)
+        event = _nothing(self.session_id, self.place, self.ordinal, self.now_us, note)
         self.ordinal += 1
-        return Event(
-            *where,
-            slot="",
-            anchor="",
-            logical_call=None,
-            severity=0.0,
-            draw={},
-            clean_hash="",
-            before="",
-            after=None,
-            recovery="",
-            note=note,
-            attempt=self.place.attempt,
-            created_us=self.now_us,
-        )
+        return event
+
+
+def outside_of_turns(session_id: str, now_us: int, note: str) -> Event:
+    """Why no operator was asked for what is no turn. It has no turn's index, and its time as its place."""
+    return _nothing(session_id, Place(NO_TURN), now_us, now_us, note)
+
+
+def _nothing(session_id: str, place: Place, ordinal: int, now_us: int, note: str) -> Event:
+    return Event(
+        *(session_id, place.index, ordinal, NOT_ASKED, Site.MODEL_RESPONSE.value),
+        slot="",
+        anchor="",
+        logical_call=None,
+        severity=0.0,
+        draw={},
+        clean_hash="",
+        before="",
+        after=None,
+        recovery="",
+        note=note,
+        attempt=place.attempt,
+        created_us=now_us,
+    )
