@@ -92,9 +92,6 @@ def _show(found: Comparison, success: dict[str, Any] | None) -> None:
 def _figure(value: Any) -> str:
     if value is None:
         return "-"
-    if isinstance(value, dict):
-        middle = next((value[name] for name in value if name not in ("low", "high", "n")), None)
-        return f"{_figure(middle)} [{_figure(value['low'])}, {_figure(value['high'])}]"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

@@ -147,7 +147,7 @@ def _outputs(before: PolicyVersion, after: PolicyVersion) -> OutputsDistance:
 
 
 def _metrics(before: PolicyVersion, after: PolicyVersion) -> dict[str, tuple[Any, Any]]:
-    """Figures side by side. {value, low, high} is one figure: a success rate with its interval."""
+    """Figures side by side."""
     first, second = dict(_figures(before.metrics)), dict(_figures(after.metrics))
     return {name: (first.get(name), second.get(name)) for name in sorted(first.keys() | second.keys())}
 
@@ -155,9 +155,6 @@ def _metrics(before: PolicyVersion, after: PolicyVersion) -> dict[str, tuple[Any
 def _figures(metrics: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for name, value in metrics.items():
         if isinstance(value, Mapping):
-            if {"low", "high"} <= value.keys():
-                yield prefix + name, {key: value[key] for key in value if isinstance(value[key], int | float)}
-            else:
-                yield from _figures(value, f"{prefix}{name}.")
+            yield from _figures(value, f"{prefix}{name}.")
         elif isinstance(value, int | float | str | None) and not isinstance(value, bool):
             yield prefix + name, value

@@ -143,6 +143,20 @@ def test_compare_says_what_differs(served: Served, line: Registry) -> None:
     assert (outputs["kl"], outputs["same_choice"], weights["changed"]) == (0.0, 1.0, 0)
 
 
+def test_compare_shows_the_figures_of_each_versions_step(line: Registry) -> None:
+    for name, success in (("v1", 0.5), ("v2", 0.75)):
+        path = line.root / name / "crosswind.json"
+        about = json.loads(path.read_text())
+        figures = {"clean_success": success, "loss": 0.1, "success_by_type": {"tool.timeout": success / 2}}
+        path.write_text(json.dumps(about | {"metrics": figures}))
+    done = CliRunner().invoke(policy, ["compare", "v1", "v2", "--versions", str(line.root)])
+    assert done.exit_code == 0, done.output
+    assert [said for said in done.output.splitlines() if said.startswith("figure")] == [
+        "figure    clean_success: 0.5 -> 0.75",
+        "figure    success_by_type.tool.timeout: 0.25 -> 0.375",
+    ]
+
+
 def test_a_torn_line_of_the_journal_is_passed_over(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     journal.note("published", "v1")
