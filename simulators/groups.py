@@ -36,13 +36,14 @@ class GroupPlan:
 
 
 async def next_group(control: AsyncClient, plan: GroupPlan) -> int:
-    """The number after those that the gateway has sessions of: rollouts that joined a group which was
-    compared, or trained on, already would be lost to both.
+    """The number after those that the gateway has, or had, sessions of: rollouts that joined a group which
+    was compared, or trained on, already would be lost to both.
     """
     ids = [name for name in await control.groups() if name.startswith(plan.prefix)]
     numbers = [int(number) for name in ids if (number := name.removeprefix(plan.prefix)).isdecimal()]
     # Where newer sessions than the last 1,000 are all of others, the numbers are felt for.
-    found, step = max(numbers, default=-1) + 1, 1
+    deleted = await control.highest_deleted(plan.prefix)
+    found, step = max([*numbers, -1 if deleted is None else deleted]) + 1, 1
     while await control.groups(newest=1, of=plan.group_id(found)):
         found, step = found + step, 2 * step
     return found

@@ -15,6 +15,7 @@ from gateway.client.exchange import (
     Request,
     SessionInfo,
     answer_of,
+    deletion,
     listing,
     opening,
     reward_of,
@@ -97,6 +98,13 @@ class AsyncClient:
         """
         found = await self._call(listing(newest, of))
         return {session["group_id"] for session in found["sessions"] if session["group_id"] is not None}
+
+    async def highest_deleted(self, prefix: str) -> int | None:
+        """The highest number of a deleted session's group, of those called `prefix` (which ends with "-") and
+        a number; None where there is none.
+        """
+        highest: int | None = (await self._call(deletion(prefix)))["highest"]
+        return highest
 
     async def get_curriculum(self) -> dict[str, Any] | None:
         """The curriculum in force, or None."""

@@ -66,6 +66,10 @@ def listing(limit: int, group_id: str | None) -> Request:
     return Request(method="GET", path=f"/api/sessions?{urlencode(which)}")
 
 
+def deletion(prefix: str) -> Request:
+    return Request(method="GET", path=f"/api/groups/deleted?{urlencode({'prefix': prefix})}")
+
+
 def reward_of(session_id: str, reward: float, components: Mapping[str, Any] | None, source: str) -> Request:
     body = {"reward": reward, "components": dict(components or {}), "source": source}
     return Request(method="POST", path=f"/api/sessions/{session_id}/reward", body=body)

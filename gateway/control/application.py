@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway.control import configuration, profiles, sessions, versions
+from gateway.control import configuration, groups, profiles, sessions, versions
 from gateway.control.models import Failed
 from gateway.errors import ServiceError, openai_error
 from gateway.trajectory.store import StoreError
@@ -36,6 +36,7 @@ def create_control(gateway: Gateway) -> ASGIApp:
         },
     )
     app.include_router(sessions.router(gateway))
+    app.include_router(groups.router(gateway))
     app.include_router(profiles.router(gateway))
     app.include_router(configuration.router(gateway))
     app.include_router(versions.router(gateway))

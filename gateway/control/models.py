@@ -95,6 +95,12 @@ class Deleted(BaseModel):
     deleted: int
 
 
+class Numbering(BaseModel):
+    """What numbers of groups were used up."""
+
+    highest: int | None
+
+
 class Acknowledged(BaseModel):
     """What was asked for is on disk."""
 

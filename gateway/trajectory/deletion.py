@@ -10,7 +10,9 @@ A sweep deletes with foreign keys off, because SQLite would look through whole t
 
 from __future__ import annotations
 
+import re
 import sqlite3
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,16 +33,29 @@ WITH referred (kind, key) AS ({_REFERRED})
 INSERT INTO released
 SELECT number, kind, key FROM referred, session WHERE session.id = :id AND key IS NOT NULL"""
 
+NUMBERING = "group_numbering"
+"""The kind of the settings that hold, by what the ids of groups begin with, the highest number that a deleted
+session's group had (`train-0-00012`: 12 by `train-0-`): numbers that were used up aren't given again.
+"""
+_NUMBERED = re.compile(r"(.*-)([0-9]{1,15})", re.DOTALL)
+_NUMBER = """
+INSERT INTO setting (kind, name, value_json, updated_us) VALUES (?, ?, json_object('highest', ?), ?)
+ON CONFLICT DO UPDATE SET value_json = excluded.value_json, updated_us = excluded.updated_us
+WHERE json_extract(excluded.value_json, '$.highest') > json_extract(value_json, '$.highest')"""
+
 _KEYS = "DELETE FROM setting WHERE kind = 'session_key' AND json_extract(value_json, '$.session') = ?"
 
 
 def delete_session(connection: sqlite3.Connection, session_id: str) -> None:
-    """Delete a session's rows and its keys, and note what content they referred to.
+    """Delete a session's rows and its keys, and note what content they referred to and its group's number.
 
     Within the caller's transaction.
     """
     connection.execute(_RELEASED, {"id": session_id})
     connection.execute(_KEYS, (session_id,))
+    found = connection.execute("SELECT group_id FROM session WHERE id = ?", (session_id,)).fetchone()
+    if found is not None and (match := _NUMBERED.fullmatch(found[0] or "")):
+        connection.execute(_NUMBER, (NUMBERING, match[1], int(match[2]), time.time_ns() // 1000))
     connection.execute("DELETE FROM session WHERE id = ?", (session_id,))
 
 

@@ -166,6 +166,24 @@ async def test_a_second_run_goes_on_after_the_groups_of_the_first(tmp_path: Path
         }
 
 
+async def test_numbers_of_groups_that_were_pruned_are_not_given_again(tmp_path: Path) -> None:
+    """A run's cursor has consumed them: it would pass over new groups of those names for good."""
+    prune = ("store", "prune", "--store", f"sqlite:///{tmp_path / 'store.db'}", "--older-than", "0h", "--all")
+    async with gateway(tmp_path, RETAIL.oracle().decide) as control:
+        for first in (0, 2, 4):
+            played = ("--groups", "2", "--group-size", "2", "--control", control)
+            code, _, err = await outcome(await command("rollout", "run", *played))
+            assert code == 0, err
+            groups = Counter(session["group_id"] for session in await sessions_of(control))
+            assert groups == {f"train-0-{number:05d}": 2 for number in (first, first + 1)}
+            code, _, err = await outcome(await command(*prune))
+            assert code == 0, err
+            assert await sessions_of(control) == []
+        async with AsyncClient(control) as client:
+            assert await client.highest_deleted("train-0-") == 5
+            assert await client.highest_deleted("train-1-") is None
+
+
 async def test_rollouts_of_which_none_came_to_its_end_are_a_failure(tmp_path: Path) -> None:
     def broken(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
         raise RuntimeError("no policy here")
