@@ -16,7 +16,7 @@ def test_the_operator_that_is_shown_fulfils_the_contract(tmp_path: Path) -> None
     shown = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
     [source] = [code for code in shown if "@operator(" in code]
     (tmp_path / "shown_operator.py").write_text(source)
-    [name] = re.findall(r'@operator\("([\w.]+)"', source)
+    [name] = re.findall(r'@operator\(\s*"([\w.]+)"', source)
     run = f"import sys, pytest, shown_operator; sys.exit(pytest.main(['-q', '-k', '{name}', *sys.argv[1:]]))"
     contract = ("-p", "no:cacheprovider", "-p", "no:xdist", "tests/test_every_operator.py")
     done = subprocess.run(
