@@ -115,11 +115,11 @@ def world_in(
     if names and written is not None:
         world.members["tool_choice"] = chosen(written, names)
     put_back = {
-        index: ledger.put_back[step.made]
+        index: put
         for index, step in enumerate(request.steps if ledger.put_back else ())
-        if step.made in ledger.put_back
+        if (put := ledger.kept_back(codec.name, step.made)) is not None
     }
-    world.forward = Forward(closing, names, put_back, _owed(ledger, request))
+    world.forward = Forward(closing, names, put_back, _owed(codec, ledger, request))
     return world
 
 
@@ -127,22 +127,22 @@ def owing(codec: Codec, ledger: Ledger, request: Request) -> ClosedWorld | None:
     """The tools as they are, and what the upstream still lacks of the history that it holds; None where it
     lacks nothing.
     """
-    owed = _owed(ledger, request)
+    owed = _owed(codec, ledger, request)
     if codec.closing is None or not owed:
         return None
     forward = Forward(codec.closing, {}, {}, owed)
     return ClosedWorld(codec.closing, ShownTools.clean(request.conversation.tools), {}, forward=forward)
 
 
-def _owed(ledger: Ledger, request: Request) -> tuple[str, ...]:
+def _owed(codec: Codec, ledger: Ledger, request: Request) -> tuple[str, ...]:
     """The results of inner calls that came in no round, of the response from which a request goes on."""
-    return results_owed(ledger, request.goes_on)
+    return results_owed(codec, ledger, request.goes_on)
 
 
-def results_owed(ledger: Ledger, goes_on: Iterable[str | None]) -> tuple[str, ...]:
+def results_owed(codec: Codec, ledger: Ledger, goes_on: Iterable[str | None]) -> tuple[str, ...]:
     """The results of inner calls that came in no round, by the anchors of what was answered with them."""
-    known = [ledger.put_back[made] for made in goes_on if made in ledger.put_back]
-    return tuple(result for put in known for result in put.owed)
+    known = [ledger.kept_back(codec.name, made) for made in goes_on]
+    return tuple(result for put in known if put is not None for result in put.owed)
 
 
 def made_anchor(request: Request, found: Found) -> str | None:

@@ -34,8 +34,8 @@ class Ledger:
         self.tools: ShownTools | None = None
         """The tools as they were shown last."""
         self.last_tools = LastTools()
-        self.put_back: dict[str, PutBack] = {}
-        """What is put back around messages of the policy's, by their anchor."""
+        self.put_back: dict[tuple[str, str], PutBack] = {}
+        """What is put back around messages of the policy's, by their protocol and anchor."""
         self.answered: Counter[str] = Counter()
         """How many calls of each tool were answered inside, by the name that the policy saw."""
         self._known: dict[str, Known] = {}
@@ -51,6 +51,12 @@ class Ledger:
     def shown_tools(self, anchor: str) -> ShownTools | None:
         """What was shown for the declared list of this anchor, else what was shown last."""
         return self._lists.get(anchor, self.tools)
+
+    def kept_back(self, protocol: str, anchor: str | None) -> PutBack | None:
+        """What is put back around the message of this anchor, in a history of this protocol."""
+        if anchor is None:
+            return None
+        return self.put_back.get((protocol, anchor)) or self.put_back.get(("", anchor))
 
     def learn(self, rows: Iterable[Shown]) -> None:
         """Take in what is stored. Of two rows of one part the first one counts: it was shown first.
@@ -117,8 +123,9 @@ class Ledger:
         self.tools = self._lists[shown.anchor] = shown
 
     def _take_put_back(self, anchor: str, put: PutBack) -> None:
-        if anchor not in self.put_back:
-            self.put_back[anchor] = put
+        key = put.protocol, anchor
+        if key not in self.put_back:
+            self.put_back[key] = put
             self.answered.update(put.names)
 
 

@@ -90,7 +90,8 @@ def closing_rows(exchange: Exchange) -> list[Row]:
     for found, put in world.closing.put_backs(reader, world, before, (reader.produced(), last)):
         anchor = made_anchor(exchange.request, found)
         if anchor is not None:
-            rows.append(session.ledger.add_put_back(anchor, put, **where))
+            kept = replace(put, protocol=exchange.codec.name)
+            rows.append(session.ledger.add_put_back(anchor, kept, **where))
     return rows
 
 

@@ -94,7 +94,8 @@ class StoredViews:
             return body, None
         steps = held.line().steps
         changed: dict[Path, Any] = {("previous_response_id",): held.upstream_id}
-        if owed := results_owed(session.ledger, (step.made for step in steps[len(steps) - held.answer :])):
+        made = [step.made for step in steps[len(steps) - held.answer :]]
+        if owed := results_owed(codec, session.ledger, made):
             changed["input",] = [*map(_item, owed), *_items_of(document.value("input"))]
         view = _view(session, [item for step in steps for item in step.items])
         return spliced(body, changed), View(path, view.output)

@@ -105,6 +105,8 @@ class PutBack:
     """
     owed: tuple[str, ...] = ()
     """Of the results those that came with no round: an upstream that holds the rest still lacks them."""
+    protocol: str = ""
+    """Whose form it has: a history that is told in another one can't take it. Empty in rows of old."""
 
 
 class Carrying(Protocol):
