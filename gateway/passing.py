@@ -118,6 +118,8 @@ class PassThrough:
 
     async def _page(self, http: Http, upstream: Upstream, caller: Caller, view: View, body: bytes) -> bytes:
         """The page, or the first one behind it that has anything for the client."""
+        if view.listed is not None:
+            return await self.views.completions(body, view.listed)
         query = http.query.decode("latin-1")
         seen: set[str] = set()
         while (after := view.after(body)) is not None and after not in seen and len(seen) < _MOST_PAGES:

@@ -45,6 +45,8 @@ class View:
     mapped: Callable[[bytes], bytes]
     after: Callable[[bytes], str | None] = _at_its_end
     """Behind which item of a page the next is to be asked for at once."""
+    listed: str | None = None
+    """The session whose stored completions are listed."""
     also: tuple[str, ...] = ()
     """Further paths that are to be deleted with it: rounds that were answered inside."""
 
@@ -61,6 +63,10 @@ class StoredViews:
         """None where nothing has to be mapped: no such route, no session of ours, or one without noise. What
         is streamed again ran without noise.
         """
+        if (method, path) == ("GET", "/chat/completions") and session_id is not None:
+            session = await self.sessions.get(session_id)
+            noisy = session is not None and session.plan.rules
+            return View(path, _as_it_is, listed=session_id) if noisy else None
         found = _RESPONSE.match(path) or _COMPLETION.match(path) or _CONVERSATION.match(path)
         if found is None or "stream=true" in query:
             return None
@@ -68,6 +74,41 @@ class StoredViews:
             return await self._of(method, path, found, session_id, caller)
         except (StoreError, ValueError) as error:
             _log.error("it can't be read what the client gave and got: as it is kept", error=str(error))
+            return None
+
+    async def completions(self, body: bytes, session_id: str) -> bytes:
+        """A list of stored completions as they were delivered, without rounds that were answered inside."""
+        try:
+            listed = decode(body)
+        except (ValueError, RecursionError):
+            return body
+        data = listed.get("data") if isinstance(listed, dict) else None
+        if not isinstance(data, list):
+            return body
+        out, hidden = [], set[str]()
+        for entry in data:
+            own = entry.get("id") if isinstance(entry, dict) else None
+            turn = await self._answered(session_id, own)
+            if turn is None or turn.produced is None:
+                out.append(entry)
+                continue
+            produced = decode(turn.produced.bytes())
+            hidden |= {str(produced.get("id")), *_inner_ids(turn)} - {own}
+            delivered = decode(turn.delivered_view.bytes()) if turn.delivered_view else produced
+            told = {name: value for name, value in delivered.items() if value != entry.get(name)}
+            told |= _told_back(turn)
+            out.append({**entry, **{name: value for name, value in told.items() if name in entry}})
+        kept = [one for one in out if not isinstance(one, dict) or one.get("id") not in hidden]
+        return body if kept == data else spliced(body, {("data",): kept})
+
+    async def _answered(self, session_id: str, kept: Any) -> Turn | None:
+        """The session's turn that got this answer; None also where it can't be read."""
+        if not isinstance(kept, str):
+            return None
+        try:
+            return await asyncio.to_thread(self.sessions.answered, session_id, kept)
+        except StoreError as error:
+            _log.error("it can't be read what the client got: as it is kept", error=str(error))
             return None
 
     def goes_on(self, method: str, path: str) -> bool:

@@ -198,3 +198,36 @@ async def test_pages_of_what_the_client_never_saw_are_gone_past(
             listed = sdk.responses.input_items.list(client.response.id, order="asc", limit=limit)
             items = [one async for one in listed]
     assert [one.type for one in items] == ["message", "function_call", "function_call_output"]
+
+
+async def test_listed_completions_are_those_that_were_delivered(
+    tmp_path: Path, noisy: dict[str, Any]
+) -> None:
+    kept: list[dict[str, Any]] = []
+
+    def calling_one(number: int) -> Any:
+        async def reply(seen: Seen) -> Any:
+            names = [one["function"]["name"] for one in seen.json["tools"]]
+            [true] = {*names} - {"get_order"}
+            name = "get_order" if number == 1 else true
+            function = {"name": name, "arguments": "{}"}
+            calls = [{"id": f"k{number}", "type": "function", "function": function}]
+            message = {"role": "assistant", "content": None, "tool_calls": calls}
+            choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+            made = answer(id=f"chatcmpl-{number}", choices=[choice], tools=seen.json["tools"])
+            kept.append(made | {"metadata": {"n": str(number)}})
+            yield 200, [JSON]
+            yield json.dumps(made).encode()
+
+        return reply
+
+    sent = dialogue.body(*dialogue.history(1), store=True)
+    async with upstream(calling_one(1), calling_one(2)) as app, gateway(tmp_path, app, **noisy) as running:
+        delivered = (await running.chat(sent, "s")).json()
+        other = answer(id="chatcmpl-9")
+        app.replies[:] = [plain({"object": "list", "data": [*kept, other], "has_more": False})]
+        page = await running.http.get(f"{running.data}/s/s/v1/chat/completions?limit=5")
+        first, *others = page.json()["data"]
+        assert others == [other]
+        assert first["choices"] == delivered["choices"] and first["id"] == delivered["id"]
+        assert first["tools"] == sent["tools"] and first["metadata"] == {"n": "1"}
