@@ -24,11 +24,13 @@ OPERATIONS = sorted(
         "GET /api/sessions/{session_id}/trajectory",
         "GET /api/sessions/{session_id}/events", "POST /api/sessions/{session_id}/reward",
         "POST /api/sessions/{session_id}/close", "PUT /api/reload", "POST /api/reload",
-        "GET /api/versions", "PUT /api/versions/{name}",
+        "GET /api/versions", "PUT /api/versions/{name}", "GET /api/groups/deleted",
     ]
 )  # fmt: skip
 SPOILABLE = [
-    label for label in OPERATIONS if label.startswith("PUT /api/") or label.endswith(("sessions", "reward"))
+    label
+    for label in OPERATIONS
+    if label.startswith("PUT /api/") or label.endswith(("sessions", "reward", "deleted"))
 ]
 """Where there is a body or a query to send otherwise than declared."""
 SPOILABLE.remove("PUT /api/reload")
