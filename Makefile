@@ -34,7 +34,7 @@ test: $(READY)
 	$(if $(WITH_VLLM),OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "($(TESTS)) and vllm")
 
 test-all:
-	$(MAKE) --no-print-directory test TESTS="slow or not slow"
+	EXPLORE=1 $(MAKE) --no-print-directory test TESTS="slow or not slow"
 
 lint: $(READY)
 	$(BIN)/ruff check .

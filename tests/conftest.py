@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -16,8 +17,9 @@ structlog.configure(
     processors=[structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
 )
 
-# How long an example takes says nothing on a busy machine.
-settings.register_profile("crosswind", deadline=None)
+# How long an example takes says nothing on a busy machine. The same examples each time, so that a failure is
+# of the change at hand; with `EXPLORE` set, new ones.
+settings.register_profile("crosswind", deadline=None, derandomize="EXPLORE" not in os.environ)
 settings.load_profile("crosswind")
 
 _left_out: list[str] = []

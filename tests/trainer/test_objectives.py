@@ -4,7 +4,6 @@ other.
 
 from __future__ import annotations
 
-import math
 from math import exp
 
 import pytest
@@ -137,5 +136,5 @@ def test_the_kl_estimate_is_never_negative_and_zero_only_where_equal(new: float,
     )
     assert value >= 0
     # Taylor's remainder of exp(d) - d - 1, and what rounding may add.
-    square, spread = (new - reference) ** 2 / 2, math.exp(abs(new - reference))
+    square, spread = (new - reference) ** 2 / 2, exp(abs(new - reference))
     assert square / spread - 1e-14 <= value <= square * spread + 1e-14
