@@ -13,10 +13,12 @@ warm-up.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
+from gateway.trajectory.steps import TrainStep
 from trainer import checkpoint, evaluate, metrics
 from trainer.checkpoint import State
 from trainer.learner import Before
@@ -24,6 +26,7 @@ from trainer.material import assemble
 from trainer.progress import success
 from trainer.run import Run, begin_or_resume, make_up, put_in_service, take_back
 from trainer.schedule import Schedule
+from trainer.source import GroupSource, Taken
 
 
 class EngineMismatch(Exception):
@@ -50,32 +53,13 @@ def train(run: Run) -> State:
         progress.note(f"waiting for groups, to train version {state.version}", version=state.version)
 
     while state.step < config.steps and not run.stop.is_set():
-        # Groups: those of an interrupted step, else those that completed first.
+        # Groups, and the write-ahead row.
         number, waiting = state.step + 1, time.monotonic()
-        admission, planned = run.admission(state), run.unfinished(number)
-        if planned is not None:
-            taken = source.again(planned.group_ids, admission)
-            if gone := [group.id for group in taken.groups if group.gone]:
-                progress.note(
-                    f"step {number} goes on without groups that were deleted since: {', '.join(gone)}"
-                )
-        else:
-            found = source.take(
-                config.groups_per_step,
-                frozenset(state.consumed),
-                admission,
-                run.stop,
-                wait_seconds=config.wait_seconds,
-            )
-            if found is None:
-                break
-            taken = found
+        begun = _begin(run, source, state, number)
+        if begun is None:
+            break
+        taken, planned = begun
         started = time.monotonic()
-
-        # The write-ahead row.
-        if planned is None:
-            planned = run.plan(number, [group.id for group in taken.groups])
-            store.plan_step(planned)
 
         # Sequences and advantages, scored by the weights as they are.
         torch.manual_seed(planned.seeds["torch"])
@@ -123,14 +107,42 @@ def train(run: Run) -> State:
         store.write(schedule.setting(run.name))
         _declare(run, schedule)
         checkpoint.retain(run.checkpoints, config.keep_checkpoints)
-        progress.step(figures)
-        for change in changes:
-            progress.note(f"curriculum: {change}")
-        if config.evaluate_every and number % config.evaluate_every == 0:
-            out = run.out / "evaluations" / f"step-{number:06d}.json"
-            evaluate.bench(config.evaluate_arguments, out, progress)
+        _tell(run, number, figures, changes)
 
     return state
+
+
+def _begin(run: Run, source: GroupSource, state: State, number: int) -> tuple[Taken, TrainStep] | None:
+    """The groups of a step and its write-ahead row: those of an interrupted step, else the groups that
+    completed first. None where the run is told to stop meanwhile.
+    """
+    config, admission, planned = run.config, run.admission(state), run.unfinished(number)
+    if planned is not None:
+        taken = source.again(planned.group_ids, admission)
+        if gone := [group.id for group in taken.groups if group.gone]:
+            run.progress.note(
+                f"step {number} goes on without groups that were deleted since: {', '.join(gone)}"
+            )
+        return taken, planned
+    consumed = frozenset(state.consumed)
+    found = source.take(
+        config.groups_per_step, consumed, admission, run.stop, wait_seconds=config.wait_seconds
+    )
+    if found is None:
+        return None
+    planned = run.plan(number, [group.id for group in found.groups])
+    run.store.plan_step(planned)
+    return found, planned
+
+
+def _tell(run: Run, number: int, figures: dict[str, Any], changes: Sequence[str]) -> None:
+    config, progress = run.config, run.progress
+    progress.step(figures)
+    for change in changes:
+        progress.note(f"curriculum: {change}")
+    if config.evaluate_every and number % config.evaluate_every == 0:
+        out = run.out / "evaluations" / f"step-{number:06d}.json"
+        evaluate.bench(config.evaluate_arguments, out, progress)
 
 
 def _declare(run: Run, schedule: Schedule) -> None:
