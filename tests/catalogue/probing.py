@@ -113,12 +113,15 @@ async def acting(folder: Path) -> dict[str, list[str]]:
 
         async def probe(name: str, protocol: str, number: int) -> None:
             async with busy:
-                await _probe(running, profiles[name], f"{name}|{protocol}|{number}", protocol, number)
+                await _probe(running, profiles[name], _session(name, protocol, number), protocol, number)
 
         names = [(name, protocol) for name in profiles for protocol in PROTOCOLS]
         await asyncio.gather(*(probe(*one, number) for one in names for number in range(2)))
-        await running.flush()
         store = running.gateway.store
+        sessions = {_session(*one, number) for one in names for number in range(2)}
+        while sessions:  # Some links break before the turn is recorded.
+            await running.flush()
+            sessions = {session for session in sessions if not store.turns(session)}
         acted = {
             session: {event.operator for event in store.events(session) if event.after is not None}
             for session in [one.id for one in store.sessions(limit=10_000)]
@@ -127,10 +130,14 @@ async def acting(folder: Path) -> dict[str, list[str]]:
         name: [
             protocol
             for protocol in PROTOCOLS
-            if any(name in acted.get(f"{name}|{protocol}|{number}", ()) for number in range(2))
+            if any(name in acted[_session(name, protocol, number)] for number in range(2))
         ]
         for name in profiles
     }
+
+
+def _session(name: str, protocol: str, number: int) -> str:
+    return f"{name}|{protocol}|{number}"
 
 
 async def _probe(running: Running, profile: str, session: str, protocol: str, number: int) -> None:
@@ -144,4 +151,4 @@ async def _probe(running: Running, profile: str, session: str, protocol: str, nu
     }
     with contextlib.suppress(httpx.HTTPError):  # What befell the exchange is on record all the same.
         asked = {"model": "m", "stream": number == 1, **body}
-        await running.http.post(url, json=asked, headers=headers, timeout=2.0)
+        await running.http.post(url, json=asked, headers=headers)
