@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from policies.vllm.environment import NOT_INSTALLED, NotInstalled, find
 from tests.vllm_server import VllmServed, end_with_the_starter, serving_vllm
@@ -19,7 +19,12 @@ structlog.configure(
 
 # How long an example takes says nothing on a busy machine. The same examples each time, so that a failure is
 # of the change at hand; with `EXPLORE` set, new ones.
-settings.register_profile("crosswind", deadline=None, derandomize="EXPLORE" not in os.environ)
+settings.register_profile(
+    "crosswind",
+    deadline=None,
+    derandomize="EXPLORE" not in os.environ,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("crosswind")
 
 _left_out: list[str] = []

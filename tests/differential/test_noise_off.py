@@ -65,7 +65,7 @@ async def test_nothing_differs(tmp_path: Path) -> None:
         limits = httpx.Limits(max_connections=AT_ONCE * 2)
 
         async def converse() -> None:
-            async with httpx.AsyncClient(trust_env=False, timeout=30, limits=limits) as http:
+            async with httpx.AsyncClient(trust_env=False, timeout=60, limits=limits) as http:
                 for seed in seeds:
                     for number, request in enumerate(conversation(seed)):
                         direct = await ask(http, app.url, request)

@@ -80,7 +80,7 @@ def test_an_answer_is_as_declared(control: Any, label: str, mode: GenerationMode
     def test(case: Case, known: bool) -> None:
         if known and "session_id" in case.path_parameters:
             case.path_parameters["session_id"] = opened(stage)
-        case.call_and_validate(base_url=stage.running.control, checks=HELD_TO, timeout=15)
+        case.call_and_validate(base_url=stage.running.control, checks=HELD_TO, timeout=60)
         stage.check_log()
 
     test()

@@ -32,7 +32,7 @@ def old_store(tmp_path: Path) -> SqliteStore:
 
 async def until(came_true: Callable[[], bool]) -> None:
     """Wait until something is so: the gateway does it of its own accord."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not came_true():  # noqa: ASYNC110
             await asyncio.sleep(0.005)
 

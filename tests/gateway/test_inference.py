@@ -226,4 +226,4 @@ async def test_without_grace_the_upstream_is_left_at_once(tmp_path: Path) -> Non
     async with upstream(held.reply()) as app, gateway(tmp_path, app, retry_grace=0) as running:
         url = await training(running)
         await given_up(held, url, {"model": "tiny", "messages": [ASKED]})
-        await asyncio.wait_for(app.left.wait(), 10)
+        await asyncio.wait_for(app.left.wait(), 60)

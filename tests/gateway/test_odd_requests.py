@@ -16,7 +16,7 @@ from tests.gateway.servers import JSON, Part, Running, Seen, answer, gateway, pl
 BODY = json.dumps(body(user("Where is order W17?"))).encode()
 OFFER = b"connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n"
 CHUNKED = b"%x\r\n%b\r\n0\r\n\r\n" % (len(BODY), BODY)
-WAIT_S = 20.0
+WAIT_S = 60.0
 
 
 async def said(running: Running, *parts: bytes) -> bytes:

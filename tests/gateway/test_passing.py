@@ -253,4 +253,4 @@ async def test_a_client_that_goes_away_frees_the_upstream(tmp_path: Path) -> Non
     async with upstream(chunks(b"first", b"second", before=hold)) as app, gateway(tmp_path, app) as running:
         async with running.http.stream("GET", f"{running.data}/v1/files/x/content") as answer:
             assert await anext(answer.aiter_raw()) == b"first"
-        await asyncio.wait_for(app.left.wait(), 20)
+        await asyncio.wait_for(app.left.wait(), 60)

@@ -185,7 +185,7 @@ async def test_a_hang_up_reads_the_file_anew_in_all_processes(tmp_path: Path, wo
                 assert given.status_code == 400 and "port can't be changed" in given.text
         finally:
             process.send_signal(signal.SIGTERM)
-            rest = (await asyncio.wait_for(process.stderr.read(), 30)).decode()
+            rest = (await asyncio.wait_for(process.stderr.read(), 60)).decode()
         assert await process.wait() == 0 and "Traceback" not in rest
 
 
@@ -193,7 +193,7 @@ async def until(stream: asyncio.StreamReader, said: str) -> str:
     """What a process says, up to the line with these words."""
     text = ""
     while said not in text:
-        line = await asyncio.wait_for(stream.readline(), 30)
+        line = await asyncio.wait_for(stream.readline(), 60)
         assert line, text
         text += line.decode()
     return text

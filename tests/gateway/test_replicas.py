@@ -232,5 +232,5 @@ async def test_replicas_are_asked_by_themselves_where_a_path_is_named(tmp_path: 
         yield b"{}"
 
     async with upstream(well) as app, gateway(tmp_path, app, health={"probe": "/health"}):
-        await asyncio.wait_for(asked.wait(), 20)
+        await asyncio.wait_for(asked.wait(), 60)
         assert app.seen[0].path == "/v1/health"

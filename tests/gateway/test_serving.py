@@ -30,5 +30,5 @@ async def test_who_asks_after_the_client_has_gone_is_told_at_once(tmp_path: Path
         writer.write(REQUEST)
         await writer.drain()
         writer.close()
-        await asyncio.wait_for(asked.wait(), 20)
+        await asyncio.wait_for(asked.wait(), 60)
     assert told == ["gone"]

@@ -76,7 +76,7 @@ async def test_it_runs_where_nothing_heavy_is_installed(tmp_path: Path) -> None:
         try:
             said = ""
             while "secrets in texts" not in said:
-                line = await asyncio.wait_for(process.stderr.readline(), 30)
+                line = await asyncio.wait_for(process.stderr.readline(), 60)
                 assert line, said
                 said += line.decode()
             data, control = (
@@ -92,7 +92,7 @@ async def test_it_runs_where_nothing_heavy_is_installed(tmp_path: Path) -> None:
                 assert (await http.get(f"{control}/openapi.json")).status_code == 200
         finally:
             process.send_signal(signal.SIGTERM)
-            said += (await asyncio.wait_for(process.stderr.read(), 30)).decode()
+            said += (await asyncio.wait_for(process.stderr.read(), 60)).decode()
         assert await process.wait() == 0, said
         assert "sk-hidden" not in said and "Traceback" not in said
         assert (tmp_path / "crosswind.db").stat().st_mode & 0o777 == 0o600

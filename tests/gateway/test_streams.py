@@ -27,7 +27,7 @@ from tests.gateway.servers import (
 
 BODY = {"model": "tiny", "messages": [{"role": "user", "content": "hi"}], "stream": True}
 CALL = [{"index": 0, "id": "c1", "type": "function", "function": {"name": "get_order", "arguments": "{}"}}]
-WAIT_S = 10.0
+WAIT_S = 60.0
 
 
 class Gate:

@@ -183,7 +183,7 @@ async def test_a_slow_reader_holds_the_sender_back(tmp_path: Path) -> None:
         gateway(tmp_path, url) as running,
         connect(at(running, "/v1/realtime"), max_queue=1, max_size=None, compression=None) as socket,
     ):
-        await asyncio.wait_for(blocked.wait(), 30)
+        await asyncio.wait_for(blocked.wait(), 60)
         assert sent < 200, "about 50 MB were taken in ahead of the reader"
         assert sum([1 async for _ in limited(socket, 400)]) == 400
 

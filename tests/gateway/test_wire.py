@@ -17,7 +17,7 @@ from gateway.serving import make_server
 from tests.gateway.servers import listener, serving, settings
 
 Answer = Callable[[Http], Awaitable[None]]
-WAIT_S = 20.0
+WAIT_S = 60.0
 PLAIN = [(b"Content-Type", b"text/plain")]
 
 

@@ -19,7 +19,7 @@ import pytest
 from tests.loop.children import ROOT, Children, marked
 
 SIZES = ("--steps", "2", "--groups-per-step", "2", "--group-size", "8", "--tasks", "24")
-DEMO_S = 240.0
+DEMO_S = 600.0
 LOADING = {"src", "srcset", "href", "xlink:href", "data", "action", "poster", "background"}
 
 

@@ -136,7 +136,7 @@ async def _all_in_service(
     http: httpx.AsyncClient, gateway: Gateway, pids: list[int], killed: set[int]
 ) -> None:
     """Wait until all workers are, none of them one that was killed, and note the process ids by number."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while True:
             ready = (await http.get(f"{gateway.control}/readyz")).json()
             pids[:] = [worker["pid"] for worker in ready["workers"]]
@@ -147,7 +147,7 @@ async def _all_in_service(
 
 async def _acknowledged(clients: list[Steady], wanted: int) -> None:
     """Wait until every client was answered so often."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while min(len(client.acknowledged) for client in clients) < wanted:  # noqa: ASYNC110
             await asyncio.sleep(POLL_S)
 
@@ -207,7 +207,7 @@ async def test_acknowledgements_are_written_after_the_sync_that_covers_them(
 
 def _whole(trace: Path, pid: int) -> str:
     """The trace, once the tracer has told of the process's end."""
-    end, deadline = re.compile(rf"^{pid} +\+\+\+ exited", re.MULTILINE), time.monotonic() + 60
+    end, deadline = re.compile(rf"^{pid} +\+\+\+ exited", re.MULTILINE), time.monotonic() + 120
     while not end.search(text := trace.read_text(errors="replace")):
         assert time.monotonic() < deadline, text[-2000:]
         time.sleep(POLL_S)

@@ -211,7 +211,7 @@ async def test_a_restarted_worker_knows_what_is_doubted(tmp_path: Path) -> None:
 
 async def test_every_worker_is_told(tmp_path: Path, children: Children) -> None:
     """Two processes that serve, and a third one that is told."""
-    async with upstream(scripted()) as app, httpx.AsyncClient(trust_env=False, timeout=30) as http:
+    async with upstream(scripted()) as app, httpx.AsyncClient(trust_env=False, timeout=60) as http:
         options = ("--capture", "on", "--workers", "2")
         running = await asyncio.to_thread(children.gateway, app.url, tmp_path / "store.db", *options)
         wrong = {"trusted": False, "reason": "why"}
@@ -220,7 +220,7 @@ async def test_every_worker_is_told(tmp_path: Path, children: Children) -> None:
             body = {"group_id": f"g{index}", "group_size": 2, "rollout_index": 0}
             opened = (await http.post(f"{running.control}/api/sessions", json=body)).json()
             # A connection of its own each: the workers take turns at them.
-            async with httpx.AsyncClient(trust_env=False, timeout=30) as agent:
+            async with httpx.AsyncClient(trust_env=False, timeout=60) as agent:
                 answer = await agent.post(f"{opened['base_url']}/chat/completions", json=BODY)
             assert answer.status_code == 200
             found = (await http.get(f"{running.control}/api/sessions/{opened['id']}/trajectory")).json()

@@ -24,7 +24,7 @@ from tests.loop.children import POLL_S, Children, Gateway
 from tests.loop.connections import children as children_of
 from tests.loop.connections import local_port, server_of
 
-WAIT_S = 30.0
+WAIT_S = 60.0
 
 
 async def serve(children: Children, app: Upstream, store: Path, *options: str, **how: Any) -> Gateway:

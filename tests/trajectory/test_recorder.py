@@ -17,7 +17,7 @@ from gateway.trajectory.record import Durable, Reward, Row
 from gateway.trajectory.sqlite import SqliteStore
 from tests.trajectory import rows
 
-WAIT_S = 30
+WAIT_S = 60.0
 
 
 @pytest.fixture

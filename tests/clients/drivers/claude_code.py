@@ -178,7 +178,7 @@ def reminder(text: str) -> str:
 
 
 async def converse(job: Job) -> Outcome:
-    async with httpx.AsyncClient(trust_env=False, timeout=30) as http:
+    async with httpx.AsyncClient(trust_env=False, timeout=60) as http:
         agent = Agent(job, http)
         await agent.aside()
         context = reminder("# claudeMd\nUse the project's own words.\n# currentDate\n2026-11-21")

@@ -154,7 +154,7 @@ class Agent:
 
 
 async def converse(job: Job) -> Outcome:
-    async with httpx.AsyncClient(trust_env=False, timeout=30) as http:
+    async with httpx.AsyncClient(trust_env=False, timeout=60) as http:
         agent = Agent(job, http)
         agent.items = [RULES, environment("2026-11-21"), message("user", coding.QUESTIONS[0])]
         agent.outcome.answers.append(await agent.answer())
