@@ -13,15 +13,17 @@ warm-up.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from gateway.trajectory.steps import TrainStep
 from trainer import checkpoint, evaluate, metrics
+from trainer.batches import Sample
 from trainer.checkpoint import State
-from trainer.learner import Before
+from trainer.learner import Before, Learner
 from trainer.material import assemble
 from trainer.progress import success
 from trainer.run import Run, begin_or_resume, make_up, put_in_service, take_back
@@ -31,6 +33,15 @@ from trainer.source import GroupSource, Taken
 
 class EngineMismatch(Exception):
     """The engine's recorded log-probabilities aren't ours: what it serves isn't what we train."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Learned:
+    """What a step's groups came to. `moved`: whether the weights are others than before."""
+
+    samples: Sequence[Sample]
+    moved: bool
+    figures: Mapping[str, Any]
 
 
 def train(run: Run) -> State:
@@ -60,46 +71,27 @@ def train(run: Run) -> State:
             break
         taken, planned = begun
         started = time.monotonic()
-
-        # Sequences and advantages, scored by the weights as they are.
-        torch.manual_seed(planned.seeds["torch"])
-        material = assemble(taken.groups, config, state.version, planned.seeds["mini_batches"])
-        before = learner.measure(material)
-        _compare_with_engine(run, state, before)
-
-        # The optimiser's steps.
-        learned = learner.update(before, number)
-        moved = learner.divergence(before) if learned.optimiser_steps else 0.0
+        learned = _learn(run, learner, state, taken, planned)
 
         # The curriculum, for sessions that open from now on.
         changes = schedule.observe(taken.groups)
 
         # The checkpoint: with its rename the step has been taken.
-        version = f"{run.name}-{number:05d}" if learned.optimiser_steps else state.version
+        version = f"{run.name}-{number:05d}" if learned.moved else state.version
         figures: dict[str, Any] = {
             "step": number,
             "version": version,
-            **metrics.counts(taken, material, before, config.group_size),
-            **success(taken.groups, config.curriculum.gap.success_at),
-            **metrics.figures(learned, before, moved),
+            **learned.figures,
             **schedule.metrics(),
             "waited_seconds": started - waiting,
             "train_seconds": time.monotonic() - started,
         }
-        state = State(
-            run=run.name,
-            first_checksum=state.first_checksum,
-            step=number,
-            version=version,
-            versions=state.versions if version == state.version else [*state.versions, version],
-            consumed=[*state.consumed, *planned.group_ids, *taken.dropped],
-            curriculum=schedule.to_json(),
-            metrics=figures,
-        )
+        groups = [*planned.group_ids, *taken.dropped]
+        state = state.after(number, version, groups, schedule.to_json(), figures)
         checkpoint.save(run.checkpoints, learner.policy, learner.optimiser, state)
 
         # The new version: exported, served, confirmed on this step's own rollouts.
-        publication = put_in_service(run, learner, state, material.samples)
+        publication = put_in_service(run, learner, state, learned.samples)
         figures |= metrics.publication_figures(publication) | {"seconds": time.monotonic() - started}
         run.complete(planned, state, figures)
 
@@ -133,6 +125,23 @@ def _begin(run: Run, source: GroupSource, state: State, number: int) -> tuple[Ta
     planned = run.plan(number, [group.id for group in found.groups])
     run.store.plan_step(planned)
     return found, planned
+
+
+def _learn(run: Run, learner: Learner, state: State, taken: Taken, planned: TrainStep) -> _Learned:
+    """Sequences and advantages, scored by the weights as they are; then the optimiser's steps on them."""
+    config = run.config
+    torch.manual_seed(planned.seeds["torch"])
+    material = assemble(taken.groups, config, state.version, planned.seeds["mini_batches"])
+    before = learner.measure(material)
+    _compare_with_engine(run, state, before)
+    learned = learner.update(before, planned.step)
+    divergence = learner.divergence(before) if learned.optimiser_steps else 0.0
+    figures = {
+        **metrics.counts(taken, material, before, config.group_size),
+        **success(taken.groups, config.curriculum.gap.success_at),
+        **metrics.figures(learned, before, divergence),
+    }
+    return _Learned(material.samples, bool(learned.optimiser_steps), figures)
 
 
 def _tell(run: Run, number: int, figures: dict[str, Any], changes: Sequence[str]) -> None:
