@@ -36,101 +36,58 @@ class Metrics:
         upstreams: Callable[[], UpstreamStates],
         trust: Trust,
     ) -> None:
-        self._trust = trust
         self._recorder = recorder
         self._live_sessions = live_sessions
         self._upstreams = upstreams
         self.registry = CollectorRegistry()
-        self.requests = Counter(
-            "crosswind_requests", "Requests on the data plane", ["route", "status"], registry=self.registry
-        )
+        self.requests = self._counter("crosswind_requests", "Requests on the data plane", "route", "status")
         # Looked up once each: to find a child by its labels takes longer than to count.
         self._answered: dict[tuple[str, str], Counter] = {}
         self._of_fitness: dict[str, Counter] = {}
-        self.turns = Counter("crosswind_turns", "Turns recorded", ["fitness"], registry=self.registry)
-        self.events = Counter(
-            "crosswind_events", "Noise that was injected", ["operator"], registry=self.registry
-        )
-        self.withdrawals = Counter(
-            "crosswind_withdrawals", "Noise that the guard withdrew", ["operator"], registry=self.registry
-        )
-        self.operator_failures = Counter(
+        self.turns = self._counter("crosswind_turns", "Turns recorded", "fitness")
+        self.events = self._counter("crosswind_events", "Noise that was injected", "operator")
+        self.withdrawals = self._counter("crosswind_withdrawals", "Noise that the guard withdrew", "operator")
+        self.operator_failures = self._counter(
             "crosswind_operator_failures",
             "What third parties' operators did wrong: raised, stalled, ended, contract",
-            ["operator", "kind"],
-            registry=self.registry,
+            "operator",
+            "kind",
         )
-        self.operators_off = Gauge(
+        self.operators_off = self._gauge(
             "crosswind_operators_off",
             "Processes in which a third party's operator is switched off",
-            ["operator"],
-            registry=self.registry,
-            multiprocess_mode="livesum",
+            "operator",
         )
-        self.not_durable = Counter(
-            "crosswind_turns_released_before_durable",
-            "Turns released late or lost",
-            ["durable"],
-            registry=self.registry,
+        self.not_durable = self._counter(
+            "crosswind_turns_released_before_durable", "Turns released late or lost", "durable"
         )
-        self.upstream_errors = Counter(
-            "crosswind_upstream_errors", "Failures of the upstream", ["code"], registry=self.registry
-        )
-        self.sessions_pruned = Counter(
-            "crosswind_sessions_pruned", "Sessions deleted by the retention", registry=self.registry
-        )
-        self.rewards_expired = Counter(
-            "crosswind_rewards_expired", "Rewards that did not come", registry=self.registry
-        )
+        self.upstream_errors = self._counter("crosswind_upstream_errors", "Failures of the upstream", "code")
+        self.sessions_pruned = self._counter("crosswind_sessions_pruned", "Sessions deleted by the retention")
+        self.rewards_expired = self._counter("crosswind_rewards_expired", "Rewards that did not come")
         self.seconds = Histogram(
             "crosswind_turn_seconds",
             "Turns, from request to release",
             buckets=_SECONDS,
             registry=self.registry,
         )
-        self.noise_stopped = Counter(
-            "crosswind_noise_stopped_by_itself", "Abort conditions that were met", registry=self.registry
+        self.noise_stopped = self._counter(
+            "crosswind_noise_stopped_by_itself", "Abort conditions that were met"
         )
-        self.texts = Counter(
-            "crosswind_noise_texts",
-            "Texts that the noise model was asked for",
-            ["outcome"],
-            registry=self.registry,
+        self.texts = self._counter(
+            "crosswind_noise_texts", "Texts that the noise model was asked for", "outcome"
         )
         self.in_flight = self._gauge("crosswind_requests_in_flight", "Requests being served")
         self._sessions_live = self._gauge("crosswind_sessions_live", "Sessions in memory")
-        # Every process hears of it: the one that has heard of more is right.
-        self._capture_stopped = Gauge(
-            "crosswind_capture_stopped",
-            "1 while the capture for training is stopped: a version was doubted, and none confirmed since",
-            registry=self.registry,
-            multiprocess_mode="livemax",
-        )
-        self._doubted = Gauge(
-            "crosswind_versions_doubted",
-            "Policy versions whose turns may not be trained on",
-            registry=self.registry,
-            multiprocess_mode="livemax",
-        )
-        self._servers_doubted = Gauge(
-            "crosswind_servers_doubted",
-            "Servers, of several, whose turns may not be trained on until they are confirmed",
-            registry=self.registry,
-            multiprocess_mode="livemax",
-        )
-        self._upstream_up = Gauge(
-            "crosswind_upstream_up",
-            "1 while a replica is held to be up, by every process that asks it",
-            ["upstream", "replica"],
-            registry=self.registry,
-            multiprocess_mode="livemin",
-        )
-        self._replicas: set[tuple[str, str]] = set()
-        self._of_recorder = _RecorderFigures(self.registry, self._gauge)
+        self._of_trust = _TrustFigures(self.registry, trust)
+        self._of_upstreams = _UpstreamFigures(self.registry)
+        self._of_recorder = _RecorderFigures(self._counter, self._gauge)
 
-    def _gauge(self, name: str, about: str) -> Gauge:
+    def _counter(self, name: str, about: str, *labels: str) -> Counter:
+        return Counter(name, about, labels, registry=self.registry)
+
+    def _gauge(self, name: str, about: str, *labels: str) -> Gauge:
         """A figure of this process now; of several processes the sum over those that live."""
-        return Gauge(name, about, registry=self.registry, multiprocess_mode="livesum")
+        return Gauge(name, about, labels, registry=self.registry, multiprocess_mode="livesum")
 
     def answered(self, route: str, status: str) -> None:
         """Count a request."""
@@ -158,17 +115,8 @@ class Metrics:
         """Take the figures that others keep."""
         self._sessions_live.set(self._live_sessions())
         self._of_recorder.take(self._recorder())
-        self._capture_stopped.set(self._trust.stopped is not None)
-        self._doubted.set(len(self._trust.doubted))
-        self._servers_doubted.set(len(self._trust.servers.doubted))
-        self._take_upstreams(self._upstreams())
-
-    def _take_upstreams(self, states: UpstreamStates) -> None:
-        up = {(name, base): state.up for name, bases in states.items() for base, state in bases.items()}
-        for labels in self._replicas | up.keys():
-            # One that the configuration doesn't name any more has no figure.
-            self._upstream_up.labels(*labels).set(up.get(labels, math.nan))
-        self._replicas |= up.keys()
+        self._of_trust.take()
+        self._of_upstreams.take(self._upstreams())
 
     def text(self) -> bytes:
         """Everything of this process in Prometheus' text format."""
@@ -176,17 +124,62 @@ class Metrics:
         return generate_latest(self.registry)
 
 
+class _TrustFigures:
+    """Which versions and servers are doubted. Every process hears of it: the one that has heard of more is
+    right.
+    """
+
+    def __init__(self, registry: CollectorRegistry, trust: Trust) -> None:
+        def gauge(name: str, about: str) -> Gauge:
+            return Gauge(name, about, registry=registry, multiprocess_mode="livemax")
+
+        self._trust = trust
+        self._capture_stopped = gauge(
+            "crosswind_capture_stopped",
+            "1 while the capture for training is stopped: a version was doubted, and none confirmed since",
+        )
+        self._versions = gauge(
+            "crosswind_versions_doubted", "Policy versions whose turns may not be trained on"
+        )
+        self._servers = gauge(
+            "crosswind_servers_doubted",
+            "Servers, of several, whose turns may not be trained on until they are confirmed",
+        )
+
+    def take(self) -> None:
+        self._capture_stopped.set(self._trust.stopped is not None)
+        self._versions.set(len(self._trust.doubted))
+        self._servers.set(len(self._trust.servers.doubted))
+
+
+class _UpstreamFigures:
+    """Which replicas are up."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._up = Gauge(
+            "crosswind_upstream_up",
+            "1 while a replica is held to be up, by every process that asks it",
+            ["upstream", "replica"],
+            registry=registry,
+            multiprocess_mode="livemin",
+        )
+        self._replicas: set[tuple[str, str]] = set()
+
+    def take(self, states: UpstreamStates) -> None:
+        up = {(name, base): state.up for name, bases in states.items() for base, state in bases.items()}
+        for labels in self._replicas | up.keys():
+            # One that the configuration doesn't name any more has no figure.
+            self._up.labels(*labels).set(up.get(labels, math.nan))
+        self._replicas |= up.keys()
+
+
 class _RecorderFigures:
     """The recorder's own counts, as metrics."""
 
-    def __init__(self, registry: CollectorRegistry, gauge: Callable[[str, str], Gauge]) -> None:
+    def __init__(self, counter: Callable[[str, str], Counter], gauge: Callable[[str, str], Gauge]) -> None:
         self._queued = gauge("crosswind_recorder_queue_rows", "Rows waiting for the store")
         self._queued_bytes = gauge("crosswind_recorder_queue_bytes", "Bytes waiting for the store")
         self._down = gauge("crosswind_recorder_down", "Processes whose store can't be written")
-
-        def counter(name: str, about: str) -> Counter:
-            return Counter(name, about, registry=registry)
-
         self._counted: list[tuple[Counter, Callable[[RecorderState], int]]] = [
             (counter("crosswind_recorder_rows_written", "Rows on disk"), lambda state: state.written),
             (
