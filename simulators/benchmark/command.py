@@ -76,6 +76,7 @@ def bench(**given: Any) -> None:
     )
     todo = list(jobs(environment, suite))
     if given["check"]:
+        _check_offered(given["control"], suite)
         return
     started, clock = datetime.now(UTC), time.monotonic()
     code, played = play(environment, todo, {**given, "grace": 0.0})
@@ -106,11 +107,21 @@ def _noise(given: Mapping[str, Any]) -> tuple[NoiseArm, ...]:
     except ValueError as error:
         raise usage(f"--noise: {error}") from None
     if not named and given["profile"]:
-        from simulators.benchmark.play import types_of_profile
+        from simulators.benchmark.offered import types_of_profile
 
         named = tuple(NoiseArm(name) for name in types_of_profile(given["control"], given["profile"]))
     types = (NoiseArm(arm.noise_type, given["level"] if arm.level is None else arm.level) for arm in named)
     return (*types, *(NoiseArm(profile=name) for name in given["under"]))
+
+
+def _check_offered(control: str, suite: Suite) -> None:
+    from simulators.benchmark.offered import check_offered
+
+    types = [arm.noise_type for arm in suite.noise if arm.noise_type is not None]
+    profiles = [] if suite.profile is None else [("--profile", suite.profile)]
+    profiles += [("--under", arm.profile) for arm in suite.noise if arm.profile is not None]
+    if types or profiles:
+        check_offered(control, types, profiles)
 
 
 def _compare(before: Path, after: Path, out: Path | None) -> None:

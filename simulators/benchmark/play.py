@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import click
-import httpx
-import yaml
 
 from gateway.client import Client
 from simulators.benchmark import results
 from simulators.campaign import campaign, run_loop, say
 from simulators.environment import Environment
-from simulators.options import usage
 from simulators.record import Job, Record
 from simulators.tally import Tally
 
@@ -56,21 +53,3 @@ def _policy_version(control: str, records: list[Record]) -> str | None:
         trajectory = client.trajectory(played[-1])
     turns = trajectory.get("turns") or []
     return turns[-1].get("policy_last") if turns else None
-
-
-def types_of_profile(control: str, profile: str) -> list[str]:
-    """The noise types of a profile that draws one type for each session; else a usage error."""
-    url = f"{control.rstrip('/')}/api/profiles/{profile}"
-    try:
-        answer = httpx.get(url, trust_env=False)
-    except httpx.HTTPError:
-        raise usage(f"--control: nothing answers at {control}; start `crosswind serve`") from None
-    if answer.status_code != 200:
-        raise usage(
-            f"--profile: the gateway has no {profile!r}; `crosswind noise list` names those there are"
-        )
-    rules = yaml.safe_load(answer.json()["yaml"])["rules"]
-    types = [str(rule["operator"]) for rule in rules]
-    if not types or any("*" in name for name in types):
-        raise usage(f"--profile: {profile!r} doesn't name its noise types one by one; name them with --noise")
-    return types

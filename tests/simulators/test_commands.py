@@ -66,6 +66,13 @@ def test_bench_refuses_a_bad_option(given: list[str], says: str) -> None:
     assert says in result.stderr and result.stderr.count("\n") == 1
 
 
+def test_where_no_gateway_answers_the_check_of_bench_says_what_it_left_out() -> None:
+    given = ["--check", "--noise", "tool.timeout@3", "--control", "http://127.0.0.1:9"]
+    result = CliRunner().invoke(bench, given)
+    assert result.exit_code == 0
+    assert result.stderr.startswith("nothing answers at http://127.0.0.1:9: its noise types")
+
+
 def bench_file(path: Path, clean: dict[str, float], noisy: dict[str, float]) -> str:
     arms: dict[str, Any] = {"clean": {"by_task": clean}, "noisy": {"by_task": noisy}}
     path.write_text(json.dumps({"arms": arms}))

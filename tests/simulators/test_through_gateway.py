@@ -248,9 +248,21 @@ async def test_what_the_gateway_refuses_is_a_usage_error(tmp_path: Path) -> None
             (("rollout", "run", "--profile", "noisyagnt"), "noisyagnt"),
             (("bench", "--noise", "tool.timeot@3", "--profile", "noisyagent"), "tool.timeot"),
             (("bench", "--profile", "noisyagnt"), "noisyagnt"),
+            (("bench", "--check", "--noise", "tool.timeot@3"), "did you mean 'tool.timeout'?"),
+            (("bench", "--check", "--under", "chaos/brownot"), "--under: the gateway has no 'chaos/brownot'"),
         ):
             code, _, err = await outcome(await command(*given, "--control", control))
             assert code == 2 and says in err, err
+        good = (
+            "--noise",
+            "tool.timeout@3,Timeout",
+            "--profile",
+            "noisyagent/level-3",
+            "--under",
+            "mine.yaml",
+        )
+        code, out, err = await outcome(await command("bench", "--check", *good, "--control", control))
+        assert (code, out, err) == (0, "", ""), err
 
 
 async def test_a_benchmark_that_is_stopped_has_no_figures(tmp_path: Path) -> None:
