@@ -178,7 +178,7 @@ def make_plan(
     level = _settled_level(profile, level)
     rules: tuple[CompiledRule, ...] = ()
     kept: str | None = None
-    if arm == NOISY and profile.rules:
+    if arm == NOISY and (profile.rules or noise_type is not None):
         key = f"{seed}|{scope}|{scope_key}|{profile.name}"
         kept = _settled_type(profile, noise_type, Stream(f"type|{key}"))
         covered = Stream(f"coverage|{key}").chance(profile.coverage)
@@ -230,10 +230,8 @@ def _settled_type(profile: Profile, noise_type: str | None, rng: Stream) -> str 
     if noise_type is not None:
         name = registry.resolve(noise_type).name
         if name not in offered:
-            raise ProfileError(
-                f"profile {profile.name!r} has no rule for noise type {noise_type!r}: "
-                f"use one of {', '.join(offered)}, or add a rule"
-            )
+            mend = f"use one of {', '.join(offered)}, or add a rule" if offered else "name another profile"
+            raise ProfileError(f"profile {profile.name!r} has no rule for noise type {noise_type!r}: {mend}")
         return name
     if profile.compose is not Compose.ONE_OF:
         return offered[0] if len(offered) == 1 else None
