@@ -174,7 +174,7 @@ def test_plans_refuse_what_they_can_not_be() -> None:
         make("chaos/brownout", level=2)
     with pytest.raises(ProfileError, match=r"no rule for noise type 'transport\.latency'"):
         make("noisyagent", noise_type="transport.latency")
-    with pytest.raises(ProfileError, match="'off' has no rule .*: name another profile"):
+    with pytest.raises(ProfileError, match="name another profile"):
         make("off", noise_type="tool.timeout")
     with pytest.raises(ValueError, match="did you mean 'Typo'"):
         make("noisyagent", noise_type="Typos")
