@@ -70,7 +70,6 @@ class CurriculumSettings(_Model):
 class TrainConfig(_Model):
     """All settings of a training run, but for where it reads and writes."""
 
-    preset: str = "demo"
     objective: str = "gspo"
     loss: ObjectiveSettings = ObjectiveSettings(clip_low=0.2, clip_high=0.2)
     optimiser: OptimiserSettings = OptimiserSettings()
@@ -120,7 +119,7 @@ def configure(preset: str, changes: Mapping[str, Any]) -> TrainConfig:
     """
     if preset not in PRESETS:
         raise SettingsError(f"--preset: there is no {preset!r}; {_nearest(preset, PRESETS)}")
-    document = _merged(TrainConfig().model_dump(), PRESETS[preset] | {"preset": preset})
+    document = _merged(TrainConfig().model_dump(), PRESETS[preset])
     for name, value in changes.items():
         place = document
         *folders, last = name.split(".")

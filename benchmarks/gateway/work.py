@@ -13,7 +13,6 @@ KEY = "sk-benchmark-0123456789abcdef0123456789abcdef"
 """The credential that requests carry, and LiteLLM's master key."""
 MODEL = "bench"
 
-Slices = tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
 Turns = Sequence[tuple[Conversation, int]]
 """The requests of one connection: turn k of a conversation, k counted from 1."""
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from trainer.config import SettingsError, configure
+from trainer.config import SettingsError, TrainConfig, configure
 from trainer.presets import PRESETS
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_every_preset_is_valid_and_says_its_name(name: str) -> None:
-    assert configure(name, {}).preset == name
+def test_every_preset_is_valid_and_in_force(name: str) -> None:
+    assert configure(name, {}) == TrainConfig.model_validate(PRESETS[name])
 
 
 @pytest.mark.parametrize(
@@ -73,6 +73,7 @@ def test_single_settings_are_changed_by_their_dotted_names() -> None:
             "optimiser.data_reuse: 3 can't be used: input should be less than",
         ),
         ("demo", {"curriculum.gap.rho_cap": 0.9}, "curriculum.gap.rho_cap: 0.9 can't be used"),
+        ("demo", {"preset": "gspo"}, "preset: there is no such setting"),
         ("demo", {"steps": "many"}, "steps: 'many' can't be used: input should be a valid integer"),
         ("demo", {"steps.x": 1}, "steps.x: there is no such setting; did you mean 'steps'?"),
     ],

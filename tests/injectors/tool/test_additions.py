@@ -16,7 +16,6 @@ from tests.injectors.tool.acting import BAGGAGE, BAGGAGE_TEXT, PASSAGE, outcomes
 
 ADDING = ("tool.misleading", "tool.redundant", "tool.context_pressure", "tool.prompt_injection")
 adding = pytest.mark.parametrize("name", ADDING)
-HARMFUL = re.compile("http|call|password|token|delete|cancel|refund|send", re.IGNORECASE)
 RECORDS = '[{"id":"R1","seat":"4C"},{"id":"R2","seat":"9A"}]'
 
 
