@@ -64,6 +64,10 @@ class ClientConnection(HttpToolsProtocol):
         self._declining = offers and not self._should_upgrade()
         if not self._declining:
             super().on_headers_complete()
+        if not offers:
+            # What the parser finds behind the body is no header of the request, though it be on time to pass
+            # for one: RFC 9110, section 6.5.1.
+            self.headers = []
 
     def on_message_complete(self) -> None:
         if not self._declining:

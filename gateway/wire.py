@@ -56,11 +56,13 @@ class Wire:
         if not cycle.keep_alive and not closing:
             lines.append(b"connection: close\r\n")
         cycle.keep_alive &= not closing
-        if b"content-length" in named:
+        if status in _BODILESS:
+            self._left = 0  # the length that a 304 may tell is that of the body which it leaves out
+        elif b"content-length" in named:
             self._left = int(named[b"content-length"])
-        elif status not in _BODILESS and cycle.scope["http_version"] == "1.0":
+        elif cycle.scope["http_version"] == "1.0":
             self._left = _UNTOLD  # chunks are not HTTP/1.0's, and its connections aren't kept
-        elif status not in _BODILESS:
+        else:
             self._chunked = True
             if named.get(b"transfer-encoding", b"").lower() != b"chunked":
                 lines.append(b"transfer-encoding: chunked\r\n")

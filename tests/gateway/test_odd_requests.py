@@ -1,4 +1,6 @@
-"""Requests that are legal and seldom: offers of another protocol, trailing slashes, steps out of the path."""
+"""What is legal and seldom: offers of another protocol, trailers, trailing slashes, steps out of the path,
+answers that tell the length of a body that they leave out.
+"""
 
 from __future__ import annotations
 
@@ -120,3 +122,29 @@ async def test_no_path_leads_out_of_the_upstreams(tmp_path: Path, path: bytes) -
         assert got.startswith(b"HTTP/1.1 404 ") and not app.seen
         usual = await said(running, b"GET /v1/x..y/.z HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
         assert usual.startswith(b"HTTP/1.1 200 ") and app.seen[0].path == "/v1/x..y/.z"
+
+
+@pytest.mark.parametrize("split", ["together", "bytewise"])
+async def test_a_trailer_is_no_header(tmp_path: Path, split: str) -> None:
+    """However it comes, it can't name another session, or put a header before the upstream."""
+    head, length = posting(b"transfer-encoding: chunked\r\nconnection: close\r\n"), len(BODY)
+    trailers = b"x-crosswind-session: another\r\nauthorization: Bearer x\r\nx-new: 1\r\n"
+    sent = head + b"%x\r\n%b\r\n0\r\n%b\r\n" % (length, BODY, trailers)
+    parts = [sent] if split == "together" else [bytes([byte]) for byte in sent]
+    async with upstream() as app, gateway(tmp_path, app) as running:
+        assert (await said(running, *parts)).startswith(b"HTTP/1.1 200 OK")
+        assert app.seen[0].body == BODY
+        assert not {"authorization", "x-new"} & set(app.seen[0].headers)
+        assert (await running.api("GET", "/api/sessions/another")).status_code == 404
+
+
+async def test_a_304_may_tell_a_length(tmp_path: Path) -> None:
+    """It is that of the body that the client has (RFC 9110, section 8.6); the connection is kept."""
+
+    async def unchanged(_: Seen) -> AsyncIterator[Part]:
+        yield 304, [(b"content-length", b"5"), (b"etag", b'"a"')]
+
+    get = b"GET /v1/files/x HTTP/1.1\r\nhost: x\r\n%b\r\n"
+    async with upstream(unchanged) as app, gateway(tmp_path, app) as running:
+        got = await said(running, get % b"" + get % b"connection: close\r\n")
+        assert got.count(b"HTTP/1.1 304 Not Modified") == got.count(b"content-length: 5\r\n") == 2, got
