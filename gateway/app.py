@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
+from gateway.answered import Answered
 from gateway.answering import Answering
 from gateway.auth import Authenticator
 from gateway.composing import Composing
@@ -145,7 +146,7 @@ def create_app(
     claims = None if crew is None else Claims(crew.folder / "claims.sqlite")
     sharing = None if claims is None else Sharing(store, claims)
     inference, flights = Inference(store, claims), Flights(settings.retry_grace)
-    sessions = Sessions(settings, store, profiles, inference, sharing)
+    sessions = Sessions(settings, store, profiles, inference, Answered(store, recorder), sharing)
 
     def upstream_states() -> dict[str, dict[str, ReplicaState]]:
         return data.proxy.upstreams.states()

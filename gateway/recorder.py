@@ -73,6 +73,7 @@ class Recorder:
     def submit(self, rows: Sequence[Row], *, retry: bool = True, awaited: bool = True) -> Ticket:
         """Queue the rows to be written together; the ticket is resolved after the commit that covers them.
 
+        Without rows it is a mark: resolved once all that was queued before it is written.
         With `retry` false they are forgotten when that commit fails: for what a client is told to send again.
         With `awaited` false they linger as what is offered does: for those who don't wait for the ticket.
         """
@@ -141,10 +142,10 @@ class Recorder:
     # The submitting side
 
     def _enqueue(self, rows: Sequence[Row], retry: bool, ticket: Ticket | None, awaited: bool) -> None:
-        rows = recorded(rows, self._detail)
-        submission = Submission(rows, sum([weight(row) for row in rows]), retry, ticket)
+        kept = recorded(rows, self._detail)
+        submission = Submission(kept, sum([weight(row) for row in kept]), retry, ticket)
         with self._changed:
-            if not rows:
+            if not kept and (rows or not self._queued):
                 settle(submission, Durable.YES)
             elif self._closing:
                 self._lose(submission, NotDurable("the recorder is closed: the gateway is shutting down"))

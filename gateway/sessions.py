@@ -9,6 +9,7 @@ import asyncio
 import structlog
 from msgspec import structs
 
+from gateway.answered import Answered
 from gateway.auth import Caller, wrong_key
 from gateway.claim import Claim
 from gateway.config import Settings
@@ -23,7 +24,7 @@ from gateway.residents import Residents
 from gateway.session_keys import SessionKeys
 from gateway.sharing import Sharing
 from gateway.trajectory.ledger_rows import DeliveredId
-from gateway.trajectory.record import Session, SessionMarked, SessionStatus, Turn
+from gateway.trajectory.record import Session, SessionMarked, SessionStatus
 from gateway.trajectory.store import Store, StoreError
 from gateway.turns import Asked, Place, TurnLine
 from injectors.identity import digest
@@ -41,12 +42,14 @@ class Sessions:
         store: Store,
         profiles: Profiles,
         inference: Inference,
+        answered: Answered,
         sharing: Sharing | None = None,
     ) -> None:
         self._settings = settings
         self._store = store
         self._profiles = profiles
         self._inference = inference
+        self.answered = answered
         self._sharing = sharing
         self.recalling = Recalling(store)
         self._live = Residents(settings.limits)
@@ -103,16 +106,12 @@ class Sessions:
         with.
         """
         try:
-            session_id = await asyncio.to_thread(self._store.session_of_response, response_id)
+            session_id = await self.answered.owner(response_id)
         except StoreError as error:
             _log.error("it can't be read whose a response is", error=str(error))
             return None
         session = await self.get(session_id) if session_id is not None else None
         return session_id if session is not None and session.record.tenant == caller.tenant else None
-
-    def answered(self, session_id: str, response_id: str) -> Turn | None:
-        """The turn of a session that got a response, from the store. StoreError."""
-        return self._store.answered(session_id, response_id)
 
     async def check(self, claim: Claim) -> str | None:
         """The same refusals as `find`, for requests that are no turns: an unseen session is not opened for

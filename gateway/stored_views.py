@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -106,7 +105,7 @@ class StoredViews:
         if not isinstance(kept, str):
             return None
         try:
-            return await asyncio.to_thread(self.sessions.answered, session_id, kept)
+            return await self.sessions.answered.turn(session_id, kept)
         except StoreError as error:
             _log.error("it can't be read what the client got: as it is kept", error=str(error))
             return None
@@ -153,7 +152,7 @@ class StoredViews:
         if found.re is _CONVERSATION:
             view = await self._conversation(session, kept)
             return View(path, view.page, view.after)
-        turn = await asyncio.to_thread(self.sessions.answered, session.record.id, kept)
+        turn = await self.sessions.answered.turn(session.record.id, kept)
         codec = codec_named(turn.protocol) if turn is not None else None
         if turn is None or codec is None or turn.produced is None:
             return None

@@ -220,7 +220,13 @@ async def _serve(tmp: Path, profiles: dict[str, str], ready: Future[Any], over: 
     given: dict[str, Any] = {
         "steering": True,
         "steering_cap": {"profiles": list(profiles.values())},
-        "timeouts": {"connect": 2, "first_byte": 4, "between_chunks": 2, "total": 8, "after_completion": 0.2},
+        "timeouts": {
+            "connect": 20,
+            "first_byte": 40,
+            "between_chunks": 20,
+            "total": 50,
+            "after_completion": 0.2,
+        },
         "health": {"failures": 10**9},
         "limits": {"body": 4 << 20, "event": 1 << 20, "decoded": 4 << 20},
         "retry_grace": 0,

@@ -229,7 +229,9 @@ async def upstream(*replies: Reply) -> AsyncIterator[Upstream]:
 
 
 def settings(tmp: Path, url: str, **given: Any) -> Settings:
-    return load(None, {"upstream": f"{url}/v1", "store": f"sqlite:///{tmp}/store.db", "seed": 7, **given})
+    # However slow the disk is, nothing is released late unless a test wants that.
+    usual = {"upstream": f"{url}/v1", "store": f"sqlite:///{tmp}/store.db", "seed": 7, "durability_wait": 60}
+    return load(None, {**usual, **given})
 
 
 @contextlib.asynccontextmanager

@@ -152,9 +152,12 @@ async def test_a_response_may_be_gone_on_from_twice(tmp_path: Path, flaky: dict[
         assert turns[1]["branch"] == "" != turns[2]["branch"] == turns[3]["branch"]
 
 
-async def test_who_goes_on_from_a_response_is_of_its_session(tmp_path: Path, flaky: dict[str, Any]) -> None:
+@pytest.mark.parametrize("durability", ["strict", "relaxed"])
+async def test_who_goes_on_from_a_response_is_of_its_session(
+    tmp_path: Path, flaky: dict[str, Any], durability: str
+) -> None:
     async with provider(shop.policy) as app:
-        async with gateway(tmp_path, app.url, **flaky) as running:
+        async with gateway(tmp_path, app.url, durability=durability, **flaky) as running:
             agent = Agent("s", linked=True)
             await agent.turn(running, {"role": "user", "content": shop.QUESTIONS[0]})
             agent.session = None

@@ -83,12 +83,13 @@ async def check_items(client: Client, running: Running, app: Provider) -> None:
 
 
 @WAYS
+@pytest.mark.parametrize("durability", ["strict", "relaxed"])
 async def test_a_response_is_the_one_that_was_delivered(
-    tmp_path: Path, noisy: dict[str, Any], linked: bool
+    tmp_path: Path, noisy: dict[str, Any], linked: bool, durability: str
 ) -> None:
     async with (
         provider(policy()) as app,
-        gateway(tmp_path, app.url, **noisy) as running,
+        gateway(tmp_path, app.url, durability=durability, **noisy) as running,
         Client(running, stream=False, linked=linked, reasoning=REASONING) as client,
     ):
         first = await client.turn({"role": "user", "content": QUESTION})
@@ -185,12 +186,13 @@ async def test_noise_off_asks_nothing_of_the_store(tmp_path: Path) -> None:
         assert answer.json() == response(1) and app.seen[1].path == "/v1/responses/resp_1"
 
 
+@pytest.mark.parametrize("durability", ["strict", "relaxed"])
 @pytest.mark.parametrize("limit", [1, 2, 3])
 async def test_pages_of_what_the_client_never_saw_are_gone_past(
-    tmp_path: Path, noisy: dict[str, Any], limit: int
+    tmp_path: Path, noisy: dict[str, Any], limit: int, durability: str
 ) -> None:
     policy = script(*(calling(1) for _ in range(3)), calling(0), Answer("Two orders."))
-    async with provider(policy) as app, gateway(tmp_path, app.url, **noisy) as running:
+    async with provider(policy) as app, gateway(tmp_path, app.url, durability=durability, **noisy) as running:
         async with Client(running, stream=False, linked=True) as client:
             await client.turn({"role": "user", "content": QUESTION})
             await client.answer_calls()
