@@ -97,13 +97,15 @@ class Http:
                 raise _too_large(limit)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    def cancel_when_gone(self) -> None:
-        """From now on, cancel the current task when the client goes away. The body must have been read."""
+    def cancel_when_gone(self, *, unread: bool = False) -> None:
+        """From now on, cancel the current task when the client goes away. While the body is `unread`, only
+        a server that calls back can tell.
+        """
         task = asyncio.current_task()
         assert task is not None
         if self._when_gone is not None:
             self._when_gone(partial(self._leave, task))
-        else:
+        elif not unread:
             self._watch = asyncio.create_task(self._wait_until_gone(task))
 
     async def _wait_until_gone(self, task: asyncio.Task[Any]) -> None:
@@ -114,6 +116,8 @@ class Http:
     def _leave(self, task: asyncio.Task[Any]) -> None:
         if not self.complete:
             self.gone = True
+            if (cycle := self._cycle) is not None:
+                cycle.disconnected = True  # of pipelined requests, uvicorn tells the last one only
             task.cancel()
 
     def stop_watching(self) -> None:
@@ -170,11 +174,9 @@ class Http:
     def cut(self, *, reset: bool = False) -> None:
         """Close the connection without an end: what was sent arrives, or with `reset` nothing more does."""
         self.broken = self.complete = self.started = True
-        # ASGI has no word for this; uvicorn's `send` is a method of what holds the transport.
-        cycle = getattr(self._send, "__self__", None)
-        transport = getattr(cycle, "transport", None)
-        if cycle is None or transport is None:
+        if (cycle := self._cycle) is None:
             return
+        transport = cycle.transport
         cycle.disconnected = True  # it would answer 500 by itself
         if not reset:
             transport.close()
@@ -182,6 +184,12 @@ class Http:
         if (connection := transport.get_extra_info("socket")) is not None:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         transport.abort()
+
+    @property
+    def _cycle(self) -> Any:
+        """What holds the transport, for which ASGI has no word: uvicorn's `send` is a method of it."""
+        cycle = getattr(self._send, "__self__", None)
+        return cycle if hasattr(cycle, "transport") else None
 
     def bare(self) -> Http:
         """The client itself."""

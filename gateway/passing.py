@@ -73,15 +73,18 @@ class PassThrough:
             upstream.headers(http.headers, caller, changes | (_PLAIN if view else {})),
             None if bodiless else (http.chunks if body is None else body),
         )
+        http.cancel_when_gone(unread=not (bodiless or http.read))
         try:
             answer = await upstream.send(outgoing, session)
         except UpstreamError as error:
             self.metrics.upstream_errors.labels(error.code).inc()
             raise
+        except asyncio.CancelledError:
+            if not http.gone:
+                raise
+            raise ClientGone from None
         if session is not None and answer.status < 300:
             await self._without_noise(http.method, path, session)
-        if bodiless or http.read:
-            http.cancel_when_gone()
         try:
             if view is None:
                 await self._relay(http, answer)

@@ -254,3 +254,33 @@ async def test_a_client_that_goes_away_frees_the_upstream(tmp_path: Path) -> Non
         async with running.http.stream("GET", f"{running.data}/v1/files/x/content") as answer:
             assert await anext(answer.aiter_raw()) == b"first"
         await asyncio.wait_for(app.left.wait(), 60)
+
+
+@pytest.mark.parametrize("sent", [b"GET /v1/images/x", b"POST /v1/images", b"POST /v1/embeddings"])
+@pytest.mark.parametrize("behind", [False, True], ids=["alone", "behind another"])
+async def test_a_client_that_does_not_await_the_head_frees_the_upstream(
+    tmp_path: Path, sent: bytes, behind: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What is computed for it is to end: making an image takes long. `behind`: its request was sent together
+    with another one's, and the answer to a third isn't awaited either.
+    """
+    came, never = asyncio.Event(), asyncio.Event()
+
+    async def computing(_: Seen) -> AsyncIterator[Part]:
+        came.set()
+        await never.wait()
+        yield 200, []
+
+    plainly = b"GET /v1/models/x HTTP/1.1\r\nhost: x\r\n\r\n"
+    request = b"%b HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}" % sent
+    replies = [plain(b"first"), computing] if behind else [computing]
+    async with upstream(*replies) as app, gateway(tmp_path, app) as running:
+        host, port = running.data.removeprefix("http://").split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(plainly + request + plainly if behind else request)
+        if behind:
+            await reader.readuntil(b"first")
+        await asyncio.wait_for(came.wait(), 60)
+        writer.close()
+        await asyncio.wait_for(app.left.wait(), 60)
+    assert "without starting response" not in caplog.text
