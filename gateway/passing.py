@@ -75,32 +75,28 @@ class PassThrough:
         )
         http.cancel_when_gone(unread=not (bodiless or http.read))
         try:
-            answer = await upstream.send(outgoing, session)
+            answer = await self._sent(upstream, outgoing, session)
+            try:
+                if session is not None and answer.status < 300:
+                    await self._without_noise(http.method, path, session)
+                if view is None:
+                    await self._relay(http, answer)
+                else:
+                    await self._answer_viewed(http, upstream, caller, answer, view)
+            finally:
+                answer.close()
+        except asyncio.CancelledError:
+            if not http.gone:
+                raise
+            raise ClientGone from None
+        return answer.status
+
+    async def _sent(self, upstream: Upstream, outgoing: Outgoing, session: str | None) -> Answer:
+        try:
+            return await upstream.send(outgoing, session)
         except UpstreamError as error:
             self.metrics.upstream_errors.labels(error.code).inc()
             raise
-        except asyncio.CancelledError:
-            if not http.gone:
-                raise
-            raise ClientGone from None
-        if session is not None and answer.status < 300:
-            await self._without_noise(http.method, path, session)
-        try:
-            if view is None:
-                await self._relay(http, answer)
-            else:
-                body = await answer.body(self.settings.limits.answer)
-                if answer.status < 300 and http.method == "GET":
-                    body = await self._page(http, upstream, caller, view, body)
-                await self._delete(http, upstream, caller, view.also if answer.status < 300 else ())
-                await _answer_mapped(http, answer, body, view)
-        except asyncio.CancelledError:
-            if not http.gone:
-                raise
-            raise ClientGone from None
-        finally:
-            answer.close()
-        return answer.status
 
     def _upstream(self, http: Http, path: str) -> Upstream:
         """One model's page is its upstream's; everything else goes by the protocol whose path it is."""
@@ -118,6 +114,16 @@ class PassThrough:
             session.pending.append(event)
         else:
             self.recorder.offer([event])
+
+    async def _answer_viewed(
+        self, http: Http, upstream: Upstream, caller: Caller, answer: Answer, view: View
+    ) -> None:
+        """Answer with what a provider keeps, and delete what belongs to it where it was deleted."""
+        body = await answer.body(self.settings.limits.answer)
+        if answer.status < 300 and http.method == "GET":
+            body = await self._page(http, upstream, caller, view, body)
+        await self._delete(http, upstream, caller, view.also if answer.status < 300 else ())
+        await _answer_mapped(http, answer, body, view)
 
     async def _page(self, http: Http, upstream: Upstream, caller: Caller, view: View, body: bytes) -> bytes:
         """The page, or the first one behind it that has anything for the client."""
