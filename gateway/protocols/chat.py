@@ -14,6 +14,7 @@ from gateway.protocols.codec import Codec, Reader
 from gateway.protocols.document import Document, encode
 from gateway.protocols.format import Answered, Read, Text
 from gateway.protocols.history import Mask
+from gateway.protocols.members import text_of
 from gateway.protocols.request import Request, SplitBody
 from gateway.protocols.rewriting import content_texts, content_written
 from gateway.protocols.tools import list_of, tool_schema
@@ -31,7 +32,7 @@ class ChatMessages:
             case "user":
                 return Read(texts, user=True)
             case "tool":
-                return Read((Answered(_text(message, "tool_call_id"), _text(message, "name"), texts),))
+                return Read((Answered(text_of(message, "tool_call_id"), text_of(message, "name"), texts),))
             case "assistant":
                 said = "".join(part.text for part in texts)
                 return Read(calls=tuple(_calls(message)), said=said)
@@ -101,11 +102,6 @@ def _asked(document: Document) -> list[str]:
     return asked
 
 
-def _text(message: dict[str, Any], name: str) -> str:
-    value = message.get(name)
-    return value if isinstance(value, str) else ""
-
-
 def _calls(message: dict[str, Any]) -> list[ToolCall]:
     calls = message.get("tool_calls")
     out = []
@@ -115,8 +111,8 @@ def _calls(message: dict[str, Any]) -> list[ToolCall]:
             arguments = function.get("arguments")
             out.append(
                 ToolCall(
-                    _text(call, "id"),
-                    _text(function, "name"),
+                    text_of(call, "id"),
+                    text_of(function, "name"),
                     arguments if isinstance(arguments, str) else "{}",
                 )
             )

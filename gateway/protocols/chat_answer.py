@@ -9,8 +9,8 @@ from typing import Any
 from gateway.protocols.answer import Chunk
 from gateway.protocols.chat_deltas import parted, texts
 from gateway.protocols.choices import ChoicesAnswer
-from gateway.protocols.deferred import as_object
-from gateway.protocols.sampled import Sampled, as_mapping, likeliest, logprob_of
+from gateway.protocols.members import as_mapping, as_object
+from gateway.protocols.sampled import Sampled, likeliest, logprob_of
 from gateway.protocols.token_chunks import HEAD, TokenChunks
 from gateway.sse import Event
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gateway.protocols.members import text_of
 from gateway.protocols.world import InnerCall, World
 
 
@@ -65,10 +66,10 @@ class CallStream:
         call = self._calls.setdefault(index if isinstance(index, int) else len(self._calls), _Call())
         function = delta.get("function")
         function = function if isinstance(function, dict) else {}
-        call.other |= not function and _text(delta, "type") not in ("", "function")
-        call.name += _text(function, "name")
-        call.arguments += _text(function, "arguments")
-        call.call_id = call.call_id or _text(delta, "id")
+        call.other |= not function and text_of(delta, "type") not in ("", "function")
+        call.name += text_of(function, "name")
+        call.arguments += text_of(function, "arguments")
+        call.call_id = call.call_id or text_of(delta, "id")
         if call.decided and call.index is not None:
             return [{**delta, "index": call.index}]
         if not call.decided or self._world.inside(call.name, call.arguments):
@@ -107,11 +108,6 @@ class CallStream:
         whole = _whole(call)
         function = {**whole["function"], "name": self._world.declared(call.name)}
         return [{**whole, "index": call.index, "function": function}]
-
-
-def _text(holder: dict[str, Any], name: str) -> str:
-    value = holder.get(name)
-    return value if isinstance(value, str) else ""
 
 
 def _whole(call: _Call) -> dict[str, Any]:

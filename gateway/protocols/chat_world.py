@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import msgspec
-
 from gateway.protocols.answer import Chunk
 from gateway.protocols.chat_answer import ChatAnswer
 from gateway.protocols.chat_calls import CallStream
 from gateway.protocols.closed_answer import ClosedAnswer
-from gateway.protocols.document import UNREADABLE, encode
+from gateway.protocols.document import encode
+from gateway.protocols.members import as_object
 from gateway.protocols.world import InnerCall, World
 from gateway.sse import DONE, Event, event_data, with_data
 
@@ -68,7 +67,7 @@ class ClosedChatAnswer(ClosedAnswer[ChatAnswer]):
         """What the client got, as one plain body; None where it is what was produced."""
         if self._delivered is not None:
             return self._delivered
-        whole = _object(self._now.produced())
+        whole = as_object(self._now.produced())
         if whole is None or not self._now.finished:
             return None
         changed = bool(self._earlier)
@@ -80,7 +79,7 @@ class ClosedChatAnswer(ClosedAnswer[ChatAnswer]):
 
     def read_body(self, body: bytes) -> bytes:
         stripped = self._now.read_body(body)
-        answer = _object(stripped)
+        answer = as_object(stripped)
         if answer is None or not _dicts(answer.get("choices")):
             return stripped
         changed = bool(self._earlier)
@@ -146,7 +145,7 @@ class ClosedChatAnswer(ClosedAnswer[ChatAnswer]):
             return Chunk(b"")
         if event.data == DONE or not chunk.raw:
             return chunk
-        answer = _object(event_data(chunk.raw))
+        answer = as_object(event_data(chunk.raw))
         if answer is None:
             return chunk
         changed = self._rejoined(answer)
@@ -216,14 +215,6 @@ def _says_nothing(answer: Mapping[str, Any]) -> bool:
         and not (any(delta.values()) if isinstance(delta := choice.get("delta"), dict) else delta)
         for choice in choices
     )
-
-
-def _object(data: bytes) -> dict[str, Any] | None:
-    try:
-        value = msgspec.json.decode(data)
-    except UNREADABLE:
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _dicts(values: Any) -> list[dict[str, Any]]:

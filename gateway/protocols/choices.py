@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 from gateway.protocols.answer import Chunk, SingleRound
-from gateway.protocols.deferred import Deferred, as_object, chunks, only_says
+from gateway.protocols.deferred import Deferred, chunks, only_says
 from gateway.protocols.document import encode
+from gateway.protocols.members import as_object
 from gateway.protocols.sampled import Sampled, recorded, spanned, well_formed
 from gateway.sse import DONE, Event, with_data
 from gateway.trajectory.record import ENGINE_NO_TOKENS, FIT, NO_TOKEN_IDS, Completion

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.protocols.choices import ChoicesAnswer
-from gateway.protocols.sampled import Sampled, as_mapping, likeliest, logprob_of
+from gateway.protocols.members import as_mapping
+from gateway.protocols.sampled import Sampled, likeliest, logprob_of
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from gateway.protocols.document import UNREADABLE
+from gateway.protocols.members import as_object
 from gateway.sse import EventSplitter
 
 T = TypeVar("T")
@@ -89,12 +90,3 @@ def _one_by_one(events: bytes) -> Iterator[dict[str, Any]]:
         chunk = as_object(event.data) if event.data else None
         if chunk is not None:
             yield chunk
-
-
-def as_object(data: bytes) -> dict[str, Any] | None:
-    """A JSON object; None where the data are none."""
-    try:
-        value = msgspec.json.decode(data)
-    except UNREADABLE:
-        return None
-    return value if isinstance(value, dict) else None

@@ -9,6 +9,7 @@ from typing import Any
 from gateway.protocols.answer import Chunk, SingleRound
 from gateway.protocols.deferred import Deferred
 from gateway.protocols.document import decode, encode
+from gateway.protocols.members import as_mapping, as_object, text_of
 from gateway.protocols.messages_deltas import deltas, only_says
 from gateway.sse import Event
 from gateway.trajectory.record import Completion
@@ -30,13 +31,13 @@ class Block:
         """Take in one delta."""
         kind = delta.get("type")
         if kind == "input_json_delta":
-            self.input.append(_text(delta, "partial_json"))
+            self.input.append(text_of(delta, "partial_json"))
         elif isinstance(kind, str) and kind in _GROWING:
             name = _GROWING[kind]
             pieces = self.said.get(name)
             if pieces is None:
-                pieces = self.said[name] = [_text(self.members, name)]
-            pieces.append(_text(delta, name))
+                pieces = self.said[name] = [text_of(self.members, name)]
+            pieces.append(text_of(delta, name))
         elif kind == "citations_delta":
             known = self.members.get("citations")
             self.members["citations"] = [*(known if isinstance(known, list) else []), delta.get("citation")]
@@ -99,18 +100,18 @@ class MessagesAnswer(SingleRound):
             return Chunk(event.raw)
         match data.get("type"):
             case "message_start":
-                self._take_head(_mapping(data.get("message")))
+                self._take_head(as_mapping(data.get("message")))
             case "content_block_start":
-                block = _mapping(data.get("content_block"))
+                block = as_mapping(data.get("content_block"))
                 self._blocks[_index(data)] = Block(dict(block))
-                return Chunk(event.raw, calls_tools=_text(block, "type") in _CALLS)
+                return Chunk(event.raw, calls_tools=text_of(block, "type") in _CALLS)
             case "content_block_delta":
-                delta = _mapping(data.get("delta"))
+                delta = as_mapping(data.get("delta"))
                 self._blocks.setdefault(_index(data), Block()).grow(delta)
-                return Chunk(event.raw, calls_tools=_text(delta, "type") in _CALLS)
+                return Chunk(event.raw, calls_tools=text_of(delta, "type") in _CALLS)
             case "message_delta":
                 self._take_usage(data)
-                self._head |= _mapping(data.get("delta"))
+                self._head |= as_mapping(data.get("delta"))
                 return Chunk(event.raw, completing=self.finished)
             case "message_stop":
                 return Chunk(event.raw, completing=True, ended=True)
@@ -121,7 +122,7 @@ class MessagesAnswer(SingleRound):
     def _failed(self, answer: Mapping[str, Any]) -> bool:
         """Take in an error; whether it is one."""
         if answer.get("type") == "error":
-            self.error = dict(_mapping(answer.get("error")))
+            self.error = dict(as_mapping(answer.get("error")))
         return self.error is not None
 
     def _take_head(self, message: Mapping[str, Any]) -> None:
@@ -130,7 +131,7 @@ class MessagesAnswer(SingleRound):
 
     def _take_usage(self, holder: Mapping[str, Any]) -> None:
         """A message_delta's counts are totals: they take the place of message_start's, where it has them."""
-        usage = _mapping(holder.get("usage"))
+        usage = as_mapping(holder.get("usage"))
         self.usage |= {name: value for name, value in usage.items() if value is not None}
 
     @property
@@ -179,21 +180,3 @@ class MessagesAnswer(SingleRound):
 def _index(data: Mapping[str, Any]) -> int:
     index = data.get("index")
     return index if isinstance(index, int) else 0
-
-
-def as_object(data: bytes) -> dict[str, Any] | None:
-    """A JSON object; None where the data are none."""
-    try:
-        value = decode(data)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(holder: Mapping[str, Any], name: str) -> str:
-    value = holder.get(name)
-    return value if isinstance(value, str) else ""

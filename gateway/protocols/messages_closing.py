@@ -10,6 +10,7 @@ from typing import Any
 from gateway.protocols.answer import AnswerReader
 from gateway.protocols.closing import Kept, RoundBefore, around_message, called_otherwise
 from gateway.protocols.document import Document, decode, encode
+from gateway.protocols.members import text_of
 from gateway.protocols.messages_blocks import is_call
 from gateway.protocols.messages_references import references
 from gateway.protocols.messages_world import ClosedMessagesAnswer
@@ -58,7 +59,7 @@ class MessagesClosing:
         calls: dict[Path, str] = {
             ("content", index, "name"): names[block["name"]]
             for index, block in enumerate(content)
-            if isinstance(block, dict) and block.get("type") == "tool_use" and _text(block, "name") in names
+            if isinstance(block, dict) and block.get("type") == "tool_use" and text_of(block, "name") in names
         }
         return spliced(raw, paths | calls)
 
@@ -120,7 +121,7 @@ def _tool(raw: bytes, tool: ShownTool) -> bytes:
 def _under(names: Mapping[str, str], raw: bytes) -> bytes:
     """A call under the name that the policy called, by its id."""
     block = decode(raw)
-    if not isinstance(block, dict) or not is_call(block) or _text(block, "id") not in names:
+    if not isinstance(block, dict) or not is_call(block) or text_of(block, "id") not in names:
         return raw
     return spliced(raw, {("name",): names[block["id"]]})
 
@@ -148,7 +149,7 @@ def _said(message: str) -> list[dict[str, Any]]:
     """What a message of the policy's says besides its calls; of a user's nothing."""
     made = decode(message.encode())
     blocks = made["content"] if made["role"] == "assistant" else []
-    return [block for block in blocks if isinstance(block, dict) and _text(block, "type") in _MARKS]
+    return [block for block in blocks if isinstance(block, dict) and text_of(block, "type") in _MARKS]
 
 
 def _own(raw: bytes, earlier: list[dict[str, Any]], text: str | None) -> bytes | None:
@@ -156,7 +157,7 @@ def _own(raw: bytes, earlier: list[dict[str, Any]], text: str | None) -> bytes |
     `earlier`. `text` is the last round's own: clients join texts as they like.
     """
     block = decode(raw)
-    kind = _text(block, "type") if isinstance(block, dict) else ""
+    kind = text_of(block, "type") if isinstance(block, dict) else ""
     mark = _MARKS.get(kind)
     left = block.get(mark) if mark else None
     if mark is None or not isinstance(left, str):
@@ -181,8 +182,3 @@ def _first(earlier: Sequence[Mapping[str, Any]], kind: str, left: str) -> int | 
         if one.get("type") == kind and said and (left == said or (kind == "text" and left.startswith(said))):
             return at
     return None
-
-
-def _text(holder: Mapping[str, Any], name: str) -> str:
-    value = holder.get(name)
-    return value if isinstance(value, str) else ""

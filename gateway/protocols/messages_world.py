@@ -12,7 +12,8 @@ from typing import Any
 from gateway.protocols.answer import Chunk
 from gateway.protocols.closed_answer import ClosedAnswer
 from gateway.protocols.document import decode, encode
-from gateway.protocols.messages_answer import MessagesAnswer, as_object
+from gateway.protocols.members import as_object
+from gateway.protocols.messages_answer import MessagesAnswer
 from gateway.protocols.messages_blocks import BlockStream, arguments, is_call
 from gateway.protocols.messages_references import referring
 from gateway.protocols.world import InnerCall, World

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from gateway.protocols.answer import Chunk, SingleRound
-from gateway.protocols.document import UNREADABLE, decode, encode
+from gateway.protocols.document import UNREADABLE, encode
+from gateway.protocols.members import as_mapping, as_object
 from gateway.protocols.responses_parts import grown
 from gateway.sse import Event
 from gateway.trajectory.record import Completion
@@ -57,7 +58,7 @@ class ResponsesAnswer(SingleRound):
     def read_body(self, body: bytes) -> bytes:
         """Read a plain answer; gives it back as it is."""
         self._raw = body
-        self._response = _object(body)
+        self._response = as_object(body) or {}
         self._tell()
         return body
 
@@ -72,9 +73,9 @@ class ResponsesAnswer(SingleRound):
             return Chunk(event.raw, completing=True, ended=True)
         calls = seen.type.startswith(_CALLING)
         if seen.type in BEGINNING:
-            self._response = _object(bytes(seen.response))
+            self._response = as_object(bytes(seen.response)) or {}
         elif seen.type == "error":
-            self._broken = _error(_object(event.data))
+            self._broken = _error(as_object(event.data) or {})
         elif seen.type == "response.output_item.done":
             self._items[seen.output_index] = msgspec.Raw(bytes(seen.item))
             self._growing.pop(seen.output_index, None)
@@ -85,7 +86,7 @@ class ResponsesAnswer(SingleRound):
         return Chunk(event.raw, calls)
 
     def _complete(self, raw: bytes) -> None:
-        if response := _object(raw):
+        if response := as_object(raw):
             self._raw, self._response = raw, response
             self._tell()
 
@@ -97,12 +98,12 @@ class ResponsesAnswer(SingleRound):
     @property
     def usage(self) -> dict[str, Any]:
         """The usage as the upstream reported it."""
-        return _mapping(self._response.get("usage"))
+        return as_mapping(self._response.get("usage"))
 
     @property
     def error(self) -> dict[str, Any] | None:
         """Why the response failed, or the stream broke off."""
-        return self._broken or _mapping(self._response.get("error")) or None
+        return self._broken or as_mapping(self._response.get("error")) or None
 
     @property
     def finished(self) -> bool:
@@ -135,7 +136,7 @@ class ResponsesAnswer(SingleRound):
         """The response, whose tokens nobody tells. It finished by its status, or what made it incomplete."""
         if not self._response.get("status"):
             return ()
-        reason = _mapping(self._response.get("incomplete_details")).get("reason")
+        reason = as_mapping(self._response.get("incomplete_details")).get("reason")
         return (Completion(0, finish_reason=reason if isinstance(reason, str) else self.text("status")),)
 
     def fitness(self) -> str:
@@ -156,16 +157,4 @@ def _is_call(item: msgspec.Raw) -> bool:
 
 def _error(event: dict[str, Any]) -> dict[str, Any]:
     """What an error event says, which some servers wrap as a plain answer's error."""
-    return _mapping(event.get("error")) or {name: event.get(name) for name in ("code", "message", "param")}
-
-
-def _object(data: bytes) -> dict[str, Any]:
-    try:
-        value = decode(data)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+    return as_mapping(event.get("error")) or {name: event.get(name) for name in ("code", "message", "param")}

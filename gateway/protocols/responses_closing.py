@@ -10,8 +10,9 @@ from typing import Any
 from gateway.protocols.answer import AnswerReader
 from gateway.protocols.closing import Found, Kept, RoundBefore
 from gateway.protocols.document import decode, encode
+from gateway.protocols.members import text_of
 from gateway.protocols.request import Request
-from gateway.protocols.responses_items import CALLS, loading, own_text, text_of
+from gateway.protocols.responses_items import CALLS, loading, own_text
 from gateway.protocols.responses_stream import for_client, is_call, is_inner
 from gateway.protocols.responses_world import ClosedResponsesAnswer
 from gateway.protocols.rewriting import elements, shallow

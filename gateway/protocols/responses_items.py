@@ -11,6 +11,7 @@ from typing import Any
 
 from gateway.protocols.document import decode, encode
 from gateway.protocols.format import UNREAD, Answered, Read, Text
+from gateway.protocols.members import text_of
 from gateway.protocols.rewriting import content_texts
 from gateway.protocols.splicing import Path, spliced
 from injectors.conversation import ToolCall
@@ -46,12 +47,6 @@ class ResponsesItems:
     def write(self, raw: bytes, replacements: Sequence[tuple[int | None, str]]) -> bytes:
         item = decode(raw)
         return spliced(raw, {_path(item, place): text for place, text in replacements})
-
-
-def text_of(item: Mapping[str, Any], name: str) -> str:
-    """A text member; empty where it is none."""
-    value = item.get(name)
-    return value if isinstance(value, str) else ""
 
 
 def loading(item: Any, named: Callable[[str], str]) -> Any:

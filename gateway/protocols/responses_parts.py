@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gateway.protocols.document import decode
+from gateway.protocols.members import text_of
 
 _DELTAS = {
     "response.output_text.delta": ("content", "content_index", "text"),
@@ -53,9 +54,9 @@ def _grow(item: dict[str, Any], kind: str, event: dict[str, Any]) -> None:
     elif kind in _DELTAS and isinstance(delta, str):
         member, index, name = _DELTAS[kind]
         part = _part(item, member, event.get(index))
-        part[name] = _text(part, name) + delta
+        part[name] = text_of(part, name) + delta
     elif kind in _STRINGS and isinstance(delta, str):
-        item[_STRINGS[kind]] = _text(item, _STRINGS[kind]) + delta
+        item[_STRINGS[kind]] = text_of(item, _STRINGS[kind]) + delta
 
 
 def _part(item: dict[str, Any], member: str, index: Any) -> dict[str, Any]:
@@ -69,8 +70,3 @@ def _part(item: dict[str, Any], member: str, index: Any) -> dict[str, Any]:
     parts.append({})
     last: dict[str, Any] = parts[-1]
     return last
-
-
-def _text(holder: dict[str, Any], name: str) -> str:
-    value = holder.get(name)
-    return value if isinstance(value, str) else ""

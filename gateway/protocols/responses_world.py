@@ -7,12 +7,12 @@ response tells the request's settings back: they are the client's, not those tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from gateway.protocols.answer import Chunk
 from gateway.protocols.closed_answer import ClosedAnswer
-from gateway.protocols.document import decode, encode
+from gateway.protocols.document import encode
+from gateway.protocols.members import as_mapping, as_object, text_of
 from gateway.protocols.request import Request
 from gateway.protocols.responses_answer import BEGINNING, COMPLETING, ResponsesAnswer
 from gateway.protocols.responses_stream import Numbers, RoundStream, declared, for_client, is_inner
@@ -54,7 +54,7 @@ class ClosedResponsesAnswer(ClosedAnswer[ResponsesAnswer]):
         """The response as the client got it; None where it is the one produced."""
         if self._delivered is not None:
             return self._delivered
-        response = _object(self._now.produced())
+        response = as_object(self._now.produced()) or {}
         whole = self._joined(response)
         return encode(whole) if whole != response else None
 
@@ -64,7 +64,7 @@ class ClosedResponsesAnswer(ClosedAnswer[ResponsesAnswer]):
         """The calls of this round that the client doesn't see."""
         calls = [item for item in self._now.output() if _is(item, "function_call")]
         return [
-            InnerCall(at, _text(item, "call_id"), _text(item, "name"), _text(item, "arguments"), item)
+            InnerCall(at, text_of(item, "call_id"), text_of(item, "name"), text_of(item, "arguments"), item)
             for at, item in enumerate(calls)
             if is_inner(item, self._world)
         ]
@@ -73,7 +73,9 @@ class ClosedResponsesAnswer(ClosedAnswer[ResponsesAnswer]):
     def unanswered(self) -> bool:
         """Whether this round has to be answered inside: it called inner tools only."""
         calls = [
-            item for item in self._now.output() if isinstance(item, dict) and _text(item, "type") in _ACTED_ON
+            item
+            for item in self._now.output()
+            if isinstance(item, dict) and text_of(item, "type") in _ACTED_ON
         ]
         return (
             self._now.text("status") == "completed"
@@ -93,7 +95,7 @@ class ClosedResponsesAnswer(ClosedAnswer[ResponsesAnswer]):
         if self._kept is None:
             return self._delivered or self.produced()
         event, data = self._kept
-        return self._told(event, data, self._joined(_mapping(data.get("response"))))
+        return self._told(event, data, self._joined(as_mapping(data.get("response"))))
 
     def made(self) -> tuple[str, str | None]:
         """Each item is found by itself: `ResponsesClosing.put_backs`."""
@@ -103,7 +105,7 @@ class ClosedResponsesAnswer(ClosedAnswer[ResponsesAnswer]):
 
     def read_body(self, body: bytes) -> bytes:
         self._now.read_body(body)
-        response = _object(body)
+        response = as_object(body) or {}
         if not isinstance(response.get("output"), list):
             return body
         whole = self._joined(response)
@@ -114,14 +116,14 @@ class ClosedResponsesAnswer(ClosedAnswer[ResponsesAnswer]):
 
     def read_event(self, event: Event) -> Chunk:
         chunk = self._now.read_event(event)
-        data = _object(event.data) if event.data else {}
-        kind = _text(data, "type")
+        data = (as_object(event.data) or {}) if event.data else {}
+        kind = text_of(data, "type")
         if kind in COMPLETING:
             return self._completed(event, data)
         if kind in BEGINNING:
             if self._earlier:
                 return Chunk(b"")
-            return Chunk(self._told(event, data, self._echoed(_mapping(data.get("response")))))
+            return Chunk(self._told(event, data, self._echoed(as_mapping(data.get("response")))))
         if kind and isinstance(data.get("output_index"), int):
             return Chunk(self._stream.feed(event, data), chunk.calls_tools)
         return Chunk(self._stream.event(event, data), chunk.calls_tools)
@@ -132,7 +134,7 @@ class ClosedResponsesAnswer(ClosedAnswer[ResponsesAnswer]):
             self._kept = event, data
             return Chunk(waited)
         self._tell()
-        last = self._told(event, data, self._joined(_mapping(data.get("response"))))
+        last = self._told(event, data, self._joined(as_mapping(data.get("response"))))
         return Chunk(waited + last, completing=True, ended=True)
 
     def _told(self, event: Event, data: dict[str, Any], response: dict[str, Any]) -> bytes:
@@ -176,7 +178,7 @@ class ClosedResponsesAnswer(ClosedAnswer[ResponsesAnswer]):
         """Let later requests go on from this response: the upstream knows it by its last round's id."""
         answered = self._request.answered
         if answered is not None:
-            answered(_object(self.delivered() or self.produced()), self._now.text("id"))
+            answered(as_object(self.delivered() or self.produced()) or {}, self._now.text("id"))
 
 
 def _tools_told(told: Any, given: Any) -> Any:
@@ -200,20 +202,3 @@ def _same(told: Any, given: Any) -> bool:
 
 def _is(item: Any, kind: str) -> bool:
     return isinstance(item, dict) and item.get("type") == kind
-
-
-def _text(item: Mapping[str, Any], name: str) -> str:
-    value = item.get(name)
-    return value if isinstance(value, str) else ""
-
-
-def _object(data: bytes) -> dict[str, Any]:
-    try:
-        value = decode(data)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

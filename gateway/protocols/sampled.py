@@ -64,11 +64,6 @@ def well_formed(index: int, choice: Sampled) -> bool:
     return -_INT64 <= index < _INT64
 
 
-def as_mapping(value: Any) -> Mapping[str, Any]:
-    """The value where it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
 def spanned(choice: Sampled) -> bool:
     """Whether the versions that the engine names, if it does, are those of all tokens, in order."""
     if not choice.versions:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.protocols.document import decode, encode
+from gateway.protocols.members import text_of
 from gateway.protocols.responses_items import loading
 from gateway.protocols.splicing import Path, spliced
 from gateway.protocols.world import PutBack
@@ -59,7 +60,7 @@ class ClientsView:
             return None
         if any(self.item(item) is not None for item in data):
             return None
-        return _text(data[-1], "id") or None
+        return text_of(data[-1], "id") or None
 
     def output(self, body: bytes) -> bytes:
         """What a history was made into, with its items as the client has them."""
@@ -102,10 +103,10 @@ class ClientsView:
 
     def _call(self, call: Any) -> Any:
         """A call of Chat Completions."""
-        if not isinstance(call, dict) or _text(call, "id") in self.withheld:
+        if not isinstance(call, dict) or text_of(call, "id") in self.withheld:
             return None if isinstance(call, dict) else call
         function = call.get("function")
-        if not isinstance(function, dict) or _text(function, "name") not in self.names:
+        if not isinstance(function, dict) or text_of(function, "name") not in self.names:
             return call
         return {**call, "function": {**function, "name": self.names[function["name"]]}}
 
@@ -141,10 +142,10 @@ def _items(now: Any, delivered: Any) -> Any:
     """The delivered items, each as it comes now, but for its name."""
     if not isinstance(now, list) or not isinstance(delivered, list):
         return delivered
-    found = {_text(item, "id"): item for item in now if isinstance(item, dict)}
+    found = {text_of(item, "id"): item for item in now if isinstance(item, dict)}
     out = []
     for item in delivered:
-        live = found.get(_text(item, "id")) if isinstance(item, dict) else None
+        live = found.get(text_of(item, "id")) if isinstance(item, dict) else None
         named = {"name": item["name"]} if isinstance(item, dict) and "name" in item else {}
         out.append(item if live is None else {**live, **named})
     return out
@@ -155,8 +156,3 @@ def _decoded(body: bytes) -> Any:
         return decode(body)
     except (ValueError, RecursionError):
         return None
-
-
-def _text(holder: Mapping[str, Any], name: str) -> str:
-    value = holder.get(name)
-    return value if isinstance(value, str) else ""

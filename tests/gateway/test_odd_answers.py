@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -72,3 +73,19 @@ async def test_a_further_rounds_chunk_without_a_delta_goes_on(tmp_path: Path, ju
         told = await running.chat(asked, "one")
         assert len(app.seen) == 2
         assert b'"Two."' in told.content and told.content.endswith(DONE)
+
+
+async def test_halves_of_an_emoji_in_two_chunks_are_one_on_record(tmp_path: Path) -> None:
+    """Servers that count in UTF-16 cut there; strict decoders read neither half."""
+    parts = [event([delta(f"{half} Fair wind.")]) for half in ("\ud83d", "\ude00")]
+    assert all(b"\\ud83d" in part or b"\\ude00" in part for part in parts)
+    streamed = chunks(parts[0], parts[1], event([delta(finish="stop")]), DONE)
+    half = answer(choices=[CHOICE | {"message": {"role": "assistant", "content": "\ud83d"}}])
+    async with upstream(streamed, plain(half)) as app, gateway(tmp_path, app) as running:
+        body = {"model": "m", "messages": [messages.user("Hello?")]}
+        for number, stream in enumerate((True, False)):
+            await running.chat(body | {"stream": stream}, f"s{number}")
+        for number, said in enumerate(("\ud83d Fair wind.\ude00 Fair wind.", "\ud83d")):
+            (turn,) = (await running.trajectory(f"s{number}"))["turns"]
+            message = json.loads(turn["produced"])["choices"][0]["message"]
+            assert (message["content"], turn["finish_reason"]) == (said, "stop")
