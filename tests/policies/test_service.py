@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from safetensors.torch import load_file
 
 from policies.commands import policy
 from policies.embedded import control
@@ -134,9 +136,13 @@ def test_compare_says_what_differs(served: Served, line: Registry) -> None:
     done = CliRunner().invoke(policy, ["compare", str(line.root / "v1"), str(line.root / "v2"), "--json"])
     assert done.exit_code == 0, done.output
     found = json.loads(done.output)
-    assert (
-        found["weights"]["changed"] > 0.5 * found["weights"]["total"] and found["weights"]["relative"] > 0.5
+    before, after = (load_file(line.root / name / "model.safetensors") for name in ("v1", "v2"))
+    moved, whole = (
+        math.hypot(*(float(tensor.double().norm()) for tensor in tensors))
+        for tensors in ([after[name].double() - before[name].double() for name in before], before.values())
     )
+    assert found["weights"]["relative"] == pytest.approx(moved / whole) and moved > 0.5 * whole
+    assert found["weights"]["changed"] > 0.5 * found["weights"]["total"]
     assert found["outputs"]["kl"] > 0.1 and found["outputs"]["tokens"] > 100
     same = CliRunner().invoke(policy, ["compare", "v1", "v1", "--versions", str(line.root), "--json"])
     outputs, weights = (json.loads(same.output)[part] for part in ("outputs", "weights"))

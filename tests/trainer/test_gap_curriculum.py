@@ -98,6 +98,13 @@ def test_a_plateau_before_the_warm_up_is_over_raises_rho_too() -> None:
     )
 
 
+def test_clean_success_is_the_share_of_the_clean_rollouts_alone() -> None:
+    state = GapState("noisyagent", 3, {"user.typos": TypeWindow(1, 0.2)}, step=5)
+    seen = [Observation("g", False, reward) for reward in (1.0, 0.0, 1.0, 1.0)]
+    seen += [Observation("g", True, 0.0, "user.typos", 1)] * 8
+    assert advance(state, seen, SETTINGS).state.clean_success == (0.75,)
+
+
 def test_no_warm_up_begins_with_noise() -> None:
     state = begin("noisyagent", TYPES, 3, SETTINGS.model_copy(update={"warmup_steps": 0}))
     assert state.rho == pytest.approx(0.2)
