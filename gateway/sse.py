@@ -9,6 +9,9 @@ import msgspec
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\r\n|\n\n|\r\r")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
+_BOM = b"\xef\xbb\xbf"
+"""May begin a stream, and belongs to no line of it."""
+
 DONE = b"[DONE]"
 
 
@@ -80,11 +83,13 @@ def event_data(raw: bytes) -> bytes:
     """The data of an event: its `data:` lines, one leading space removed, joined by line ends."""
     if raw.startswith(b"data:") and raw.find(b"\n") == len(raw) - 2 and b"\r" not in raw:
         return raw[5:-2].removeprefix(b" ")
-    lines = [line[5:].removeprefix(b" ") for line in _LINE_END.split(raw) if line.startswith(b"data:")]
-    return b"\n".join(lines)
+    lines = _LINE_END.split(raw.removeprefix(_BOM))
+    return b"\n".join([line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:")])
 
 
 def with_data(event: Event, data: bytes) -> bytes:
     """The event with other data, its other lines kept."""
-    kept = [line for line in _LINE_END.split(event.raw) if line and not line.startswith(b"data:")]
-    return b"\n".join([*kept, b"data: " + data, b"", b""])
+    lines = _LINE_END.split(event.raw.removeprefix(_BOM))
+    kept = [line for line in lines if line and not line.startswith(b"data:")]
+    changed = b"\n".join([*kept, b"data: " + data, b"", b""])
+    return _BOM + changed if event.raw.startswith(_BOM) else changed

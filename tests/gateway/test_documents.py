@@ -238,6 +238,15 @@ def test_other_data_keeps_the_events_other_lines() -> None:
     assert with_data(event, b"[1]") == b"event: delta\nid: 7\ndata: [1]\n\n"
 
 
+def test_a_byte_order_mark_begins_a_stream_and_belongs_to_no_line_of_it() -> None:
+    splitter = EventSplitter(100)
+    first, second = [
+        event for byte in b"\xef\xbb\xbfdata: {}\n\ndata: 1\n\n" for event in splitter.feed(bytes([byte]))
+    ]
+    assert (first.data, second.data) == (b"{}", b"1")
+    assert with_data(first, b"[]") == b"\xef\xbb\xbfdata: []\n\n"
+
+
 def test_texts_are_replaced_beside_what_strict_decoders_refuse() -> None:
     parts = [{"type": "text", "text": "\ud800"}, {"type": "image_url", "image_url": {"url": "\udc00"}}]
     request = read([{"role": "user", "content": [*parts, {"type": "text", "text": "b"}]}], Reader(CODEC))
