@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sqlite3
 from pathlib import Path
 
@@ -110,6 +111,9 @@ async def test_a_store_that_was_tampered_with_is_caught(
     connection.close()
     found = await asyncio.to_thread(broken, tmp_path)
     assert [one for one in found if one["guarantee"] == guarantee and what in one["what"]], found
+    assert not [one for one in found if re.search(r"\b(\d+) of \1\b", one["what"])], (
+        "what meets a bound keeps it"
+    )
 
 
 async def test_what_is_not_recorded_is_not_said_to_hold(tmp_path: Path) -> None:

@@ -74,6 +74,8 @@ def test_a_bomb_is_decoded_up_to_the_limit_only(name: str) -> None:
     decoding = Decoding(encoding, 1000)
     assert decoding.feed(bomb) == bytes(1000) and decoding.failed
     assert decoding.feed(bomb) == b""
+    exactly = Decoding(encoding, 1000)
+    assert exactly.feed(encode(bytes(1000))) == bytes(1000) and not exactly.failed
 
 
 @given(st.sampled_from(["gzip", "deflate", "zstd", "br", "gzip, zstd"]), st.lists(st.binary(), max_size=4))
