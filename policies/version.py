@@ -8,7 +8,6 @@ complete or not at all, and is never changed afterwards. What befell it stands i
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import shutil
 import tempfile
@@ -19,6 +18,7 @@ from typing import Any
 
 import orjson
 
+from policies.disk import sync
 from policies.journal import ADOPTED, Journal
 
 METADATA = "crosswind.json"
@@ -168,7 +168,7 @@ def write_metadata(version: PolicyVersion) -> PolicyVersion:
     path = version.path / METADATA
     path.write_bytes(orjson.dumps(complete.metadata(), option=orjson.OPT_INDENT_2))
     for name in (*version.files, METADATA):
-        _sync(version.path / name)
+        sync(version.path / name)
     return complete
 
 
@@ -233,7 +233,7 @@ class Registry:
         except BaseException:
             shutil.rmtree(hidden, ignore_errors=True)
             raise
-        _sync(self.root)
+        sync(self.root)
         return replace(made, path=version.path)
 
     def adopt(self, version: PolicyVersion) -> None:
@@ -290,11 +290,3 @@ class Registry:
                 shutil.rmtree(hidden)
                 dropped.append(version.version)
         return dropped
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

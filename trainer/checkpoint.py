@@ -6,7 +6,6 @@ checkpoint or the new one, never half of one.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import tempfile
@@ -18,6 +17,7 @@ from typing import Any
 import orjson
 import torch
 
+from policies.disk import sync
 from trainer.model import Policy
 
 OPTIMISER = "optimiser.pt"
@@ -81,8 +81,8 @@ def save(root: Path, policy: Policy, optimiser: torch.optim.Optimizer, state: St
         torch.save({"optimiser": optimiser.state_dict(), "random": random_state}, hidden / OPTIMISER)
         (hidden / STATE).write_bytes(orjson.dumps(asdict(state), option=orjson.OPT_INDENT_2))
         for path in hidden.iterdir():
-            _sync(path)
-        _sync(hidden)
+            sync(path)
+        sync(hidden)
         hidden.rename(target)
     except BaseException as error:
         shutil.rmtree(hidden, ignore_errors=True)
@@ -92,7 +92,7 @@ def save(root: Path, policy: Policy, optimiser: torch.optim.Optimizer, state: St
                 "before serves on: free space and start again, which takes the same step"
             ) from error
         raise
-    _sync(root)
+    sync(root)
     return target
 
 
@@ -143,11 +143,3 @@ def _all(root: Path) -> list[Path]:
         return []
     named = [(int(match[1]), path) for path in root.iterdir() if (match := _NAME.fullmatch(path.name))]
     return [path for _, path in sorted(named)]
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

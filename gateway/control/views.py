@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import json
 from datetime import UTC, datetime
@@ -36,7 +35,7 @@ def as_json(row: Session | Event | Turn) -> dict[str, Any]:
         if name in _TIMES:
             out[_TIMES[name]] = rfc3339(value)
         elif isinstance(value, View):
-            out[name] = _text(value.bytes())
+            out[name] = value.as_json()
         elif isinstance(value, Chain):
             out[name] = unpack("i", value.bytes())
         elif name == "completions":
@@ -64,10 +63,3 @@ def trajectory_json(found: Trajectory) -> dict[str, Any]:
 def _entropy(turn: Turn) -> dict[str, Any] | None:
     found = turn_entropy(turn.completions)
     return None if found is None else dataclasses.asdict(found)
-
-
-def _text(body: bytes) -> str | dict[str, str]:
-    try:
-        return body.decode()
-    except UnicodeDecodeError:
-        return {"base64": base64.b64encode(body).decode()}

@@ -7,6 +7,7 @@ pieces. Joined in order they are the exact bytes of the body. Prompt token ids f
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from collections.abc import Iterator
 
@@ -110,3 +111,11 @@ class View:
         """The exact bytes of the body."""
         inner = self.chain.bytes() if self.chain else b""
         return b"".join(inner if piece is None else piece for piece in self.frame)
+
+    def as_json(self) -> str | dict[str, str]:
+        """The body's text, or {"base64": ...} where it is no UTF-8."""
+        body = self.bytes()
+        try:
+            return body.decode()
+        except UnicodeDecodeError:
+            return {"base64": base64.b64encode(body).decode()}

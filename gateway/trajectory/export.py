@@ -7,7 +7,6 @@ turn's mean per sampled token, in nats, with how it was estimated. Times are mic
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import dataclasses
 import json
@@ -103,16 +102,9 @@ def _turn(turn: Turn) -> dict[str, Any]:
     exported = structs.asdict(turn)
     for name, value in exported.items():
         if isinstance(value, View):
-            exported[name] = _text(value.bytes())
+            exported[name] = value.as_json()
         elif isinstance(value, Chain):
             exported[name] = unpack("i", value.bytes())
     exported["completions"] = [dataclasses.asdict(completion) for completion in turn.completions]
     entropy = turn_entropy(turn.completions)
     return exported | {"entropy": None if entropy is None else dataclasses.asdict(entropy)}
-
-
-def _text(body: bytes) -> str | dict[str, str]:
-    try:
-        return body.decode()
-    except UnicodeDecodeError:
-        return {"base64": base64.b64encode(body).decode()}
