@@ -84,7 +84,7 @@ class Answering:
         if world is not None and (world.shown.declared_of or world.withholds):
             raise UpstreamError(
                 502,
-                "the upstream's answer is larger than limits.answer, and it has to be read whole",
+                "the upstream's answer is larger than limits.answer, and it has to be read whole; raise it",
                 "upstream_too_large",
             )
         for fault in exchange.noise.faults.of_whole_answers:
@@ -231,7 +231,7 @@ class Flow:
         if exchange.world is not None:
             raise UpstreamError(
                 502,
-                "the upstream's answer is larger than limits.stream, and it has to be read whole",
+                "the upstream's answer is larger than limits.stream, and it has to be read whole; raise it",
                 "upstream_too_large",
             )
         exchange.answer = exchange.codec.answer(exchange.request, captured=exchange.captured)
@@ -257,8 +257,8 @@ def _note(exchange: Exchange, decoding: Decoding) -> None:
         if exchange.edited:
             raise UpstreamError(
                 502,
-                "the upstream encoded its answer although it was asked not to, and it can't be decoded "
-                "(or is larger than limits.decoded)",
+                "the upstream encoded its answer although it was asked not to, and it can't be decoded; "
+                "switch its compression off (or raise limits.decoded, where the answer is larger)",
                 "upstream_undecodable",
             )
 
