@@ -29,6 +29,7 @@ from tests.injectors.dialogues import texts
         ("it's what I don't like", ["don't"]),
         ("Hello, I am Yusuf Rossi from Cape Town", ["Yusuf", "Rossi", "Cape", "Town"]),
         ("Garcia wants a refund. Please help", ["Garcia"]),
+        ("I want these\nPlease send them to Oslo", ["Oslo"]),
         (
             "use snake_case, camelCase, the USB port and src/main.py",
             ["snake_case", "camelCase", "USB", "src/main.py"],
