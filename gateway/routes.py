@@ -70,8 +70,8 @@ def claim_of(http: Http, route: Route, caller: Caller, settings: Settings) -> Cl
     if session_id is not None and not _SESSION_ID.match(session_id):
         raise ServiceError(
             400,
-            f"session id {session_id!r:.80} can't be used; give 1 to 200 characters, without slashes and "
-            "control characters",
+            # Not the id itself, since it may be a credential that came to stand in its place.
+            "this session id can't be used; give 1 to 200 characters, without slashes and control characters",
             code="invalid_session_id",
         )
     identity = "path" if route.session_id else "header"
