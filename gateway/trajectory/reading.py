@@ -38,11 +38,11 @@ from gateway.trajectory.record import (
     Turn,
 )
 from gateway.trajectory.stored_content import StoredContent
-from gateway.trajectory.writing import VIEW_COLUMNS
+from gateway.trajectory.writing import BARE_CHOICE, VIEW_COLUMNS, bare_choice
 
 _DELIVERED = ("delivery.delivered", "delivery.durable", "delivery.total_us")
 _TURNS = (
-    f"SELECT {TURN.select(*VIEW_COLUMNS, *_DELIVERED)} FROM turn "
+    f"SELECT {TURN.select(*VIEW_COLUMNS, BARE_CHOICE, *_DELIVERED)} FROM turn "
     "LEFT JOIN delivery USING (session_id, turn_index, attempt)"
 )
 _STATE = """
@@ -142,7 +142,7 @@ def _turns(
     )
     index, attempt = TURN.names.index("turn_index"), TURN.names.index("attempt")
     return [
-        _delivered(
+        _completed(
             TURN.decode(
                 row[:own],
                 received=content.view(*key[0:2]),
@@ -158,9 +158,11 @@ def _turns(
     ]
 
 
-def _delivered(turn: Turn, delivery: Sequence[Any]) -> Turn:
-    """The turn with what its delivery row says."""
-    delivered, durable, total_us = delivery
+def _completed(turn: Turn, rest: Sequence[Any]) -> Turn:
+    """The turn with its choice where that has no row of its own, and with what its delivery row says."""
+    bare, delivered, durable, total_us = rest
+    if bare:
+        turn = structs.replace(turn, completions=bare_choice(turn.finish_reason))
     if delivered is None:
         return turn
     return structs.replace(

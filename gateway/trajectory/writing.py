@@ -26,6 +26,7 @@ from gateway.trajectory.frames import KnownFrames
 from gateway.trajectory.generated_text import GeneratedText
 from gateway.trajectory.ledger_rows import DeliveredId, LedgerTextsErased, NameMap, Shown
 from gateway.trajectory.record import (
+    Completion,
     Delivery,
     Event,
     Reward,
@@ -51,11 +52,13 @@ VIEW_COLUMNS = (
     "delivered_chain",
     "prompt_chain",
 )
+BARE_CHOICE = "bare_choice"
+"""The column that stands for a choice without tokens."""
 Values = Sequence[Any]
 
 # In the order of insertion: what others refer to comes first, and changes come after what they change.
 _SESSION = SESSION.insert("rewarded_us")
-_TURN = TURN.insert(*VIEW_COLUMNS)
+_TURN = TURN.insert(*VIEW_COLUMNS, BARE_CHOICE)
 _COMPLETION = COMPLETION.insert("session_id", "turn_index", "attempt")
 _EVENT = EVENT.insert()
 _SHOWN = SHOWN.insert()
@@ -106,6 +109,11 @@ _ORDER = (
 )
 
 
+def bare_choice(finish_reason: str | None) -> tuple[Completion, ...]:
+    """The completions of a turn whose one choice has no tokens: what the turn says of it is all there is."""
+    return (Completion(0, finish_reason=finish_reason),)
+
+
 class Batch:
     """The rows of one transaction, encoded. RowRefused where one can't be."""
 
@@ -151,8 +159,10 @@ class Batch:
         values += content.view(session_id, row.produced)
         values += content.view(session_id, row.delivered_view)
         values.append(content.chain(session_id, row.prompt_ids))
+        bare = row.completions == bare_choice(row.finish_reason)
+        values.append(1 if bare else None)
         self._values[_TURN].append(values)
-        for completion in row.completions:
+        for completion in () if bare else row.completions:
             self._values[_COMPLETION].append(
                 [*COMPLETION.encode(completion), session_id, row.index, row.attempt]
             )

@@ -94,7 +94,7 @@ def test_a_full_file_system_loses_nothing_and_says_so(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     apart = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c")
-    mount = f"mount -t tmpfs -o size=2m crosswind {disk}"
+    mount = f"mount -t tmpfs -o size=3m crosswind {disk}"
     if not shutil.which("unshare") or _run(*apart, mount).returncode:
         pytest.skip("this system lets no unprivileged process mount a tmpfs")
     done = _run(*apart, f'{mount} && exec "$@"', "sh", *_child("full_disk", disk / "crosswind.db", "small"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -84,6 +86,29 @@ def test_a_logprob_to_the_last_bit(store: SqliteStore, logprob: float) -> None:
     store.write([rows.session(), rows.turn(completions=(Completion(0, (1,), (logprob,)),))])
     (found,) = store.turns("s")[0].completions[0].logprobs
     assert found.hex() == logprob.hex()
+
+
+@pytest.mark.parametrize("finish_reason", [None, "stop", "half an emoji \ud83d"])
+@pytest.mark.parametrize(
+    ("completions", "stored"),
+    [
+        ((), 0),
+        ((Completion(0, finish_reason="stop"),), 1),
+        ((Completion(0),), 1),
+        ((Completion(1, finish_reason="stop"),), 1),
+        ((Completion(0, (7,), (-0.5,), "stop"),), 1),
+        ((Completion(0, finish_reason="stop"), Completion(1, finish_reason="stop")), 2),
+    ],
+)
+def test_a_choice_of_which_the_turn_says_all_takes_no_row(
+    store: SqliteStore, finish_reason: str | None, completions: tuple[Completion, ...], stored: int
+) -> None:
+    turn = rows.turn(completions=completions, finish_reason=finish_reason, response_id="r")
+    store.write([rows.session(), turn])
+    assert store.turns("s") == [store.answered("s", "r")] == [turn]
+    said = completions == (Completion(0, finish_reason=finish_reason),)
+    with closing(sqlite3.connect(store.path)) as connection:
+        assert connection.execute("SELECT count(*) FROM completion").fetchone() == (0 if said else stored,)
 
 
 def test_chains_read_back_share_their_nodes_and_can_be_extended(store: SqliteStore) -> None:
