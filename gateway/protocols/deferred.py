@@ -18,8 +18,8 @@ from gateway.sse import EventSplitter
 
 T = TypeVar("T")
 
-_MOST = 1 << 20
-"""Bytes that are kept unread."""
+_MOST = 1 << 14
+"""Bytes that are kept unread. To read more at once costs no less, and the stream's end would wait for it."""
 _ACTED_ON = (b'"tool_calls"', b"[DONE]", b"\\u00", b"\r")
 """What a call and the end are known by; escapes in which a name could hide; lines that end otherwise."""
 _FINISH = re.compile(rb'"finish_reason"(?!: ?null)')

@@ -125,6 +125,7 @@ class Request(msgspec.Struct, eq=False):
     """Whether what came before it is known. Else nothing new is decided."""
     _pieces: tuple[bytes | None, ...] = ()
     _received: View | None = None
+    _digest: bytes = b""
 
     @property
     def document(self) -> Document:
@@ -138,8 +139,10 @@ class Request(msgspec.Struct, eq=False):
         """What tells this body from others: the chain's key stands for the messages, which were hashed when
         they were new.
         """
-        pieces = [piece for piece in self._around() if piece is not None]
-        return content_key(b"".join((self.chain.key if self.chain else b"", *pieces)))
+        if not self._digest:
+            pieces = [piece for piece in self._around() if piece is not None]
+            self._digest = content_key(b"".join((self.chain.key if self.chain else b"", *pieces)))
+        return self._digest
 
     def received(self, mask: Mask) -> View:
         """The body as it came, as what is stored of it."""

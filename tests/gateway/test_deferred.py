@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.configuration.sections import Durability
 from gateway.decoding import Decoding
+from gateway.protocols import deferred
 from gateway.protocols.chat_answer import ChatAnswer
 from gateway.protocols.completions_answer import CompletionsAnswer
 from gateway.protocols.deferred import only_says
@@ -145,8 +147,9 @@ def test_it_comes_to_the_same(stream: bytes, data: st.DataObject, kind: Any) -> 
         cuts = [at + 2 for at in range(len(stream)) if stream[at : at + 2] == b"\n\n"]
     late, at_once = (kind(choices=1, captured=False, asked=frozenset()) for _ in range(2))
     way = relay(late)
-    out = b"".join(way.feed(stream[start:end]) for start, end in pairwise([0, *sorted(cuts), len(stream)]))
-    out += way.finish()
+    with patch.object(deferred, "_MOST", data.draw(st.sampled_from([1 << 14, 300, 0]))):
+        parts = [way.feed(stream[start:end]) for start, end in pairwise([0, *sorted(cuts), len(stream)])]
+    out = b"".join(parts) + way.finish()
     assert out + way.release() == stream
     splitter = EventSplitter(1 << 20)
     for event in [*splitter.feed(stream), *filter(None, [splitter.rest()])]:

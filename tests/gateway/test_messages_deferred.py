@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gateway.protocols import deferred
 from gateway.protocols.messages_answer import MessagesAnswer
 from gateway.protocols.messages_deltas import only_says
 from gateway.sse import EventSplitter
@@ -70,8 +72,9 @@ def test_it_comes_to_the_same(stream: bytes, data: st.DataObject) -> None:
     late, at_once = MessagesAnswer(), MessagesAnswer()
     way = relay(late)
     cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=5))
-    out = b"".join(way.feed(stream[start:end]) for start, end in pairwise([0, *sorted(cuts), len(stream)]))
-    out += way.finish()
+    with patch.object(deferred, "_MOST", data.draw(st.sampled_from([1 << 14, 300, 0]))):
+        parts = [way.feed(stream[start:end]) for start, end in pairwise([0, *sorted(cuts), len(stream)])]
+    out = b"".join(parts) + way.finish()
     for event in EventSplitter(1 << 20).feed(stream):
         chunk = at_once.read_event(event)
         if chunk.completing:
