@@ -51,6 +51,8 @@ def test_no_list_is_longer_than_providers_take() -> None:
     shown = perturb_tools(plan_of("same_name_A"), many)
     assert len(shown.tools) == tool_guard.MOST_TOOLS
     assert sum(one.after is None for one in shown.injections) == 126
+    beside_one_of_the_providers = perturb_tools(plan_of("same_name_A"), many, taken=frozenset({"web_search"}))
+    assert len(beside_one_of_the_providers.tools) == len(many)
 
 
 def nested(levels: int) -> Any:
