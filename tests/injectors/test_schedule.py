@@ -91,3 +91,12 @@ def test_live_a_burst_clusters_faults_and_a_trigger_holds_them_back() -> None:
     burst = hit("{burst: {enter: 0.05, leave: 0.1}}")
     assert burst and len(burst) < 60
     assert sum(one + 1 in burst for one in burst) > len(burst) / 2
+
+
+def test_a_turn_is_one_request_however_many_messages_it_brings() -> None:
+    known = parse("name: t\nrules: [{operator: user.redundant, severity: 1, when: {start: 1}}]", "t")
+    plan = make_plan(known, seed=0, scope="session", scope_key="s", arm="noisy")
+    asked = {"role": "user", "content": "I would like to send the blue kettle back, please."}
+    messages = [asked, asked, {"role": "assistant", "content": "Which order is it from?"}, asked]
+    new = perturb(plan, conversation(messages), {}).new
+    assert [one.text is not None for one in new] == [False, False, True]
