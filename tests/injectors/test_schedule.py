@@ -94,7 +94,7 @@ def test_live_a_burst_clusters_faults_and_a_trigger_holds_them_back() -> None:
 
 
 def test_a_turn_is_one_request_however_many_messages_it_brings() -> None:
-    known = parse("name: t\nrules: [{operator: user.redundant, severity: 1, when: {start: 1}}]", "t")
+    known = parse("name: t\nrules: [{operator: user.typos, severity: 1, when: {start: 1}}]", "t")
     plan = make_plan(known, seed=0, scope="session", scope_key="s", arm="noisy")
     asked = {"role": "user", "content": "I would like to send the blue kettle back, please."}
     messages = [asked, asked, {"role": "assistant", "content": "Which order is it from?"}, asked]
