@@ -18,7 +18,7 @@ from gateway.sse import EventSplitter
 
 T = TypeVar("T")
 
-_MOST = 1 << 14
+_MOST = 1 << 13
 """Bytes that are kept unread. To read more at once costs no less, and the stream's end would wait for it."""
 _ACTED_ON = (b'"tool_calls"', b"[DONE]", b"\\u00", b"\r")
 """What a call and the end are known by; escapes in which a name could hide; lines that end otherwise."""

@@ -147,7 +147,7 @@ def test_it_comes_to_the_same(stream: bytes, data: st.DataObject, kind: Any) -> 
         cuts = [at + 2 for at in range(len(stream)) if stream[at : at + 2] == b"\n\n"]
     late, at_once = (kind(choices=1, captured=False, asked=frozenset()) for _ in range(2))
     way = relay(late)
-    with patch.object(deferred, "_MOST", data.draw(st.sampled_from([1 << 14, 300, 0]))):
+    with patch.object(deferred, "_MOST", data.draw(st.sampled_from([1 << 13, 300, 0]))):
         parts = [way.feed(stream[start:end]) for start, end in pairwise([0, *sorted(cuts), len(stream)])]
     out = b"".join(parts) + way.finish()
     assert out + way.release() == stream

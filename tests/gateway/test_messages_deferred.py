@@ -72,7 +72,7 @@ def test_it_comes_to_the_same(stream: bytes, data: st.DataObject) -> None:
     late, at_once = MessagesAnswer(), MessagesAnswer()
     way = relay(late)
     cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=5))
-    with patch.object(deferred, "_MOST", data.draw(st.sampled_from([1 << 14, 300, 0]))):
+    with patch.object(deferred, "_MOST", data.draw(st.sampled_from([1 << 13, 300, 0]))):
         parts = [way.feed(stream[start:end]) for start, end in pairwise([0, *sorted(cuts), len(stream)])]
     out = b"".join(parts) + way.finish()
     for event in EventSplitter(1 << 20).feed(stream):
