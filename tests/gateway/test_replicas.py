@@ -68,6 +68,15 @@ def test_a_replica_is_left_out_for_longer_each_time() -> None:
     assert replica.up
 
 
+def test_only_failures_in_a_row_count() -> None:
+    replica = Replica("http://a", Health(failures=2), clock=lambda: 100.0)
+    for _ in range(3):
+        replica.failed("status_500")
+        assert replica.up and replica.state.last_error == "status_500"
+        replica.succeeded()
+        assert (replica.state.failures, replica.state.last_error) == (0, None)
+
+
 async def test_a_session_stays_on_its_replica_and_moves_when_that_goes(tmp_path: Path) -> None:
     async with upstream() as one, upstream() as two:
         dead = closed_port()
