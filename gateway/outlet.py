@@ -244,5 +244,8 @@ def foreseen(exchange: Exchange, body: bytes) -> bytes:
         exchange.noise.spared_by(fault.operator)
         return body
     exchange.shown = encode(changed)
+    if (answered := exchange.request.answered) is not None:
+        # What the client got is what it goes on from, here as where the turn is read back.
+        answered(changed, decode(exchange.answer.produced()).get("id"))
     exchange.failed("injected", fault.operator, "the answer was changed on its way")
     return exchange.shown

@@ -14,6 +14,7 @@ from gateway.protocols.document import decode, encode
 from gateway.protocols.members import text_of
 from gateway.protocols.responses_items import loading
 from gateway.protocols.splicing import Path, spliced
+from gateway.protocols.tools import list_of
 from gateway.protocols.world import PutBack
 
 _TEXTS = ("content", "output")
@@ -117,7 +118,8 @@ def withheld(put_backs: Iterable[PutBack]) -> frozenset[str]:
     for put in put_backs:
         for raw in (*put.before, *put.results, *(call for _, call in put.calls)):
             item = decode(raw.encode())
-            found = [item, *(item.get("tool_calls") or ())]
+            calls = item.get("tool_calls") if isinstance(item, dict) else None
+            found = [one for one in (item, *list_of(calls)) if isinstance(one, dict)]
             ids.update(one[name] for one in found for name in _IDS if isinstance(one.get(name), str))
     return frozenset(ids)
 

@@ -137,6 +137,44 @@ async def test_after_a_restart_the_history_is_read_back(tmp_path: Path, flaky: d
     assert views[0] == views[1]
 
 
+SPOILT = """\
+name: spoilt
+version: 1
+bounds: {faults_per_call: 2, faults_per_session: 99}
+compose: all_of
+rules:
+  - {operator: model.malformed_arguments, severity: 1.0, when: {probability: 1.0}}
+  - {operator: tool.timeout, severity: 1.0, when: {probability: 1.0}}
+"""
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_what_noise_made_of_an_answer_is_what_is_gone_on_from(tmp_path: Path, stream: bool) -> None:
+    """Faults are counted by the call that the client got, in the process that spoilt it as in any other."""
+    profile = tmp_path / "spoilt.yaml"
+    profile.write_text(SPOILT)
+    counted = []
+    for restarted in (False, True):
+        folder = tmp_path / str(restarted)
+        folder.mkdir()
+        async with provider(shop.policy) as app, contextlib.AsyncExitStack() as stack:
+            running = await stack.enter_async_context(gateway(folder, app.url, profile=str(profile)))
+            request = {"model": "m", "tools": TOOLS, "stream": stream}
+            first = await post(running, request | {"input": shop.QUESTIONS[0]}, "s", **KEY)
+            made = last_response(first.text) if stream else first.json()
+            (called,) = [item for item in made["output"] if item["type"] == "function_call"]
+            with pytest.raises(json.JSONDecodeError):
+                json.loads(called["arguments"])
+            if restarted:
+                await stack.aclose()
+                running = await stack.enter_async_context(gateway(folder, app.url, profile=str(profile)))
+            linked = {"previous_response_id": made["id"], "input": [output(called["call_id"], facts("W17"))]}
+            await post(running, request | linked, "s", **KEY)
+            events = (await running.trajectory("s"))["events"]
+            counted.append([event["logical_call"] for event in events if event["site"] == "tool_result"])
+    assert counted[0] == counted[1] and all(counted[0])
+
+
 async def test_a_response_may_be_gone_on_from_twice(tmp_path: Path, flaky: dict[str, Any]) -> None:
     async with shop_and_gateway(tmp_path, **flaky) as (app, running):
         agent = Agent("s", linked=True)

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI
 
+from gateway.protocols.stored import withheld
+from gateway.protocols.world import PutBack
 from tests.clients.upstream import Answer, Provider, provider, script
 from tests.gateway import dialogue
 from tests.gateway.dialogue import PROFILE
@@ -233,3 +235,9 @@ async def test_listed_completions_are_those_that_were_delivered(
         assert others == [other]
         assert first["choices"] == delivered["choices"] and first["id"] == delivered["id"]
         assert first["tools"] == sent["tools"] and first["metadata"] == {"n": "1"}
+
+
+def test_what_is_kept_back_may_be_anything() -> None:
+    before = ('{"call_id": "c1", "tool_calls": "completed"}', "[1]", '"text"')
+    put = PutBack(before=before, calls=((0, '{"id": "c2", "tool_calls": [{"id": "c3"}, 1]}'),))
+    assert withheld([put]) == {"c1", "c2", "c3"}
