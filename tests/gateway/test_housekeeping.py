@@ -51,8 +51,10 @@ async def test_what_is_too_old_goes_by_itself_and_the_unfinished_stays(tmp_path:
     async with upstream() as app, gateway(tmp_path, app, retention={"age": "30d"}) as running:
         assert (await running.chat(body(user("Hello")), "s")).status_code == 200
         await until(lambda: names(running) == {"waiting", "open", "s"})
-        await until(lambda: not running.gateway.store.sweep())
         assert running.gateway.store.session("done") is None
+        counted = running.gateway.metrics.registry
+        await until(lambda: counted.get_sample_value("crosswind_sessions_pruned_total") == 1)
+        assert not running.gateway.store.sweep(), "its content went with it"
         assert running.gateway.store.check().whole
 
 
