@@ -11,6 +11,7 @@ from trainer.source import Taken
 
 
 def counts(taken: Taken, material: Material, before: Before, group_size: int) -> dict[str, Any]:
+    """What the step took and what of it could train: in groups, rollouts and tokens."""
     rollouts = [rollout for group in taken.groups for rollout in group.rollouts]
     return {
         "groups": len(taken.groups),
@@ -30,6 +31,7 @@ def counts(taken: Taken, material: Material, before: Before, group_size: int) ->
 
 
 def figures(learned: Learned, before: Before, moved: float) -> dict[str, Any]:
+    """What the optimiser's steps came to. `moved`: how far, in nats per token (`Learner.divergence`)."""
     return {
         "loss": learned.loss,
         "kl": moved,
@@ -44,6 +46,7 @@ def figures(learned: Learned, before: Before, moved: float) -> dict[str, Any]:
 
 
 def publication_figures(publication: InService | None) -> dict[str, Any]:
+    """How the version got into service; nothing where it wasn't published."""
     if publication is None:
         return {}
     return {
