@@ -180,7 +180,7 @@ class Answering:
         if exchange.answer.error is not None:
             exchange.failed("upstream", "error_in_stream", str(exchange.answer.error.get("message", "")))
         if exchange.noise.faults.on_the_way_back:
-            foreseen(exchange, exchange.answer.delivered() or exchange.answer.produced())
+            foreseen(exchange, exchange.answer.delivered() or exchange.answer.produced(), streamed=True)
         flow.settled = settled = await self.recording.settle(exchange)
         flow.rest = flow.relay.release()
         if exchange.answer.unanswered:

@@ -214,13 +214,15 @@ def edit_of(exchange: Exchange) -> Fault | None:
     return fault
 
 
-def _edited(request: Request, forms: AnswerForms, fault: Fault, body: bytes) -> dict[str, Any] | None:
+def _edited(
+    request: Request, forms: AnswerForms, fault: Fault, body: bytes, *, streamed: bool
+) -> dict[str, Any] | None:
     """The answer as the fault leaves it. None where it doesn't apply, or the answer isn't what its protocol
     says: noise must never break traffic.
     """
     try:
         changed = forms.edited(decode(body), fault, request)
-        if changed is not None and request.stream:
+        if changed is not None and streamed:
             forms.events(changed, request)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         _log.warning("a fault can't be written into an answer", operator=fault.operator, error=repr(error))
@@ -228,8 +230,10 @@ def _edited(request: Request, forms: AnswerForms, fault: Fault, body: bytes) -> 
     return changed
 
 
-def foreseen(exchange: Exchange, body: bytes) -> bytes:
-    """The body that the client will get, and what the record says of it: before the turn is recorded."""
+def foreseen(exchange: Exchange, body: bytes, *, streamed: bool = False) -> bytes:
+    """The body that the client will get, and what the record says of it: before the turn is recorded.
+    `streamed`: it gets it as events, whatever it asked for.
+    """
     faults = exchange.noise.faults
     if not faults.on_the_way_back:
         return body
@@ -239,7 +243,7 @@ def foreseen(exchange: Exchange, body: bytes) -> bytes:
     fault, forms = edit_of(exchange), exchange.codec.forms
     if fault is None or forms is None or not exchange.answer.finished:
         return body
-    changed = _edited(exchange.request, forms, fault, body)
+    changed = _edited(exchange.request, forms, fault, body, streamed=streamed)
     if changed is None:
         exchange.noise.spared_by(fault.operator)
         return body

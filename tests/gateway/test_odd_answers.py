@@ -75,6 +75,21 @@ async def test_a_further_rounds_chunk_without_a_delta_goes_on(tmp_path: Path, ju
         assert b'"Two."' in told.content and told.content.endswith(DONE)
 
 
+@pytest.mark.parametrize("asked", [True, False], ids=["asked", "unasked"])
+async def test_a_stream_that_cannot_be_written_anew_goes_as_it_came(tmp_path: Path, asked: bool) -> None:
+    """Its message has no text; some servers stream whether or not they were asked to."""
+    path = tmp_path / "closed.yaml"
+    path.write_text(profile("model.unknown_tool"))
+    textless = responses.said("") | {"content": [{"type": "output_text", "annotations": []}]}
+    odd = responses.RESPONSE | {"output": [textless, responses.call("call_1", "W17", id="fc_1")]}
+    stream = responses.event({"type": "response.completed", "sequence_number": 0, "response": odd})
+    async with upstream(chunks(stream)) as app, gateway(tmp_path, app, profile=str(path)) as running:
+        request = responses.body("Hello?", stream=asked)
+        told = await responses.post(running, request, "one")
+        assert (told.status_code, told.content) == (200, stream)
+        assert len((await running.trajectory("one"))["turns"]) == 1
+
+
 async def test_halves_of_an_emoji_in_two_chunks_are_one_on_record(tmp_path: Path) -> None:
     """Servers that count in UTF-16 cut there; strict decoders read neither half."""
     parts = [event([delta(f"{half} Fair wind.")]) for half in ("\ud83d", "\ude00")]
