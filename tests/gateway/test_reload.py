@@ -26,7 +26,7 @@ TEXTS = [message["content"] for message in BODY["messages"]]
 
 
 class File:
-    """A configuration file that a gateway reads anew, with the ports that it has."""
+    """A configuration file that a gateway reads anew, with what it can't change while it runs."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -41,7 +41,8 @@ class File:
 
 def reloading(running: Running, file: File) -> None:
     now = running.gateway.settings
-    file.fixed = {"port": now.port, "control_port": now.control_port, "store": now.store, "seed": now.seed}
+    fixed = ("port", "control_port", "store", "seed", "durability_wait")
+    file.fixed = {name: getattr(now, name) for name in fixed}
 
 
 async def reload(running: Running) -> httpx.Response:
