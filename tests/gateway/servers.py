@@ -220,9 +220,9 @@ async def serving(server: uvicorn.Server, bound: socket.socket) -> AsyncIterator
 async def upstream(*replies: Reply) -> AsyncIterator[Upstream]:
     """A scripted upstream that runs within the block."""
     app = Upstream(list(replies) or [plain(answer())])
-    config = uvicorn.Config(
-        app, loop="none", lifespan="off", log_config=None, ws="none", server_header=False, date_header=False
-    )
+    quiet: dict[str, Any] = {"log_config": None, "server_header": False, "date_header": False}
+    # An idle connection outlasts any pause of the machine: whoever asks again must not find it closed.
+    config = uvicorn.Config(app, loop="none", lifespan="off", ws="none", timeout_keep_alive=600, **quiet)
     async with serving(uvicorn.Server(config), listener()) as url:
         app.url = url
         yield app

@@ -270,7 +270,10 @@ async def test_workers_end_with_their_supervisor(children: Children, tmp_path: P
 
 def run_folders(pid: int) -> set[str]:
     """The run's folder, by the files that a process has open in it."""
-    opened = [str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()]
+    opened = []
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # It was closed in between.
+            opened.append(str(link.readlink()))
     return {name.rpartition("/")[0] for name in opened if "/crosswind-" in name}
 
 
