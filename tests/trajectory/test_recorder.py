@@ -7,6 +7,7 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,36 @@ async def test_a_turn_is_released_late_when_its_commit_takes_too_long(path: Path
         await recorder.acknowledged(ticket, 0.01)
     store.go.set()
     assert await recorder.durable(ticket, WAIT_S) is Durable.YES
+    await recorder.aclose()
+    store.close()
+
+
+async def test_a_mark_is_resolved_once_all_before_it_is_written(path: Path) -> None:
+    store = HeldStore(path)
+    recorder = Recorder(store, durability_wait_s=WAIT_S)
+    assert recorder.submit((), retry=False).durable is Durable.YES, "nothing is before it"
+    recorder.offer([rows.session()])
+    await asyncio.to_thread(store.writing.wait)
+    recorder.offer([rows.turn()])
+    mark = recorder.submit((), retry=False)
+    assert await recorder.durable(mark, 0.01) is Durable.LATE
+    store.go.set()
+    assert await recorder.durable(mark) is Durable.YES
+    assert store.turns("s") == [rows.turn()]
+    await recorder.aclose()
+    store.close()
+
+
+async def test_a_mark_waits_for_no_store_that_is_down(path: Path) -> None:
+    store = SqliteStore(path, busy_timeout_s=0.01)
+    recorder = Recorder(store, durability_wait_s=WAIT_S, retry_first_s=0.005, retry_most_s=0.02)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        recorder.offer([rows.session()])
+        assert await recorder.durable(recorder.submit((), retry=False)) is Durable.LOST
+        other.execute("ROLLBACK")
+    assert await recorder.durable(recorder.submit([rows.turn()])) is not Durable.LOST
+    assert await recorder.flush(WAIT_S) and store.turns("s") == [rows.turn()]
     await recorder.aclose()
     store.close()
 
