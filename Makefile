@@ -90,7 +90,7 @@ warmup: $(READY)
 
 # vLLM's environment, from locks with hashes: a minute or two the first time, nothing where it is up to date.
 vllm:
-	@"$(PYTHON)" -m policies.vllm.environment --into $(VLLM) --build $(VLLM_BUILD)
+	@"$(PYTHON)" -m crosswind.policies.vllm.environment --into $(VLLM) --build $(VLLM_BUILD)
 
 clean:
 	rm -rf $(VENV) $(LITELLM) $(VLLM) tests/clients/node/node_modules build dist runs

@@ -17,24 +17,24 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gateway.noise import Circumstances, noise_in
-from gateway.opening import LiveSession
-from gateway.protocols.codec import Codec, codecs
-from gateway.protocols.document import decode
-from gateway.redaction import Redactor
-from gateway.trajectory.record import Session as SessionRecord
-from gateway.turns import Place
-from injectors.conversation import Conversation
-from injectors.decide import perturb
-from injectors.decision import Known
-from injectors.documents import conversation
-from injectors.link import MODEL_LINK, decide_transport
-from injectors.model_link import decide_model
-from injectors.plan import Plan, make_plan
-from injectors.profile import parse
-from injectors.schemas import perturb_tools
-from injectors.shown_tools import ShownTools
-from injectors.walked import Walks
+from crosswind.gateway.noise import Circumstances, noise_in
+from crosswind.gateway.opening import LiveSession
+from crosswind.gateway.protocols.codec import Codec, codecs
+from crosswind.gateway.protocols.document import decode
+from crosswind.gateway.redaction import Redactor
+from crosswind.gateway.trajectory.record import Session as SessionRecord
+from crosswind.gateway.turns import Place
+from crosswind.injectors.conversation import Conversation
+from crosswind.injectors.decide import perturb
+from crosswind.injectors.decision import Known
+from crosswind.injectors.documents import conversation
+from crosswind.injectors.link import MODEL_LINK, decide_transport
+from crosswind.injectors.model_link import decide_model
+from crosswind.injectors.plan import Plan, make_plan
+from crosswind.injectors.profile import parse
+from crosswind.injectors.schemas import perturb_tools
+from crosswind.injectors.shown_tools import ShownTools
+from crosswind.injectors.walked import Walks
 
 TURNS, SIZE = 40, 60_000
 OPERATORS = (

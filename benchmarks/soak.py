@@ -21,7 +21,7 @@ from pathlib import Path
 
 import click
 
-from gateway.serving import allow_many_connections
+from crosswind.gateway.serving import allow_many_connections
 
 MARKS = 10
 LIVE_SESSIONS = 100
@@ -120,7 +120,7 @@ def gateway(upstream: int, profile: str) -> Iterator[Gateway]:
             f"limits: {{live_sessions: {LIVE_SESSIONS}}}\n"
         )
         process = subprocess.Popen(
-            [sys.executable, "-m", "gateway.cli", "serve", "--config", str(config)],
+            [sys.executable, "-m", "crosswind.gateway.cli", "serve", "--config", str(config)],
             stderr=subprocess.PIPE,
             text=True,
         )

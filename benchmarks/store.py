@@ -21,12 +21,12 @@ from typing import Any
 
 import click
 
-from gateway.recorder import Recorder
-from gateway.trajectory.columns import pack
-from gateway.trajectory.content import Chain, View
-from gateway.trajectory.ledger_rows import Shown
-from gateway.trajectory.record import Completion, Event, Row, Session, Turn
-from gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.recorder import Recorder
+from crosswind.gateway.trajectory.columns import pack
+from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.ledger_rows import Shown
+from crosswind.gateway.trajectory.record import Completion, Event, Row, Session, Turn
+from crosswind.gateway.trajectory.sqlite import SqliteStore
 
 FRAME = (b'{"model":"policy","messages":[', None, b'],"tools":[' + b'{"type":"function"},' * 200 + b"]}")
 KIND, WHY = ("user.typos", "user_text", "slot"), ("tolerate", "ids kept")

@@ -17,12 +17,12 @@ from typing import Any
 
 import click
 
-from gateway.protocols.codec import Reader, codec_named
-from gateway.trajectory.content import View
-from gateway.trajectory.ledger_rows import Shown
-from gateway.trajectory.record import Delivered, Delivery, Event, Row, Session, Turn
-from gateway.trajectory.sqlite import SqliteStore
-from injectors.conversation import Ref
+from crosswind.gateway.protocols.codec import Reader, codec_named
+from crosswind.gateway.trajectory.content import View
+from crosswind.gateway.trajectory.ledger_rows import Shown
+from crosswind.gateway.trajectory.record import Delivered, Delivery, Event, Row, Session, Turn
+from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.injectors.conversation import Ref
 
 MESSAGE_BYTES = 700
 TOOLS = [

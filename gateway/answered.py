@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from gateway.recorder import Recorder
-from gateway.trajectory.record import Durable, Turn
-from gateway.trajectory.store import Store
+from crosswind.gateway.recorder import Recorder
+from crosswind.gateway.trajectory.record import Durable, Turn
+from crosswind.gateway.trajectory.store import Store
 
 T = TypeVar("T")
 

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 import structlog
 
-from gateway.config import Settings
-from gateway.decoding import UNDECODABLE, Decoding
-from gateway.errors import UpstreamError
-from gateway.exchange import TOO_LARGE, Exchange
-from gateway.headers import Headers, end_to_end
-from gateway.outlet import FaultyOutlet, Outlet, delivered_by, edit_of, foreseen
-from gateway.recording import Recording, Settled
-from gateway.rounds import next_body
-from gateway.streaming import StreamRelay
-from gateway.trajectory.record import Delivered
-from gateway.upstreams.answer import Answer
+from crosswind.gateway.config import Settings
+from crosswind.gateway.decoding import UNDECODABLE, Decoding
+from crosswind.gateway.errors import UpstreamError
+from crosswind.gateway.exchange import TOO_LARGE, Exchange
+from crosswind.gateway.headers import Headers, end_to_end
+from crosswind.gateway.outlet import FaultyOutlet, Outlet, delivered_by, edit_of, foreseen
+from crosswind.gateway.recording import Recording, Settled
+from crosswind.gateway.rounds import next_body
+from crosswind.gateway.streaming import StreamRelay
+from crosswind.gateway.trajectory.record import Delivered
+from crosswind.gateway.upstreams.answer import Answer
 
 _log = structlog.get_logger("crosswind.answering")
 

@@ -8,48 +8,48 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
-from gateway.answered import Answered
-from gateway.answering import Answering
-from gateway.auth import Authenticator
-from gateway.composing import Composing
-from gateway.config import Settings
-from gateway.confinement.confined import Confined
-from gateway.control.curricula import KIND, Curricula
-from gateway.deciding import Deciding
-from gateway.dose import FaultsInFlight, Watch
-from gateway.errors import ConfigurationError
-from gateway.flights import Flights
-from gateway.gateway import Gateway
-from gateway.inference import Inference
-from gateway.language.preparing import Preparing
-from gateway.language.writing import Writing
-from gateway.listing import Listing
-from gateway.metrics import Metrics
-from gateway.opening import now_us
-from gateway.passing import PassThrough
-from gateway.plane import DataPlane
-from gateway.profiles import PROFILE, Profiles
-from gateway.proxy import Proxy
-from gateway.recorder import Recorder
-from gateway.recording import Recording
-from gateway.redaction import Redactor
-from gateway.refusing import Refusing
-from gateway.safety import NOISE, SWITCH, KillSwitch, switch_file
-from gateway.sessions import Sessions
-from gateway.sharing import Sharing
-from gateway.stored_views import StoredViews
-from gateway.tracing import Tracing, tracing
-from gateway.trajectory.record import Setting
-from gateway.trajectory.servers import SERVER
-from gateway.trajectory.store import Store, StoreError, open_store
-from gateway.trajectory.trust import VERSION, Trust
-from gateway.upstreams.replicas import ReplicaState
-from gateway.upstreams.upstreams import Upstreams, configured
-from gateway.websockets import WebSockets
-from gateway.workers.claims import Claims
-from gateway.workers.crew import Crew
-from injectors import registry
-from injectors.profile import Profile, ProfileError
+from crosswind.gateway.answered import Answered
+from crosswind.gateway.answering import Answering
+from crosswind.gateway.auth import Authenticator
+from crosswind.gateway.composing import Composing
+from crosswind.gateway.config import Settings
+from crosswind.gateway.confinement.confined import Confined
+from crosswind.gateway.control.curricula import KIND, Curricula
+from crosswind.gateway.deciding import Deciding
+from crosswind.gateway.dose import FaultsInFlight, Watch
+from crosswind.gateway.errors import ConfigurationError
+from crosswind.gateway.flights import Flights
+from crosswind.gateway.gateway import Gateway
+from crosswind.gateway.inference import Inference
+from crosswind.gateway.language.preparing import Preparing
+from crosswind.gateway.language.writing import Writing
+from crosswind.gateway.listing import Listing
+from crosswind.gateway.metrics import Metrics
+from crosswind.gateway.opening import now_us
+from crosswind.gateway.passing import PassThrough
+from crosswind.gateway.plane import DataPlane
+from crosswind.gateway.profiles import PROFILE, Profiles
+from crosswind.gateway.proxy import Proxy
+from crosswind.gateway.recorder import Recorder
+from crosswind.gateway.recording import Recording
+from crosswind.gateway.redaction import Redactor
+from crosswind.gateway.refusing import Refusing
+from crosswind.gateway.safety import NOISE, SWITCH, KillSwitch, switch_file
+from crosswind.gateway.sessions import Sessions
+from crosswind.gateway.sharing import Sharing
+from crosswind.gateway.stored_views import StoredViews
+from crosswind.gateway.tracing import Tracing, tracing
+from crosswind.gateway.trajectory.record import Setting
+from crosswind.gateway.trajectory.servers import SERVER
+from crosswind.gateway.trajectory.store import Store, StoreError, open_store
+from crosswind.gateway.trajectory.trust import VERSION, Trust
+from crosswind.gateway.upstreams.replicas import ReplicaState
+from crosswind.gateway.upstreams.upstreams import Upstreams, configured
+from crosswind.gateway.websockets import WebSockets
+from crosswind.gateway.workers.claims import Claims
+from crosswind.gateway.workers.crew import Crew
+from crosswind.injectors import registry
+from crosswind.injectors.profile import Profile, ProfileError
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Mutable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gateway.errors import ServiceError
-from gateway.headers import Headers
+from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.headers import Headers
 
 if TYPE_CHECKING:
-    from gateway.wire import Wire
+    from crosswind.gateway.wire import Wire
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

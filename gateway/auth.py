@@ -10,10 +10,10 @@ from urllib.parse import parse_qsl, unquote_plus
 
 import msgspec
 
-from gateway.config import Settings
-from gateway.configuration.sections import Key
-from gateway.errors import ServiceError
-from gateway.headers import CREDENTIALS
+from crosswind.gateway.config import Settings
+from crosswind.gateway.configuration.sections import Key
+from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.headers import CREDENTIALS
 
 SESSION_KEY_PREFIX = "cw-"
 QUERY_CREDENTIALS = ("key", "api_key", "api-key")

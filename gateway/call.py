@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import msgspec
 
-from gateway.asgi import Http
-from gateway.auth import Caller
-from gateway.inference import Traces, traces_of
-from gateway.posted import Posted
-from gateway.protocols.codec import Codec
-from gateway.protocols.request import SplitBody
-from gateway.routes import Route
-from gateway.trajectory.content import content_key
-from gateway.upstreams.upstream import Upstream
-from injectors.identity import digest
+from crosswind.gateway.asgi import Http
+from crosswind.gateway.auth import Caller
+from crosswind.gateway.inference import Traces, traces_of
+from crosswind.gateway.posted import Posted
+from crosswind.gateway.protocols.codec import Codec
+from crosswind.gateway.protocols.request import SplitBody
+from crosswind.gateway.routes import Route
+from crosswind.gateway.trajectory.content import content_key
+from crosswind.gateway.upstreams.upstream import Upstream
+from crosswind.injectors.identity import digest
 
 
 class Call(msgspec.Struct, frozen=True):

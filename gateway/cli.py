@@ -9,7 +9,7 @@ from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, v
 
 import click
 
-from gateway.errors import ConfigurationError
+from crosswind.gateway.errors import ConfigurationError
 
 GROUP = "crosswind.commands"
 
@@ -55,7 +55,7 @@ class LazyCommands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in _entries():
-            from gateway.errors import nearest
+            from crosswind.gateway.errors import nearest
 
             raise click.UsageError(f"unknown command {args[0]!r}: {nearest(args[0], _entries())}", ctx)
         return super().resolve_command(ctx, args)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from gateway.ledger import Ledger
-from gateway.protocols.closing import Closing, Found
-from gateway.protocols.codec import Codec
-from gateway.protocols.history import made_base
-from gateway.protocols.request import Request
-from gateway.protocols.tools import chosen, named
-from gateway.protocols.world import Forward, InnerCall
-from injectors.generation import Texts
-from injectors.plan import Plan
-from injectors.schemas import ShownTools, acts_on_tools, perturb_tools, tools_anchor
+from crosswind.gateway.ledger import Ledger
+from crosswind.gateway.protocols.closing import Closing, Found
+from crosswind.gateway.protocols.codec import Codec
+from crosswind.gateway.protocols.history import made_base
+from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.protocols.tools import chosen, named
+from crosswind.gateway.protocols.world import Forward, InnerCall
+from crosswind.injectors.generation import Texts
+from crosswind.injectors.plan import Plan
+from crosswind.injectors.schemas import ShownTools, acts_on_tools, perturb_tools, tools_anchor
 
 UNKNOWN_TOOL = '{"error": "unknown_tool", "message": "there is no tool of that name"}'
 MOST_ROUNDS = 3

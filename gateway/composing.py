@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import structlog
 
-from gateway.call import Call
-from gateway.config import Settings
-from gateway.exchange import Exchange
-from gateway.noise import Noise, taken_back
-from gateway.opening import LiveSession
-from gateway.protocols.request import Request
-from gateway.redaction import Redactor
-from gateway.turns import Place
+from crosswind.gateway.call import Call
+from crosswind.gateway.config import Settings
+from crosswind.gateway.exchange import Exchange
+from crosswind.gateway.noise import Noise, taken_back
+from crosswind.gateway.opening import LiveSession
+from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.redaction import Redactor
+from crosswind.gateway.turns import Place
 
 _log = structlog.get_logger("crosswind.proxy")
 

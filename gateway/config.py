@@ -1,4 +1,4 @@
-"""Every setting of the gateway. They are read by `gateway.configuration.loading`."""
+"""Every setting of the gateway. They are read by `crosswind.gateway.configuration.loading`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from gateway.configuration.noise_model import NoiseModel
-from gateway.configuration.sections import (
+from crosswind.gateway.configuration.noise_model import NoiseModel
+from crosswind.gateway.configuration.sections import (
     Abort,
     Dose,
     Durability,
@@ -26,8 +26,8 @@ from gateway.configuration.sections import (
     ThirdParty,
     Timeouts,
 )
-from gateway.configuration.upstreams import Health, Retries, UpstreamSettings, http_url
-from gateway.detail import Detail
+from crosswind.gateway.configuration.upstreams import Health, Retries, UpstreamSettings, http_url
+from crosswind.gateway.detail import Detail
 
 ENVIRONMENT_PREFIX = "CROSSWIND_"
 

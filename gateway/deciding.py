@@ -7,15 +7,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-from gateway.call import Call
-from gateway.confinement.confined import Confined
-from gateway.language.preparing import Preparing
-from gateway.noise import Circumstances, Noise, noise_in
-from gateway.opening import LiveSession, now_us
-from gateway.protocols.request import Request
-from gateway.redaction import Redactor
-from gateway.safety import KillSwitch
-from gateway.turns import Place
+from crosswind.gateway.call import Call
+from crosswind.gateway.confinement.confined import Confined
+from crosswind.gateway.language.preparing import Preparing
+from crosswind.gateway.noise import Circumstances, Noise, noise_in
+from crosswind.gateway.opening import LiveSession, now_us
+from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.redaction import Redactor
+from crosswind.gateway.safety import KillSwitch
+from crosswind.gateway.turns import Place
 
 
 @dataclass(frozen=True, slots=True)

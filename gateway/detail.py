@@ -21,9 +21,9 @@ from enum import StrEnum
 
 from msgspec import structs
 
-from gateway.trajectory.generated_text import GeneratedText
-from gateway.trajectory.ledger_rows import LedgerTextsErased
-from gateway.trajectory.record import FIT, Event, Row, SessionClosed, Setting, Turn
+from crosswind.gateway.trajectory.generated_text import GeneratedText
+from crosswind.gateway.trajectory.ledger_rows import LedgerTextsErased
+from crosswind.gateway.trajectory.record import FIT, Event, Row, SessionClosed, Setting, Turn
 
 
 class Detail(StrEnum):

@@ -10,15 +10,15 @@ from typing import Any
 
 import httpx
 
-from gateway.config import Settings
-from gateway.configuration.upstreams import UpstreamSettings
-from gateway.protocols.constraints import CONSTRAINED
-from gateway.report.prefixes import SESSIONS_READ, prefixes
-from gateway.trajectory.prefixes import CAUSES
-from gateway.trajectory.record import FIT
-from gateway.trajectory.servers import SERVER
-from gateway.trajectory.store import Store, StoreError, open_store
-from gateway.trajectory.trust import VERSION, Trust
+from crosswind.gateway.config import Settings
+from crosswind.gateway.configuration.upstreams import UpstreamSettings
+from crosswind.gateway.protocols.constraints import CONSTRAINED
+from crosswind.gateway.report.prefixes import SESSIONS_READ, prefixes
+from crosswind.gateway.trajectory.prefixes import CAUSES
+from crosswind.gateway.trajectory.record import FIT
+from crosswind.gateway.trajectory.servers import SERVER
+from crosswind.gateway.trajectory.store import Store, StoreError, open_store
+from crosswind.gateway.trajectory.trust import VERSION, Trust
 
 ENGINES = frozenset({"vllm", "crosswind"})
 """Owners of models, as engines name themselves, that give token ids."""

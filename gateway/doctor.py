@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from gateway.serve import with_options
+from crosswind.gateway.serve import with_options
 
 SHORTEST_KEY = 20
 """Characters. A shorter key could be guessed from its digest."""
@@ -28,7 +28,7 @@ def doctor(config: Path | None, hash_key: bool, check: bool, **flags: Any) -> No
     """
     import yaml
 
-    from gateway.configuration.loading import load
+    from crosswind.gateway.configuration.loading import load
 
     if hash_key:
         return click.echo(f"key_sha256: {_digest_of_input()}")
@@ -37,7 +37,7 @@ def doctor(config: Path | None, hash_key: bool, check: bool, **flags: Any) -> No
         yaml.safe_dump(settings.model_dump(mode="json"), sort_keys=False, default_flow_style=False), nl=False
     )
     if check:
-        from gateway.diagnosis import findings
+        from crosswind.gateway.diagnosis import findings
 
         for line in findings(settings):
             # As comments: what is printed stays the YAML document that it was.
@@ -46,7 +46,7 @@ def doctor(config: Path | None, hash_key: bool, check: bool, **flags: Any) -> No
 
 def _digest_of_input() -> str:
     """The digest of the key that is typed, unseen, or piped in."""
-    from gateway.auth import key_digest
+    from crosswind.gateway.auth import key_digest
 
     typed: str = click.prompt("Key", hide_input=True) if sys.stdin.isatty() else sys.stdin.readline()
     key = typed.strip()

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import structlog
 
-from gateway.configuration.sections import Abort, Dose
-from injectors.plan import CLEAN, Plan
-from injectors.streams import Stream
+from crosswind.gateway.configuration.sections import Abort, Dose
+from crosswind.injectors.plan import CLEAN, Plan
+from crosswind.injectors.streams import Stream
 
 _log = structlog.get_logger("crosswind.dose")
 CAPPED = "Not injected: as many faults are in flight as `dose.faults_in_flight` allows."

@@ -7,18 +7,18 @@ from typing import Any
 
 import msgspec
 
-from gateway.closed_world import ClosedWorld
-from gateway.errors import Attempt
-from gateway.noise import Noise
-from gateway.opening import LiveSession, now_us
-from gateway.protocols.answer import AnswerReader
-from gateway.protocols.codec import Codec
-from gateway.protocols.constraints import CONSTRAINED, constraints
-from gateway.protocols.request import Request
-from gateway.protocols.world import InnerCall
-from gateway.redaction import MASK, Redactor
-from gateway.trajectory.content import Chain, Frame, View
-from gateway.trajectory.record import (
+from crosswind.gateway.closed_world import ClosedWorld
+from crosswind.gateway.errors import Attempt
+from crosswind.gateway.noise import Noise
+from crosswind.gateway.opening import LiveSession, now_us
+from crosswind.gateway.protocols.answer import AnswerReader
+from crosswind.gateway.protocols.codec import Codec
+from crosswind.gateway.protocols.constraints import CONSTRAINED, constraints
+from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.protocols.world import InnerCall
+from crosswind.gateway.redaction import MASK, Redactor
+from crosswind.gateway.trajectory.content import Chain, Frame, View
+from crosswind.gateway.trajectory.record import (
     ENGINE_NO_TOKENS,
     FIT,
     NO_TOKEN_IDS,
@@ -27,7 +27,7 @@ from gateway.trajectory.record import (
     Durable,
     Turn,
 )
-from gateway.turns import Place
+from crosswind.gateway.turns import Place
 
 REDACTED_SECRET = "redacted_secret"
 CONTAINS_SECRET = "contains_secret"

@@ -10,7 +10,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One decision carried out: an operator and its settings (`injectors.link`, `injectors.model_link`)."""
+    """One decision carried out: an operator and its settings (`crosswind.injectors.link`,
+    `crosswind.injectors.model_link`).
+    """
 
     operator: str
     settings: Mapping[str, Any]

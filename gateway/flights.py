@@ -10,10 +10,10 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from gateway.asgi import ClientGone, Http
-from gateway.errors import UpstreamError
-from gateway.headers import Headers
-from gateway.outlet import Outlet
+from crosswind.gateway.asgi import ClientGone, Http
+from crosswind.gateway.errors import UpstreamError
+from crosswind.gateway.headers import Headers
+from crosswind.gateway.outlet import Outlet
 
 _NOT_HELD = "the upstream's answer is larger than limits.answer, so that it is not held for a retry"
 Key = tuple[str, bytes]

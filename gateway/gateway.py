@@ -10,30 +10,30 @@ from typing import Any
 
 import structlog
 
-from gateway.config import Settings
-from gateway.confinement.confined import Confined
-from gateway.control.curricula import Curricula
-from gateway.errors import ConfigurationError, ServiceError
-from gateway.housekeeping import Housekeeping
-from gateway.logs import set_level
-from gateway.metrics import Metrics, text_of_all
-from gateway.opening import now_us
-from gateway.plane import DataPlane
-from gateway.profiles import Profiles
-from gateway.proxy import Proxy
-from gateway.recorder import NotDurable, Recorder
-from gateway.reloading import changes
-from gateway.safety import NOISE, SWITCH, KillSwitch
-from gateway.sessions import Sessions
-from gateway.sharing import Sharing
-from gateway.trajectory.record import Row, Setting
-from gateway.trajectory.servers import SERVER
-from gateway.trajectory.store import Store
-from gateway.trajectory.trust import Trust
-from gateway.upstreams.probing import Probing
-from gateway.upstreams.replicas import ReplicaState
-from gateway.upstreams.upstreams import Upstreams
-from gateway.workers.crew import Crew
+from crosswind.gateway.config import Settings
+from crosswind.gateway.confinement.confined import Confined
+from crosswind.gateway.control.curricula import Curricula
+from crosswind.gateway.errors import ConfigurationError, ServiceError
+from crosswind.gateway.housekeeping import Housekeeping
+from crosswind.gateway.logs import set_level
+from crosswind.gateway.metrics import Metrics, text_of_all
+from crosswind.gateway.opening import now_us
+from crosswind.gateway.plane import DataPlane
+from crosswind.gateway.profiles import Profiles
+from crosswind.gateway.proxy import Proxy
+from crosswind.gateway.recorder import NotDurable, Recorder
+from crosswind.gateway.reloading import changes
+from crosswind.gateway.safety import NOISE, SWITCH, KillSwitch
+from crosswind.gateway.sessions import Sessions
+from crosswind.gateway.sharing import Sharing
+from crosswind.gateway.trajectory.record import Row, Setting
+from crosswind.gateway.trajectory.servers import SERVER
+from crosswind.gateway.trajectory.store import Store
+from crosswind.gateway.trajectory.trust import Trust
+from crosswind.gateway.upstreams.probing import Probing
+from crosswind.gateway.upstreams.replicas import ReplicaState
+from crosswind.gateway.upstreams.upstreams import Upstreams
+from crosswind.gateway.workers.crew import Crew
 
 _log = structlog.get_logger("crosswind.gateway")
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from gateway.config import Settings
-from gateway.metrics import Metrics
-from gateway.opening import now_us
-from gateway.trajectory.retention import Limits, prune
-from gateway.trajectory.store import Store, StoreError
+from crosswind.gateway.config import Settings
+from crosswind.gateway.metrics import Metrics
+from crosswind.gateway.opening import now_us
+from crosswind.gateway.trajectory.retention import Limits, prune
+from crosswind.gateway.trajectory.store import Store, StoreError
 
 _log = structlog.get_logger("crosswind.housekeeping")
 

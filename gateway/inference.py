@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import msgspec
 import structlog
 
-from gateway.protocols.codec import Codec
-from gateway.protocols.format import Read, read_raw
-from gateway.protocols.request import SplitBody
-from gateway.trajectory.store import Store
-from gateway.workers.claims import Claims, ClaimsUnavailable
-from injectors.identity import digest, normalise
+from crosswind.gateway.protocols.codec import Codec
+from crosswind.gateway.protocols.format import Read, read_raw
+from crosswind.gateway.protocols.request import SplitBody
+from crosswind.gateway.trajectory.store import Store
+from crosswind.gateway.workers.claims import Claims, ClaimsUnavailable
+from crosswind.injectors.identity import digest, normalise
 
 _log = structlog.get_logger("crosswind.sessions")
 

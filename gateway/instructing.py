@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from gateway.opening import LiveSession
-from gateway.protocols.codec import Codec
-from gateway.protocols.instructions import Instructions, instructions
-from gateway.protocols.request import Request
-from gateway.turns import Place
-from injectors.decision import NewlyShown
-from injectors.generation import Texts
-from injectors.instructions import acts_on_instructions, perturb_instructions
-from injectors.walked import Perturbed
+from crosswind.gateway.opening import LiveSession
+from crosswind.gateway.protocols.codec import Codec
+from crosswind.gateway.protocols.instructions import Instructions, instructions
+from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.turns import Place
+from crosswind.injectors.decision import NewlyShown
+from crosswind.injectors.generation import Texts
+from crosswind.injectors.instructions import acts_on_instructions, perturb_instructions
+from crosswind.injectors.walked import Perturbed
 
 
 def instruct(

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from gateway.protocols.closing import LastTools
-from gateway.protocols.world import PutBack
-from gateway.trajectory.ledger_rows import Shown
-from injectors.conversation import InstructionText, Site, ToolResult, UserText
-from injectors.decide import Decision, Known, NewlyShown
-from injectors.identity import digest, normalise
-from injectors.shown_tools import ShownTools
+from crosswind.gateway.protocols.closing import LastTools
+from crosswind.gateway.protocols.world import PutBack
+from crosswind.gateway.trajectory.ledger_rows import Shown
+from crosswind.injectors.conversation import InstructionText, Site, ToolResult, UserText
+from crosswind.injectors.decide import Decision, Known, NewlyShown
+from crosswind.injectors.identity import digest, normalise
+from crosswind.injectors.shown_tools import ShownTools
 
 _SITES = {
     UserText: Site.USER_TEXT,

@@ -8,13 +8,13 @@ from typing import Any
 
 import structlog
 
-from gateway.asgi import Http
-from gateway.auth import Caller
-from gateway.errors import UpstreamError
-from gateway.protocols.document import decode, encode
-from gateway.upstreams.outgoing import Outgoing
-from gateway.upstreams.upstream import Upstream
-from gateway.upstreams.upstreams import Upstreams
+from crosswind.gateway.asgi import Http
+from crosswind.gateway.auth import Caller
+from crosswind.gateway.errors import UpstreamError
+from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.upstreams.outgoing import Outgoing
+from crosswind.gateway.upstreams.upstream import Upstream
+from crosswind.gateway.upstreams.upstreams import Upstreams
 
 _log = structlog.get_logger("crosswind.listing")
 

@@ -15,10 +15,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from gateway.recorder import RecorderState
-from gateway.trajectory.record import Durable, Event, Turn
-from gateway.trajectory.trust import Trust
-from gateway.upstreams.replicas import ReplicaState
+from crosswind.gateway.recorder import RecorderState
+from crosswind.gateway.trajectory.record import Durable, Event, Turn
+from crosswind.gateway.trajectory.trust import Trust
+from crosswind.gateway.upstreams.replicas import ReplicaState
 
 UpstreamStates = Mapping[str, Mapping[str, ReplicaState]]
 """How replicas fare, by the upstream's name and the replica's address."""

@@ -8,25 +8,25 @@ from dataclasses import dataclass, field
 import structlog
 from msgspec.structs import replace
 
-from gateway.closed_world import ClosedWorld, owing, world_in
-from gateway.faults import NO_FAULTS, Fault, Faults
-from gateway.instructing import instruct
-from gateway.opening import LiveSession
-from gateway.protocols.codec import Codec
-from gateway.protocols.document import encode
-from gateway.protocols.request import Request
-from gateway.protocols.world import Forward
-from gateway.redaction import Redactor
-from gateway.scribe import Scribe
-from gateway.trajectory.ledger_rows import NameMap
-from gateway.trajectory.record import Event, Row, SessionMarked
-from gateway.turns import Place
-from gateway.withdrawing import take_back
-from injectors.conversation import Ref, Site
-from injectors.decide import NewlyShown, perturb
-from injectors.generation import Texts
-from injectors.link import MODEL_LINK, Decided, decide_transport
-from injectors.model_link import decide_model
+from crosswind.gateway.closed_world import ClosedWorld, owing, world_in
+from crosswind.gateway.faults import NO_FAULTS, Fault, Faults
+from crosswind.gateway.instructing import instruct
+from crosswind.gateway.opening import LiveSession
+from crosswind.gateway.protocols.codec import Codec
+from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.protocols.world import Forward
+from crosswind.gateway.redaction import Redactor
+from crosswind.gateway.scribe import Scribe
+from crosswind.gateway.trajectory.ledger_rows import NameMap
+from crosswind.gateway.trajectory.record import Event, Row, SessionMarked
+from crosswind.gateway.turns import Place
+from crosswind.gateway.withdrawing import take_back
+from crosswind.injectors.conversation import Ref, Site
+from crosswind.injectors.decide import NewlyShown, perturb
+from crosswind.injectors.generation import Texts
+from crosswind.injectors.link import MODEL_LINK, Decided, decide_transport
+from crosswind.injectors.model_link import decide_model
 
 _log = structlog.get_logger("crosswind.noise")
 

@@ -10,17 +10,17 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from gateway.configuration.sections import Dose
-from gateway.dose import capped, chosen
-from gateway.ledger import Ledger
-from gateway.profiles import Profiles
-from gateway.protocols.codec import Codec, Reader
-from gateway.submission import Ticket
-from gateway.trajectory.freshness import SessionState
-from gateway.trajectory.record import Arm, Row, Session
-from gateway.turns import TokenLine, TurnLine
-from injectors.plan import Plan, make_plan
-from injectors.walked import Walks
+from crosswind.gateway.configuration.sections import Dose
+from crosswind.gateway.dose import capped, chosen
+from crosswind.gateway.ledger import Ledger
+from crosswind.gateway.profiles import Profiles
+from crosswind.gateway.protocols.codec import Codec, Reader
+from crosswind.gateway.submission import Ticket
+from crosswind.gateway.trajectory.freshness import SessionState
+from crosswind.gateway.trajectory.record import Arm, Row, Session
+from crosswind.gateway.turns import TokenLine, TurnLine
+from crosswind.injectors.plan import Plan, make_plan
+from crosswind.injectors.walked import Walks
 
 _SESSION_BYTES = 8_000
 """What a session takes besides its histories."""

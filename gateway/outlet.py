@@ -7,14 +7,14 @@ from typing import Any, Protocol
 
 import structlog
 
-from gateway.exchange import TOO_LARGE, Exchange
-from gateway.faults import Fault
-from gateway.headers import Headers
-from gateway.protocols.document import decode, encode
-from gateway.protocols.forms import AnswerForms
-from gateway.protocols.request import Request
-from gateway.sse import Event, EventSplitter
-from gateway.trajectory.record import Delivered
+from crosswind.gateway.exchange import TOO_LARGE, Exchange
+from crosswind.gateway.faults import Fault
+from crosswind.gateway.headers import Headers
+from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.protocols.forms import AnswerForms
+from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.sse import Event, EventSplitter
+from crosswind.gateway.trajectory.record import Delivered
 
 _log = structlog.get_logger("crosswind.proxy")
 

@@ -9,24 +9,24 @@ from urllib.parse import quote, unquote
 
 import structlog
 
-from gateway.asgi import ClientGone, Http
-from gateway.auth import Caller
-from gateway.config import Settings
-from gateway.errors import UpstreamError
-from gateway.headers import end_to_end
-from gateway.listing import Listing
-from gateway.metrics import Metrics
-from gateway.opening import now_us
-from gateway.posted import posted
-from gateway.recorder import Recorder
-from gateway.routes import Route, claim_of
-from gateway.scribe import outside_of_turns
-from gateway.sessions import Sessions
-from gateway.stored_views import StoredViews, View
-from gateway.upstreams.answer import Answer
-from gateway.upstreams.outgoing import Outgoing
-from gateway.upstreams.upstream import Upstream
-from gateway.upstreams.upstreams import Upstreams
+from crosswind.gateway.asgi import ClientGone, Http
+from crosswind.gateway.auth import Caller
+from crosswind.gateway.config import Settings
+from crosswind.gateway.errors import UpstreamError
+from crosswind.gateway.headers import end_to_end
+from crosswind.gateway.listing import Listing
+from crosswind.gateway.metrics import Metrics
+from crosswind.gateway.opening import now_us
+from crosswind.gateway.posted import posted
+from crosswind.gateway.recorder import Recorder
+from crosswind.gateway.routes import Route, claim_of
+from crosswind.gateway.scribe import outside_of_turns
+from crosswind.gateway.sessions import Sessions
+from crosswind.gateway.stored_views import StoredViews, View
+from crosswind.gateway.upstreams.answer import Answer
+from crosswind.gateway.upstreams.outgoing import Outgoing
+from crosswind.gateway.upstreams.upstream import Upstream
+from crosswind.gateway.upstreams.upstreams import Upstreams
 
 _log = structlog.get_logger("crosswind.passing")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gateway.asgi import Message, Receive, Send
-from gateway.proxy import Proxy
+from crosswind.gateway.asgi import Message, Receive, Send
+from crosswind.gateway.proxy import Proxy
 
 
 class DataPlane:

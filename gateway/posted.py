@@ -6,8 +6,8 @@ import asyncio
 
 import msgspec
 
-from gateway.asgi import Http
-from gateway.decoding import Decoding
+from crosswind.gateway.asgi import Http
+from crosswind.gateway.decoding import Decoding
 
 
 class Posted(msgspec.Struct, frozen=True):

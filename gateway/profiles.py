@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from gateway.profile_files import is_file, read
-from injectors import profile as built_in
-from injectors.profile import Profile, ProfileError
+from crosswind.gateway.profile_files import is_file, read
+from crosswind.injectors import profile as built_in
+from crosswind.injectors.profile import Profile, ProfileError
 
 PROFILE = "profile"
 """The kind of setting under which a stored profile is kept."""

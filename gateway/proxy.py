@@ -9,38 +9,38 @@ from itertools import count
 
 import structlog
 
-from gateway import tokenless
-from gateway.answering import Answering
-from gateway.asgi import JSON, ClientGone, Http, Message, Receive, Send
-from gateway.auth import Authenticator, Caller
-from gateway.call import Call
-from gateway.composing import Composing
-from gateway.config import Settings
-from gateway.deciding import Deciding
-from gateway.dose import CAPPED, FaultsInFlight
-from gateway.errors import ServiceError, UpstreamError
-from gateway.exchange import Exchange
-from gateway.flights import Flights
-from gateway.inference import Traces
-from gateway.language.preparing import Preparing
-from gateway.logs import say_also, say_with_all
-from gateway.metrics import Metrics
-from gateway.opening import LiveSession
-from gateway.outlet import Outlet, delivered_by
-from gateway.passing import PassThrough
-from gateway.posted import posted
-from gateway.protocols.codec import Codec
-from gateway.protocols.request import SplitBody
-from gateway.recording import Recording
-from gateway.redaction import Redactor
-from gateway.refusing import Refusing
-from gateway.routes import HEALTH, Route, claim_of, route_of
-from gateway.sessions import Sessions
-from gateway.turns import Asked
-from gateway.upstreams.answer import Answer
-from gateway.upstreams.outgoing import Outgoing
-from gateway.upstreams.upstreams import Upstreams
-from gateway.websockets import WebSockets
+from crosswind.gateway import tokenless
+from crosswind.gateway.answering import Answering
+from crosswind.gateway.asgi import JSON, ClientGone, Http, Message, Receive, Send
+from crosswind.gateway.auth import Authenticator, Caller
+from crosswind.gateway.call import Call
+from crosswind.gateway.composing import Composing
+from crosswind.gateway.config import Settings
+from crosswind.gateway.deciding import Deciding
+from crosswind.gateway.dose import CAPPED, FaultsInFlight
+from crosswind.gateway.errors import ServiceError, UpstreamError
+from crosswind.gateway.exchange import Exchange
+from crosswind.gateway.flights import Flights
+from crosswind.gateway.inference import Traces
+from crosswind.gateway.language.preparing import Preparing
+from crosswind.gateway.logs import say_also, say_with_all
+from crosswind.gateway.metrics import Metrics
+from crosswind.gateway.opening import LiveSession
+from crosswind.gateway.outlet import Outlet, delivered_by
+from crosswind.gateway.passing import PassThrough
+from crosswind.gateway.posted import posted
+from crosswind.gateway.protocols.codec import Codec
+from crosswind.gateway.protocols.request import SplitBody
+from crosswind.gateway.recording import Recording
+from crosswind.gateway.redaction import Redactor
+from crosswind.gateway.refusing import Refusing
+from crosswind.gateway.routes import HEALTH, Route, claim_of, route_of
+from crosswind.gateway.sessions import Sessions
+from crosswind.gateway.turns import Asked
+from crosswind.gateway.upstreams.answer import Answer
+from crosswind.gateway.upstreams.outgoing import Outgoing
+from crosswind.gateway.upstreams.upstreams import Upstreams
+from crosswind.gateway.websockets import WebSockets
 
 _log = structlog.get_logger("crosswind.proxy")
 

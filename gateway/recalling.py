@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import structlog
 
-from gateway.opening import LiveSession
-from gateway.protocols.codec import Codec, Reader
-from gateway.protocols.document import decode
-from gateway.protocols.request import Request, SplitBody
-from gateway.trajectory.record import Turn
-from gateway.trajectory.store import Store, StoreError
+from crosswind.gateway.opening import LiveSession
+from crosswind.gateway.protocols.codec import Codec, Reader
+from crosswind.gateway.protocols.document import decode
+from crosswind.gateway.protocols.request import Request, SplitBody
+from crosswind.gateway.trajectory.record import Turn
+from crosswind.gateway.trajectory.store import Store, StoreError
 
 _log = structlog.get_logger("crosswind.sessions")
 

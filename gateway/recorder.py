@@ -18,10 +18,10 @@ from collections.abc import Iterable, Sequence
 
 import structlog
 
-from gateway.detail import Detail, recorded
-from gateway.submission import NotDurable, RecorderState, Submission, Ticket, settle, wake, weight
-from gateway.trajectory.record import Durable, Row
-from gateway.trajectory.store import RowRefused, Store, StoreError
+from crosswind.gateway.detail import Detail, recorded
+from crosswind.gateway.submission import NotDurable, RecorderState, Submission, Ticket, settle, wake, weight
+from crosswind.gateway.trajectory.record import Durable, Row
+from crosswind.gateway.trajectory.store import RowRefused, Store, StoreError
 
 __all__ = ["NotDurable", "Recorder", "RecorderState", "Ticket"]
 

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 import msgspec
 import structlog
 
-from gateway.configuration.sections import Durability
-from gateway.dose import Watch
-from gateway.exchange import Exchange
-from gateway.inference import Inference, delivered_ids
-from gateway.metrics import Metrics
-from gateway.protocols.document import decode
-from gateway.recorder import Recorder
-from gateway.rounds import closing_rows, with_rounds
-from gateway.submission import Ticket
-from gateway.tracing import Tracing
-from gateway.trajectory.ledger_rows import DeliveredId
-from gateway.trajectory.record import Delivered, Delivery, Durable, Row, Turn
-from gateway.trajectory.trust import Trust
-from injectors.conversation import Site
+from crosswind.gateway.configuration.sections import Durability
+from crosswind.gateway.dose import Watch
+from crosswind.gateway.exchange import Exchange
+from crosswind.gateway.inference import Inference, delivered_ids
+from crosswind.gateway.metrics import Metrics
+from crosswind.gateway.protocols.document import decode
+from crosswind.gateway.recorder import Recorder
+from crosswind.gateway.rounds import closing_rows, with_rounds
+from crosswind.gateway.submission import Ticket
+from crosswind.gateway.tracing import Tracing
+from crosswind.gateway.trajectory.ledger_rows import DeliveredId
+from crosswind.gateway.trajectory.record import Delivered, Delivery, Durable, Row, Turn
+from crosswind.gateway.trajectory.trust import Trust
+from crosswind.injectors.conversation import Site
 
 _LINKS = (Site.TRANSPORT, Site.MODEL_RESPONSE)
 _log = structlog.get_logger("crosswind.recording")

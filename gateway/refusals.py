@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gateway.errors import ServiceError
-from gateway.trajectory.record import Session, SessionStatus
-from gateway.trajectory.store import StoreError
+from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.trajectory.record import Session, SessionStatus
+from crosswind.gateway.trajectory.store import StoreError
 
 
 def unknown_session(session_id: str | None) -> ServiceError:

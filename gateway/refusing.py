@@ -6,16 +6,16 @@ import asyncio
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from gateway.asgi import JSON
-from gateway.errors import ServiceError
-from gateway.exchange import Exchange
-from gateway.faults import Fault
-from gateway.headers import Headers
-from gateway.outlet import Outlet
-from gateway.protocols.document import encode
-from gateway.protocols.forms import AnswerForms
-from gateway.recording import Recording
-from gateway.trajectory.record import Delivered
+from crosswind.gateway.asgi import JSON
+from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.exchange import Exchange
+from crosswind.gateway.faults import Fault
+from crosswind.gateway.headers import Headers
+from crosswind.gateway.outlet import Outlet
+from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.protocols.forms import AnswerForms
+from crosswind.gateway.recording import Recording
+from crosswind.gateway.trajectory.record import Delivered
 
 CUT = 0
 """The status of a request whose connection was cut."""

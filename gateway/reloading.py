@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from gateway.config import Settings
-from gateway.errors import ConfigurationError
+from crosswind.gateway.config import Settings
+from crosswind.gateway.errors import ConfigurationError
 
 LIVE = frozenset(
     {

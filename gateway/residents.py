@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from gateway.configuration.sections import Limits
-from gateway.opening import LiveSession
+from crosswind.gateway.configuration.sections import Limits
+from crosswind.gateway.opening import LiveSession
 
 _LOOKED_AT = 64
 """How many sessions that must stay are passed over when one has to go: the look may not grow with them."""

@@ -9,13 +9,13 @@ from typing import Any
 
 from msgspec import structs
 
-from gateway.closed_world import MOST_ROUNDS, UNKNOWN_TOOL, made_anchor
-from gateway.exchange import TOO_LARGE, Exchange
-from gateway.protocols.answer import Round
-from gateway.protocols.world import InnerCall
-from gateway.redaction import Redactor
-from gateway.trajectory.content import View
-from gateway.trajectory.record import Row, Turn
+from crosswind.gateway.closed_world import MOST_ROUNDS, UNKNOWN_TOOL, made_anchor
+from crosswind.gateway.exchange import TOO_LARGE, Exchange
+from crosswind.gateway.protocols.answer import Round
+from crosswind.gateway.protocols.world import InnerCall
+from crosswind.gateway.redaction import Redactor
+from crosswind.gateway.trajectory.content import View
+from crosswind.gateway.trajectory.record import Row, Turn
 
 Results = list[tuple[InnerCall, str]]
 

@@ -7,14 +7,14 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from gateway.asgi import Http
-from gateway.auth import Caller
-from gateway.claim import Claim
-from gateway.config import Settings
-from gateway.errors import ServiceError
-from gateway.protocols.codec import Codec, codecs
-from gateway.redaction import SHORTEST
-from gateway.safety import may_ask_for
+from crosswind.gateway.asgi import Http
+from crosswind.gateway.auth import Caller
+from crosswind.gateway.claim import Claim
+from crosswind.gateway.config import Settings
+from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.protocols.codec import Codec, codecs
+from crosswind.gateway.redaction import SHORTEST
+from crosswind.gateway.safety import may_ask_for
 
 PASS = "pass_through"
 HEALTH = "health"

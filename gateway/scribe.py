@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
-from gateway.ledger import clean_hash
-from gateway.protocols.document import encode
-from gateway.redaction import Redactor
-from gateway.trajectory.ledger_rows import Shown
-from gateway.trajectory.record import Event
-from gateway.turns import Place
-from injectors.conversation import Site
-from injectors.decide import Decision
+from crosswind.gateway.ledger import clean_hash
+from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.redaction import Redactor
+from crosswind.gateway.trajectory.ledger_rows import Shown
+from crosswind.gateway.trajectory.record import Event
+from crosswind.gateway.turns import Place
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.decide import Decision
 
 NO_TURN = -1
 """The index of events outside of turns."""

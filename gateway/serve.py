@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gateway.errors import ConfigurationError
+from crosswind.gateway.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from gateway.config import Settings
-    from gateway.gateway import Gateway
+    from crosswind.gateway.config import Settings
+    from crosswind.gateway.gateway import Gateway
 
 Command = Callable[..., None]
 
@@ -59,9 +59,9 @@ def with_options(command: Command) -> Command:
 @with_options
 def serve(config: Path | None, **flags: Any) -> None:
     """Put the gateway in front of an OpenAI-compatible server."""
-    from gateway.configuration.loading import load
-    from gateway.logs import configure
-    from gateway.serving import allow_many_connections
+    from crosswind.gateway.configuration.loading import load
+    from crosswind.gateway.logs import configure
+    from crosswind.gateway.serving import allow_many_connections
 
     def read() -> Settings:
         settings = load(config, flags)
@@ -88,7 +88,7 @@ def serve(config: Path | None, **flags: Any) -> None:
 
 
 def _check_workers(settings: Settings) -> None:
-    from gateway.configuration.sections import Durability
+    from crosswind.gateway.configuration.sections import Durability
 
     if settings.workers > 1 and settings.durability is Durability.RELAXED:
         raise ConfigurationError(
@@ -120,8 +120,8 @@ def _supervise(
     settings: Settings, data: socket.socket, control: socket.socket, reread: Callable[[], Settings]
 ) -> int:
     """Several processes: this one keeps them."""
-    from gateway.workers.folder import private_folder
-    from gateway.workers.supervisor import Supervisor
+    from crosswind.gateway.workers.folder import private_folder
+    from crosswind.gateway.workers.supervisor import Supervisor
 
     with private_folder() as folder:
         supervisor = Supervisor(settings, data, control, folder, reload=reread, announce=_announce)
@@ -132,7 +132,7 @@ def _serve_alone(
     settings: Settings, data: socket.socket, control: socket.socket, reread: Callable[[], Settings]
 ) -> int:
     """Both planes in this process, in one loop."""
-    from gateway.app import create_app
+    from crosswind.gateway.app import create_app
 
     gateway = create_app(settings, source=reread)
     try:
@@ -144,7 +144,7 @@ def _serve_alone(
 
 async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> int:
     """Serve until SIGTERM or SIGINT, then drain. Gives the exit code."""
-    from gateway.serving import Deferred, collect_seldom, make_server, serve_on, stop
+    from crosswind.gateway.serving import Deferred, collect_seldom, make_server, serve_on, stop
 
     settings = gateway.settings
     control_plane = Deferred(partial(_control, gateway))
@@ -170,7 +170,7 @@ async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> 
 
 def _control(gateway: Gateway) -> Any:
     """The control plane, whose imports take longer than all else: agents needn't wait for them."""
-    from gateway.control.application import create_control
+    from crosswind.gateway.control.application import create_control
 
     return create_control(gateway)
 

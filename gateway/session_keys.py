@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 
-from gateway.auth import Caller, key_digest, wrong_key
-from gateway.opening import now_us
-from gateway.refusals import store_down
-from gateway.trajectory.record import Setting
-from gateway.trajectory.store import Store, StoreError
+from crosswind.gateway.auth import Caller, key_digest, wrong_key
+from crosswind.gateway.opening import now_us
+from crosswind.gateway.refusals import store_down
+from crosswind.gateway.trajectory.record import Setting
+from crosswind.gateway.trajectory.store import Store, StoreError
 
 KIND = "session_key"
 

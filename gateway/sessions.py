@@ -9,26 +9,26 @@ import asyncio
 import structlog
 from msgspec import structs
 
-from gateway.answered import Answered
-from gateway.auth import Caller, wrong_key
-from gateway.claim import Claim
-from gateway.config import Settings
-from gateway.inference import Inference, Traces, unresolved
-from gateway.ledger import Ledger
-from gateway.opening import LiveSession, Opening, opened, stand_in
-from gateway.profiles import Profiles
-from gateway.protocols.codec import Codec, Reader
-from gateway.recalling import Recalling
-from gateway.refusals import closed_session, refuse, store_down, unknown_session
-from gateway.residents import Residents
-from gateway.session_keys import SessionKeys
-from gateway.sharing import Sharing
-from gateway.trajectory.ledger_rows import DeliveredId
-from gateway.trajectory.record import Session, SessionMarked, SessionStatus
-from gateway.trajectory.store import Store, StoreError
-from gateway.turns import Asked, Place, TurnLine
-from injectors.identity import digest
-from injectors.plan import Plan
+from crosswind.gateway.answered import Answered
+from crosswind.gateway.auth import Caller, wrong_key
+from crosswind.gateway.claim import Claim
+from crosswind.gateway.config import Settings
+from crosswind.gateway.inference import Inference, Traces, unresolved
+from crosswind.gateway.ledger import Ledger
+from crosswind.gateway.opening import LiveSession, Opening, opened, stand_in
+from crosswind.gateway.profiles import Profiles
+from crosswind.gateway.protocols.codec import Codec, Reader
+from crosswind.gateway.recalling import Recalling
+from crosswind.gateway.refusals import closed_session, refuse, store_down, unknown_session
+from crosswind.gateway.residents import Residents
+from crosswind.gateway.session_keys import SessionKeys
+from crosswind.gateway.sharing import Sharing
+from crosswind.gateway.trajectory.ledger_rows import DeliveredId
+from crosswind.gateway.trajectory.record import Session, SessionMarked, SessionStatus
+from crosswind.gateway.trajectory.store import Store, StoreError
+from crosswind.gateway.turns import Asked, Place, TurnLine
+from crosswind.injectors.identity import digest
+from crosswind.injectors.plan import Plan
 
 _log = structlog.get_logger("crosswind.sessions")
 

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 
 import structlog
 
-from gateway.ledger import Ledger
-from gateway.opening import LiveSession, now_us
-from gateway.profiles import PROFILE, Profiles
-from gateway.trajectory.freshness import SessionState, TurnHead
-from gateway.trajectory.ledger_rows import Shown
-from gateway.trajectory.record import Session
-from gateway.trajectory.store import Store, StoreError
-from gateway.turns import Asked, Place
-from gateway.workers.claims import Claims, ClaimsUnavailable
-from injectors.plan import Plan
-from injectors.profile import ProfileError
+from crosswind.gateway.ledger import Ledger
+from crosswind.gateway.opening import LiveSession, now_us
+from crosswind.gateway.profiles import PROFILE, Profiles
+from crosswind.gateway.trajectory.freshness import SessionState, TurnHead
+from crosswind.gateway.trajectory.ledger_rows import Shown
+from crosswind.gateway.trajectory.record import Session
+from crosswind.gateway.trajectory.store import Store, StoreError
+from crosswind.gateway.turns import Asked, Place
+from crosswind.gateway.workers.claims import Claims, ClaimsUnavailable
+from crosswind.injectors.plan import Plan
+from crosswind.injectors.profile import ProfileError
 
 _log = structlog.get_logger("crosswind.sessions")
 

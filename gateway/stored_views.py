@@ -10,17 +10,17 @@ from typing import Any
 
 import structlog
 
-from gateway.auth import Caller
-from gateway.closed_world import results_owed
-from gateway.opening import LiveSession
-from gateway.protocols.codec import Codec, codec_named
-from gateway.protocols.document import Document, decode
-from gateway.protocols.splicing import Path, spliced
-from gateway.protocols.stored import ClientsView, as_delivered, withheld
-from gateway.sessions import Sessions
-from gateway.trajectory.record import Turn
-from gateway.trajectory.store import StoreError
-from injectors.conversation import ToolResult, UserText
+from crosswind.gateway.auth import Caller
+from crosswind.gateway.closed_world import results_owed
+from crosswind.gateway.opening import LiveSession
+from crosswind.gateway.protocols.codec import Codec, codec_named
+from crosswind.gateway.protocols.document import Document, decode
+from crosswind.gateway.protocols.splicing import Path, spliced
+from crosswind.gateway.protocols.stored import ClientsView, as_delivered, withheld
+from crosswind.gateway.sessions import Sessions
+from crosswind.gateway.trajectory.record import Turn
+from crosswind.gateway.trajectory.store import StoreError
+from crosswind.injectors.conversation import ToolResult, UserText
 
 _log = structlog.get_logger("crosswind.passing")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from gateway.configuration.sections import Durability
-from gateway.decoding import Decoding
-from gateway.protocols.answer import AnswerReader
-from gateway.sse import Event, EventSplitter
+from crosswind.gateway.configuration.sections import Durability
+from crosswind.gateway.decoding import Decoding
+from crosswind.gateway.protocols.answer import AnswerReader
+from crosswind.gateway.sse import Event, EventSplitter
 
 _LOOKS = 6
 """How often what has come is looked at for events that may be read later, behind one that may not."""

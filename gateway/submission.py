@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from gateway.trajectory.content import View
-from gateway.trajectory.record import Durable, Row, Turn
-from gateway.trajectory.store import StoreError
+from crosswind.gateway.trajectory.content import View
+from crosswind.gateway.trajectory.record import Durable, Row, Turn
+from crosswind.gateway.trajectory.store import StoreError
 
 _ROW_BYTES = 1_000
 """What a row counts for in the buffer besides its bodies."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import structlog
 
-from gateway.exchange import Exchange
-from gateway.upstreams.answer import Answer
-from gateway.upstreams.upstream import Upstream
+from crosswind.gateway.exchange import Exchange
+from crosswind.gateway.upstreams.answer import Answer
+from crosswind.gateway.upstreams.upstream import Upstream
 
 _REFUSED = (400, 422)
 _FIELD = b"return_token_ids"

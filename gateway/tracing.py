@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gateway.configuration.sections import Telemetry
-from gateway.errors import ConfigurationError
-from gateway.trajectory.record import Turn
+from crosswind.gateway.configuration.sections import Telemetry
+from crosswind.gateway.errors import ConfigurationError
+from crosswind.gateway.trajectory.record import Turn
 
 if TYPE_CHECKING:
-    from gateway.exchange import Exchange
+    from crosswind.gateway.exchange import Exchange
 
 OPERATIONS = {
     "chat": "chat",

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from gateway.trajectory.content import Chain
-from gateway.trajectory.freshness import TurnHead
-from injectors.identity import digest
+from crosswind.gateway.trajectory.content import Chain
+from crosswind.gateway.trajectory.freshness import TurnHead
+from crosswind.injectors.identity import digest
 
 MAIN_BRANCH = ""
 _REMEMBERED = 64

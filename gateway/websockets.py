@@ -13,21 +13,21 @@ from urllib.parse import parse_qs
 import aiohttp
 import structlog
 
-from gateway.asgi import Http, Message, Receive, Send
-from gateway.auth import Authenticator, protocols_without_credentials
-from gateway.claim import Claim
-from gateway.config import Settings
-from gateway.errors import ServiceError, UpstreamError
-from gateway.headers import Headers
-from gateway.inference import Traces
-from gateway.metrics import Metrics
-from gateway.recorder import Recorder
-from gateway.routes import Route, claim_of, route_of
-from gateway.sessions import Sessions
-from gateway.trajectory.record import Row, SessionMarked
-from gateway.upstreams.outgoing import Outgoing
-from gateway.upstreams.upstream import Upstream
-from gateway.upstreams.upstreams import Upstreams
+from crosswind.gateway.asgi import Http, Message, Receive, Send
+from crosswind.gateway.auth import Authenticator, protocols_without_credentials
+from crosswind.gateway.claim import Claim
+from crosswind.gateway.config import Settings
+from crosswind.gateway.errors import ServiceError, UpstreamError
+from crosswind.gateway.headers import Headers
+from crosswind.gateway.inference import Traces
+from crosswind.gateway.metrics import Metrics
+from crosswind.gateway.recorder import Recorder
+from crosswind.gateway.routes import Route, claim_of, route_of
+from crosswind.gateway.sessions import Sessions
+from crosswind.gateway.trajectory.record import Row, SessionMarked
+from crosswind.gateway.upstreams.outgoing import Outgoing
+from crosswind.gateway.upstreams.upstream import Upstream
+from crosswind.gateway.upstreams.upstreams import Upstreams
 
 _log = structlog.get_logger("crosswind.websockets")
 

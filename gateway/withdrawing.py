@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gateway.opening import LiveSession
-from gateway.protocols.request import Request
-from gateway.trajectory.record import Row
-from gateway.turns import Place
-from injectors.decide import NewlyShown
-from injectors.shown_tools import ShownTools
+from crosswind.gateway.opening import LiveSession
+from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.trajectory.record import Row
+from crosswind.gateway.turns import Place
+from crosswind.injectors.decide import NewlyShown
+from crosswind.injectors.shown_tools import ShownTools
 
 
 def take_back(

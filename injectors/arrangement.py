@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from injectors import registry
-from injectors.conversation import ToolSchema
-from injectors.decision import Decision
-from injectors.generation import applied
-from injectors.operator import AddedTool, ToolChange, ToolTarget
-from injectors.shown_tools import Phantom, Refusal, ShownTool
-from injectors.streams import Stream
-from injectors.tool_guard import Asked
+from crosswind.injectors import registry
+from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.decision import Decision
+from crosswind.injectors.generation import applied
+from crosswind.injectors.operator import AddedTool, ToolChange, ToolTarget
+from crosswind.injectors.shown_tools import Phantom, Refusal, ShownTool
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.tool_guard import Asked
 
 LONGEST_NAME = 64
 

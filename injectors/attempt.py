@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from injectors.confinement import OperatorFailed
-from injectors.generation import Texts, Unusable, applied, by_rule, in_words, prompt_for
-from injectors.languages import UNABLE
-from injectors.operator import Draw, Registered, Result
+from crosswind.injectors.confinement import OperatorFailed
+from crosswind.injectors.generation import Texts, Unusable, applied, by_rule, in_words, prompt_for
+from crosswind.injectors.languages import UNABLE
+from crosswind.injectors.operator import Draw, Registered, Result
 
 NOTHING = "it changes nothing"
 """The refusal of what leaves the payload as it is."""

@@ -1,8 +1,8 @@
 """Where third parties' operators run: here, or where whoever asks for noise has confined them to.
 
 Our own operators are pure, and tested to be. Of others nobody knows: they may raise, stall, or give what no
-operator may give. What they give is checked in any case (`injectors.contract`); a host of live traffic
-confines them besides, to a process that it can kill.
+operator may give. What they give is checked in any case (`crosswind.injectors.contract`); a host of live
+traffic confines them besides, to a process that it can kill.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from injectors.operator import Draw, Registered, Result
-    from injectors.streams import Stream
+    from crosswind.injectors.operator import Draw, Registered, Result
+    from crosswind.injectors.streams import Stream
 
 
 class OperatorFailed(Exception):

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from injectors.plan import CLEAN, NOISY
-from injectors.streams import Stream
+from crosswind.injectors.plan import CLEAN, NOISY
+from crosswind.injectors.streams import Stream
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -52,7 +52,7 @@ class Curriculum:
         """The curriculum that the JSON data describe. ValueError naming the field."""
         unknown = sorted(set(data) - set(Curriculum.__dataclass_fields__))
         if unknown:
-            from injectors.registry import nearest
+            from crosswind.injectors.registry import nearest
 
             mend = nearest(str(unknown[0]), list(Curriculum.__dataclass_fields__))
             raise ValueError(f"curriculum: unknown field {unknown[0]!r}; {mend}")

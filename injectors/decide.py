@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from injectors import observations, registry, solvability
-from injectors.attempt import NOTHING, Acting, carried_out, failed
-from injectors.conversation import Conversation, Ref, Site, ToolResult, UserText
-from injectors.decision import Decision, Injection, Item, Known, NewlyShown
-from injectors.entities import protected_spans
-from injectors.generation import Texts, applied, remark
-from injectors.identity import slot_on
-from injectors.operator import Draw, Registered, ToolClass, ToolResultTarget, UserTarget
-from injectors.path import Path, Place, in_scope
-from injectors.plan import CompiledRule, InForce, Plan
-from injectors.schedule import due
-from injectors.streams import Stream
-from injectors.tool_classes import classify
-from injectors.walked import Perturbed, Walked
+from crosswind.injectors import observations, registry, solvability
+from crosswind.injectors.attempt import NOTHING, Acting, carried_out, failed
+from crosswind.injectors.conversation import Conversation, Ref, Site, ToolResult, UserText
+from crosswind.injectors.decision import Decision, Injection, Item, Known, NewlyShown
+from crosswind.injectors.entities import protected_spans
+from crosswind.injectors.generation import Texts, applied, remark
+from crosswind.injectors.identity import slot_on
+from crosswind.injectors.operator import Draw, Registered, ToolClass, ToolResultTarget, UserTarget
+from crosswind.injectors.path import Path, Place, in_scope
+from crosswind.injectors.plan import CompiledRule, InForce, Plan
+from crosswind.injectors.schedule import due
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.tool_classes import classify
+from crosswind.injectors.walked import Perturbed, Walked
 
 __all__ = ["Decision", "Injection", "Item", "Known", "NewlyShown", "Perturbed", "perturb", "replay"]
 

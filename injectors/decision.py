@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from injectors import registry
-from injectors.conversation import InstructionText, ToolResult, UserText
-from injectors.operator import Draw, Recovery
+from crosswind.injectors import registry
+from crosswind.injectors.conversation import InstructionText, ToolResult, UserText
+from crosswind.injectors.operator import Draw, Recovery
 
 Item = UserText | ToolResult
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from injectors.conversation import (
+from crosswind.injectors.conversation import (
     Conversation,
     InstructionText,
     Ref,
@@ -18,8 +18,8 @@ from injectors.conversation import (
     ToolSchema,
     UserText,
 )
-from injectors.dialects import chat_document
-from injectors.identity import call_anchor, logical_call, text_anchor
+from crosswind.injectors.dialects import chat_document
+from crosswind.injectors.identity import call_anchor, logical_call, text_anchor
 
 Message = Mapping[str, Any]
 

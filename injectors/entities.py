@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from injectors.conversation import ToolSchema
+from crosswind.injectors.conversation import ToolSchema
 
 Span = tuple[int, int]
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from injectors.conversation import Site, ToolSchema
-from injectors.entities import protected_spans
-from injectors.operator import (
+from crosswind.injectors.conversation import Site, ToolSchema
+from crosswind.injectors.entities import protected_spans
+from crosswind.injectors.operator import (
     AddedTool,
     InstructionsTarget,
     ModelTarget,
@@ -22,7 +22,7 @@ from injectors.operator import (
     TransportTarget,
     UserTarget,
 )
-from injectors.streams import Stream
+from crosswind.injectors.streams import Stream
 
 USER_TEXT = (
     "Hello, I would like to exchange the blue kettle from order #W2378156 for the larger one. "

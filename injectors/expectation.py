@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from injectors.conversation import Conversation, ToolResult
-from injectors.plan import make_plan
-from injectors.preview import preview
-from injectors.profile import Profile
+from crosswind.injectors.conversation import Conversation, ToolResult
+from crosswind.injectors.plan import make_plan
+from crosswind.injectors.preview import preview
+from crosswind.injectors.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)

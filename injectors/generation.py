@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from injectors.identity import digest
-from injectors.operator import Draw, Registered, Result
+from crosswind.injectors.identity import digest
+from crosswind.injectors.operator import Draw, Registered, Result
 
 WORDING = "wording"
 """The member of a draw that says which form it has; absent where no model has to do with it."""
@@ -91,8 +91,9 @@ def written(operator: str) -> Callable[[T], T]:
 
 
 def written_forms() -> Mapping[str, WrittenForm]:
-    """The written forms of the modules imported so far, by operator. `injectors.registry` imports all of them
-    first."""
+    """The written forms of the modules imported so far, by operator. `crosswind.injectors.registry` imports
+    all of them first.
+    """
     return _forms
 
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from re import search
 
-from injectors import solvability
-from injectors.attempt import NOTHING, Acting, carried_out, failed
-from injectors.conversation import InstructionText, Site
-from injectors.decision import Decision, Injection, Known, NewlyShown
-from injectors.generation import Texts, remark
-from injectors.identity import Slot
-from injectors.operator import Draw, InstructionsTarget, Registered
-from injectors.plan import CompiledRule, Plan
-from injectors.schedule import Occasion, due
-from injectors.streams import Stream
+from crosswind.injectors import solvability
+from crosswind.injectors.attempt import NOTHING, Acting, carried_out, failed
+from crosswind.injectors.conversation import InstructionText, Site
+from crosswind.injectors.decision import Decision, Injection, Known, NewlyShown
+from crosswind.injectors.generation import Texts, remark
+from crosswind.injectors.identity import Slot
+from crosswind.injectors.operator import Draw, InstructionsTarget, Registered
+from crosswind.injectors.plan import CompiledRule, Plan
+from crosswind.injectors.schedule import Occasion, due
+from crosswind.injectors.streams import Stream
 
 
 def acts_on_instructions(plan: Plan) -> bool:

@@ -30,16 +30,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from injectors.attempt import failed
-from injectors.conversation import Site
-from injectors.decision import Decision
-from injectors.identity import Slot
-from injectors.operator import Draw, ModelTarget, Registered, TransportTarget
-from injectors.plan import CompiledRule, InForce, Plan
-from injectors.recollection import Counted, Recollection
-from injectors.schedule import Occasion, due
-from injectors.solvability import FULL, why_solvable
-from injectors.streams import Stream
+from crosswind.injectors.attempt import failed
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.decision import Decision
+from crosswind.injectors.identity import Slot
+from crosswind.injectors.operator import Draw, ModelTarget, Registered, TransportTarget
+from crosswind.injectors.plan import CompiledRule, InForce, Plan
+from crosswind.injectors.recollection import Counted, Recollection
+from crosswind.injectors.schedule import Occasion, due
+from crosswind.injectors.solvability import FULL, why_solvable
+from crosswind.injectors.streams import Stream
 
 Settings = Mapping[str, Any]
 """What the gateway does to the exchange: `{"kind": "delay", "where": "response", "delay_ms": 120.0}`."""

@@ -23,9 +23,9 @@ one call only, a shorter stream) is passed on as it is.
 
 from __future__ import annotations
 
-from injectors.conversation import Site
-from injectors.link import MODEL_LINK, Decided, exchanges
-from injectors.plan import Plan
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.link import MODEL_LINK, Decided, exchanges
+from crosswind.injectors.plan import Plan
 
 
 def decide_model(

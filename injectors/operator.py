@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from typing import Any, Protocol, TypeVar
 
-from injectors import confinement
-from injectors.conversation import Site, ToolSchema
-from injectors.streams import Stream
+from crosswind.injectors import confinement
+from crosswind.injectors.conversation import Site, ToolSchema
+from crosswind.injectors.streams import Stream
 
 Draw = Mapping[str, Any]
 """What a draw decided, as JSON data. Stored in the ledger; `apply` needs nothing else."""
@@ -215,7 +215,7 @@ class Registered:
 
 def _contract() -> Any:
     # It is written in the terms of this module, and only third parties' operators need it.
-    from injectors import contract
+    from crosswind.injectors import contract
 
     return contract
 
@@ -259,6 +259,7 @@ def operator(
 
 
 def registered() -> Mapping[str, Registered]:
-    """The operators of the modules imported so far, by name. `injectors.registry` imports all of them
-    first."""
+    """The operators of the modules imported so far, by name. `crosswind.injectors.registry` imports all of
+    them first.
+    """
     return _registered

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from injectors.conversation import Site, ToolResult
-from injectors.decision import Decision, Item
-from injectors.marks import marked
-from injectors.plan import CompiledRule, InForce, Plan
-from injectors.schedule import Occasion
-from injectors.solvability import FULL, FULL_TOOL, Spent
+from crosswind.injectors.conversation import Site, ToolResult
+from crosswind.injectors.decision import Decision, Item
+from crosswind.injectors.marks import marked
+from crosswind.injectors.plan import CompiledRule, InForce, Plan
+from crosswind.injectors.schedule import Occasion
+from crosswind.injectors.solvability import FULL, FULL_TOOL, Spent
 
 
 @dataclass(frozen=True, slots=True)

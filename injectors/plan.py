@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from injectors import registry
-from injectors.bounds import DEFAULT, Bounds
-from injectors.conversation import Site
-from injectors.identity import slot_line
-from injectors.operator import Registered
-from injectors.profile import Companion, Compose, Profile, ProfileError
-from injectors.recollection import Recollection
-from injectors.schedule import ALWAYS, STAGES, WHOLE, When, Window
-from injectors.streams import Stream
+from crosswind.injectors import registry
+from crosswind.injectors.bounds import DEFAULT, Bounds
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.identity import slot_line
+from crosswind.injectors.operator import Registered
+from crosswind.injectors.profile import Companion, Compose, Profile, ProfileError
+from crosswind.injectors.recollection import Recollection
+from crosswind.injectors.schedule import ALWAYS, STAGES, WHOLE, When, Window
+from crosswind.injectors.streams import Stream
 
 CLEAN, NOISY = "clean", "noisy"
 SCOPES = ("session", "group", "task")

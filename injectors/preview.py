@@ -6,15 +6,15 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from injectors.conversation import Conversation, InstructionText
-from injectors.decide import perturb
-from injectors.decision import Decision
-from injectors.generation import Texts
-from injectors.instructions import perturb_instructions
-from injectors.link import MODEL_LINK, decide_transport
-from injectors.model_link import decide_model
-from injectors.plan import Plan
-from injectors.schemas import perturb_tools
+from crosswind.injectors.conversation import Conversation, InstructionText
+from crosswind.injectors.decide import perturb
+from crosswind.injectors.decision import Decision
+from crosswind.injectors.generation import Texts
+from crosswind.injectors.instructions import perturb_instructions
+from crosswind.injectors.link import MODEL_LINK, decide_transport
+from crosswind.injectors.model_link import decide_model
+from crosswind.injectors.plan import Plan
+from crosswind.injectors.schemas import perturb_tools
 
 
 @dataclass(frozen=True, slots=True)

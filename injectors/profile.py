@@ -1,6 +1,7 @@
 """Profiles: named, versioned YAML documents that say which operators act, how hard, when and where.
 
-Validated once, here at the edge. A session gets a `Plan` that is compiled from a profile (`injectors.plan`).
+Validated once, here at the edge. A session gets a `Plan` that is compiled from a profile
+(`crosswind.injectors.plan`).
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from importlib.resources.abc import Traversable
 
 from pydantic import ValidationError
 
-from injectors import registry
-from injectors.bounds import Bounds
-from injectors.marked_yaml import MarkedYaml, YamlSyntaxError
-from injectors.profile_checks import checked
-from injectors.profile_errors import ProfileError, Trouble, of_validation
-from injectors.profile_model import LEVEL, Companion, Compose, Profile, Rule, Where
-from injectors.profile_sense import check_tools
+from crosswind.injectors import registry
+from crosswind.injectors.bounds import Bounds
+from crosswind.injectors.marked_yaml import MarkedYaml, YamlSyntaxError
+from crosswind.injectors.profile_checks import checked
+from crosswind.injectors.profile_errors import ProfileError, Trouble, of_validation
+from crosswind.injectors.profile_model import LEVEL, Companion, Compose, Profile, Rule, Where
+from crosswind.injectors.profile_sense import check_tools
 
 __all__ = [
     "Bounds",
@@ -76,7 +77,7 @@ def _built_in() -> Mapping[str, Traversable]:
             elif entry.name.endswith(".yaml"):
                 found[prefix + entry.name.removesuffix(".yaml")] = entry
 
-    walk(files("injectors") / "profiles", "")
+    walk(files("crosswind.injectors") / "profiles", "")
     return dict(sorted(found.items()))
 
 

@@ -8,13 +8,13 @@ from itertools import pairwise
 
 from pydantic import TypeAdapter, ValidationError
 
-from injectors import registry
-from injectors.conversation import Site
-from injectors.generation import written_forms
-from injectors.numbers import NO_NUMBER, holds_boolean
-from injectors.profile_errors import Trouble
-from injectors.profile_model import Companion, Compose, Profile, Rule
-from injectors.profile_sense import check_caps, check_rule, check_tools
+from crosswind.injectors import registry
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.generation import written_forms
+from crosswind.injectors.numbers import NO_NUMBER, holds_boolean
+from crosswind.injectors.profile_errors import Trouble
+from crosswind.injectors.profile_model import Companion, Compose, Profile, Rule
+from crosswind.injectors.profile_sense import check_caps, check_rule, check_tools
 
 Where = tuple[str | int, ...]
 

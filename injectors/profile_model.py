@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from injectors import marks
-from injectors.bounds import DEFAULT, Bounds
-from injectors.numbers import Real, Whole
-from injectors.operator import ToolClass
-from injectors.profile_errors import ProfileError
-from injectors.schedule import ALWAYS, When
+from crosswind.injectors import marks
+from crosswind.injectors.bounds import DEFAULT, Bounds
+from crosswind.injectors.numbers import Real, Whole
+from crosswind.injectors.operator import ToolClass
+from crosswind.injectors.profile_errors import ProfileError
+from crosswind.injectors.schedule import ALWAYS, When
 
 Severity = Annotated[Real, Field(ge=0, le=1)]
 LEVEL = "/level-"

@@ -7,15 +7,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from injectors import registry
-from injectors.bounds import DEFAULT
-from injectors.conversation import Site
-from injectors.operator import Recovery, Registered
-from injectors.profile_errors import Trouble
-from injectors.profile_model import Companion, Profile
-from injectors.registry import nearest
-from injectors.schedule import When
-from injectors.tool_classes import classify, may_fault
+from crosswind.injectors import registry
+from crosswind.injectors.bounds import DEFAULT
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Recovery, Registered
+from crosswind.injectors.profile_errors import Trouble
+from crosswind.injectors.profile_model import Companion, Profile
+from crosswind.injectors.registry import nearest
+from crosswind.injectors.schedule import When
+from crosswind.injectors.tool_classes import classify, may_fault
 
 Where = tuple[str | int, ...]
 

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
 
-import injectors
-from injectors.operator import Registered, registered
+from crosswind import injectors
+from crosswind.injectors.operator import Registered, registered
 
 ENTRY_POINTS = "crosswind.operators"
 
@@ -29,7 +29,7 @@ class BrokenOperatorPackageError(RuntimeError):
 
 @cache
 def _import_all() -> None:
-    for package in pkgutil.iter_modules(injectors.__path__, "injectors."):
+    for package in pkgutil.iter_modules(injectors.__path__, f"{injectors.__name__}."):
         if not package.ispkg:
             continue
         walked = importlib.import_module(package.name)

@@ -11,7 +11,7 @@ from rich.console import Group
 from rich.padding import Padding
 from rich.text import Text
 
-from injectors.operator import Registered
+from crosswind.injectors.operator import Registered
 
 _PIECE = re.compile(r"\w+|\s+|[^\w\s]")
 LONGEST = 4000

@@ -16,8 +16,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field
 
-from injectors.numbers import Real, Whole
-from injectors.streams import Stream
+from crosswind.injectors.numbers import Real, Whole
+from crosswind.injectors.streams import Stream
 
 Count = Annotated[Whole, Field(ge=1)]
 Share = Annotated[Real, Field(ge=0, le=1)]

@@ -13,15 +13,15 @@ from typing import Any
 
 import msgspec
 
-from injectors import tool_guard
-from injectors.arrangement import arrange
-from injectors.conversation import Site, ToolSchema
-from injectors.generation import Texts
-from injectors.identity import digest
-from injectors.plan import Plan
-from injectors.shown_tools import Phantom, Refusal, ShownTool, ShownTools
-from injectors.tool_guard import Asked
-from injectors.tool_walk import ToolWalk
+from crosswind.injectors import tool_guard
+from crosswind.injectors.arrangement import arrange
+from crosswind.injectors.conversation import Site, ToolSchema
+from crosswind.injectors.generation import Texts
+from crosswind.injectors.identity import digest
+from crosswind.injectors.plan import Plan
+from crosswind.injectors.shown_tools import Phantom, Refusal, ShownTool, ShownTools
+from crosswind.injectors.tool_guard import Asked
+from crosswind.injectors.tool_walk import ToolWalk
 
 Anchors = tuple[str, list[str]]
 MOST_RECENT = 64

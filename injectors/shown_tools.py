@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from injectors.conversation import ToolSchema
-from injectors.decision import Decision, Injection
-from injectors.payload import parsed
+from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.decision import Decision, Injection
+from crosswind.injectors.payload import parsed
 
 JSON_TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),

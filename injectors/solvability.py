@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from injectors import entities
-from injectors.attempt import NOTHING
-from injectors.bounds import Bounds
-from injectors.conversation import Site
-from injectors.operator import Recovery, Registered, ToolResultTarget, UserTarget
-from injectors.payload import (
+from crosswind.injectors import entities
+from crosswind.injectors.attempt import NOTHING
+from crosswind.injectors.bounds import Bounds
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Recovery, Registered, ToolResultTarget, UserTarget
+from crosswind.injectors.payload import (
     NOT_JSON,
     contains,
     contradicts_itself,
@@ -25,7 +25,7 @@ from injectors.payload import (
     looks_destroyed,
     parsed,
 )
-from injectors.tool_classes import may_fault
+from crosswind.injectors.tool_classes import may_fault
 
 _WORD = re.compile(r"\w+")
 

@@ -10,21 +10,21 @@ from fnmatch import fnmatchcase
 from re import search
 from typing import Any
 
-from injectors import tool_guard
-from injectors.arrangement import Standing, change_by
-from injectors.attempt import NOTHING, Acting, carried_out, failed
-from injectors.conversation import ToolSchema
-from injectors.decision import Decision, Injection
-from injectors.generation import Texts, remark
-from injectors.identity import Slot
-from injectors.operator import AddedTool, Draw, Registered, ToolChange, ToolTarget
-from injectors.plan import CompiledRule, Plan
-from injectors.schedule import Occasion, due
-from injectors.shown_tools import ShownTools
-from injectors.solvability import FULL, why_solvable
-from injectors.streams import Stream
-from injectors.tool_classes import classify
-from injectors.tool_guard import Asked
+from crosswind.injectors import tool_guard
+from crosswind.injectors.arrangement import Standing, change_by
+from crosswind.injectors.attempt import NOTHING, Acting, carried_out, failed
+from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.decision import Decision, Injection
+from crosswind.injectors.generation import Texts, remark
+from crosswind.injectors.identity import Slot
+from crosswind.injectors.operator import AddedTool, Draw, Registered, ToolChange, ToolTarget
+from crosswind.injectors.plan import CompiledRule, Plan
+from crosswind.injectors.schedule import Occasion, due
+from crosswind.injectors.shown_tools import ShownTools
+from crosswind.injectors.solvability import FULL, why_solvable
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.tool_classes import classify
+from crosswind.injectors.tool_guard import Asked
 
 Rules = list[tuple[CompiledRule, Registered]]
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from injectors.conversation import Conversation, Ref
-from injectors.decision import Item, Known, NewlyShown
-from injectors.path import Path
-from injectors.plan import Plan
+from crosswind.injectors.conversation import Conversation, Ref
+from crosswind.injectors.decision import Item, Known, NewlyShown
+from crosswind.injectors.path import Path
+from crosswind.injectors.plan import Plan
 
 MOST_KEPT = 4
 """Walks that are kept of a session: its branches, and the beginnings of a last message that changed."""

@@ -14,8 +14,8 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from policies.version import VersionError
-from policies.weights import save
+from crosswind.policies.version import VersionError
+from crosswind.policies.weights import save
 
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 _PREFIX = "base_model.model."

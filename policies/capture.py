@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import httpx
 
-from policies.confirmation import Confirmation
-from policies.engine import EngineError
-from policies.version import PolicyVersion
+from crosswind.policies.confirmation import Confirmation
+from crosswind.policies.engine import EngineError
+from crosswind.policies.version import PolicyVersion
 
 _REASON = 2000
 """Characters of a reason that the gateway takes."""

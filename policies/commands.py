@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from policies.compare_command import compare
-from policies.list_command import list_versions
-from policies.version_commands import TOLERANCE, fail, publish, refuse, rollback, verify
+from crosswind.policies.compare_command import compare
+from crosswind.policies.list_command import list_versions
+from crosswind.policies.version_commands import TOLERANCE, fail, publish, refuse, rollback, verify
 
 
 @click.group()
@@ -71,9 +71,9 @@ def serve(
 
     ARGUMENTS, after `--`, go to the engine's own command line.
     """
-    from policies.servers.registry import servers
-    from policies.servers.server import ServeError, ServeRequest
-    from policies.version import find_policy
+    from crosswind.policies.servers.registry import servers
+    from crosswind.policies.servers.server import ServeError, ServeRequest
+    from crosswind.policies.version import find_policy
 
     kinds = servers()
     if engine not in kinds:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from policies.version_commands import VERSIONS, chosen, fail, failing, known, refuse, service
+from crosswind.policies.version_commands import VERSIONS, chosen, fail, failing, known, refuse, service
 
 if TYPE_CHECKING:
-    from policies.comparison import Comparison
-    from policies.engine import Health
-    from policies.version import PolicyVersion, Registry
+    from crosswind.policies.comparison import Comparison
+    from crosswind.policies.engine import Health
+    from crosswind.policies.version import PolicyVersion, Registry
 
 
 @click.command()
@@ -51,7 +51,7 @@ def compare(
         refuse("--engine and --evaluate-with go together: give both or none")
     (registry, first), (_, second) = chosen(before, versions), chosen(after, versions)
     try:
-        from policies.comparison import compare as compared
+        from crosswind.policies.comparison import compare as compared
     except ModuleNotFoundError as error:
         refuse(f"{error.name} isn't installed: install crosswind[train]")
     with failing():
@@ -121,7 +121,7 @@ def _evaluate(
 
 def _served(registry: Registry, health: Health, engine: str) -> PolicyVersion:
     """What the engine serves now, to be given back to it. Ends the command where that isn't found."""
-    from policies.version import VersionError, read_version
+    from crosswind.policies.version import VersionError, read_version
 
     found = known(registry, health.version)
     try:
@@ -134,7 +134,7 @@ def _served(registry: Registry, health: Health, engine: str) -> PolicyVersion:
 
 
 def _bench(arguments: list[str]) -> None:
-    command = [sys.executable, "-m", "gateway.cli", "bench", *arguments]
+    command = [sys.executable, "-m", "crosswind.gateway.cli", "bench", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         last = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[-1]

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from policies.adapter import read_adapter
-from policies.reference import Reference, probe_tokens
-from policies.version import LORA, PolicyVersion, VersionError, base_of
+from crosswind.policies.adapter import read_adapter
+from crosswind.policies.reference import Reference, probe_tokens
+from crosswind.policies.version import LORA, PolicyVersion, VersionError, base_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, isnan
 
-from policies.engine import Engine, EngineError
+from crosswind.policies.engine import Engine, EngineError
 
 TOLERANCE = 1e-3
 """Largest difference that is taken for rounding. Measured in float32: 4e-6 against transformers; a bfloat16

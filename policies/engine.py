@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import ClassVar, Protocol, Self
 
-from policies.version import PolicyVersion
+from crosswind.policies.version import PolicyVersion
 
 
 class EngineError(Exception):
@@ -66,8 +66,8 @@ class Scored:
 class Engine(Protocol):
     """An engine that serves one policy and can be given new versions of it while it serves: a publisher.
 
-    Each kind is one file of `policies.publishers`, or of a package that names its module under the entry
-    points `crosswind.publishers`.
+    Each kind is one file of `crosswind.policies.publishers`, or of a package that names its module under the
+    entry points `crosswind.publishers`.
     """
 
     name: ClassVar[str]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from policies.version_commands import failing
+from crosswind.policies.version_commands import failing
 
 if TYPE_CHECKING:
-    from policies.journal import Standing
-    from policies.version import PolicyVersion
+    from crosswind.policies.journal import Standing
+    from crosswind.policies.version import PolicyVersion
 
 
 @click.command("list")
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="A JSON line per version.")
 def list_versions(root: Path, *, as_json: bool) -> None:
     """List the versions under ROOT, the oldest first, and how they stand."""
-    from policies.version import Registry
+    from crosswind.policies.version import Registry
 
     registry = Registry(root)
     with failing():

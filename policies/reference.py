@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 
-from policies.confirmation import Probe
-from policies.version import PolicyVersion, VersionError, base_of
+from crosswind.policies.confirmation import Probe
+from crosswind.policies.version import PolicyVersion, VersionError, base_of
 
 TEXTS = (
     "Hello, could you please tell me where my order #W1234 is, and when it will arrive?",
@@ -70,7 +70,7 @@ class Reference:
             first = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise VersionError(f"{self.directory}: no causal language model can be read: {first}") from None
         if base is not None:
-            from policies.adapter import read_adapter
+            from crosswind.policies.adapter import read_adapter
 
             read_adapter(version.path).merge_into(self._module.state_dict())
 

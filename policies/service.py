@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from policies.confirmation import Confirmation, Probe, confirm
-from policies.engine import Engine, EngineError, Health, Published
-from policies.journal import BAD, CONFIRMED, GOOD, PUBLISHED, Journal, JournalError
-from policies.version import PolicyVersion, Registry, VersionError, verify
+from crosswind.policies.confirmation import Confirmation, Probe, confirm
+from crosswind.policies.engine import Engine, EngineError, Health, Published
+from crosswind.policies.journal import BAD, CONFIRMED, GOOD, PUBLISHED, Journal, JournalError
+from crosswind.policies.version import PolicyVersion, Registry, VersionError, verify
 
 ProbeOf = Callable[[PolicyVersion], Probe]
 """The trainer's log-probabilities of a version, on tokens to compare the engine's with."""

@@ -18,8 +18,8 @@ from typing import Any
 
 import orjson
 
-from policies.disk import sync
-from policies.journal import ADOPTED, Journal
+from crosswind.policies.disk import sync
+from crosswind.policies.journal import ADOPTED, Journal
 
 METADATA = "crosswind.json"
 CHECKED_FILES = ("config.json", "model.safetensors", "tokenizer.json", "chat_template.jinja")

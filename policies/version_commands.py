@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 if TYPE_CHECKING:
-    from policies.engine import Health
-    from policies.service import Service
-    from policies.version import PolicyVersion, Registry
+    from crosswind.policies.engine import Health
+    from crosswind.policies.service import Service
+    from crosswind.policies.version import PolicyVersion, Registry
 
 ENGINE = click.option(
     "--engine", default="http://127.0.0.1:8000", show_default=True, help="The engine's root URL."
@@ -69,8 +69,8 @@ def publish(
     standing = registry.journal.standings().get(wanted.version)
     if standing is not None and standing.bad is not None and not force:
         refuse(f"version {wanted.version!r} was found bad ({standing.bad}); publish it with --force")
-    from policies.confirmation import Probe
-    from policies.service import serves
+    from crosswind.policies.confirmation import Probe
+    from crosswind.policies.service import serves
 
     def unconfirmed(_: PolicyVersion) -> Probe:
         return Probe([], [], [])
@@ -111,8 +111,8 @@ def rollback(
     reason: str,
 ) -> None:
     """Mark a version of ROOT bad and serve an earlier one: its nearest good ancestor, or the one named."""
-    from policies.service import last_good
-    from policies.version import Registry
+    from crosswind.policies.service import last_good
+    from crosswind.policies.version import Registry
 
     registry, probe_of = Registry(root), _reference()
     with service(registry, engine, control, tolerance) as at_work:
@@ -161,8 +161,8 @@ def verify(
     A gateway that is named with --control is told: where they don't agree, nothing that is recorded counts
     for training until a version is confirmed.
     """
-    from policies.service import disagreement, last_good, left_out
-    from policies.version import verify as verify_files
+    from crosswind.policies.service import disagreement, last_good, left_out
+    from crosswind.policies.version import verify as verify_files
 
     registry, wanted = chosen(version, versions)
     with failing():
@@ -188,7 +188,7 @@ def verify(
 
 def chosen(version: Path, versions: Path | None) -> tuple[Registry, PolicyVersion]:
     """The version and its registry. Ends the command where there is none."""
-    from policies.version import Registry, VersionError, find_policy, read_version
+    from crosswind.policies.version import Registry, VersionError, find_policy, read_version
 
     try:
         if versions is not None and len(version.parts) == 1 and not version.is_dir():
@@ -201,7 +201,7 @@ def chosen(version: Path, versions: Path | None) -> tuple[Registry, PolicyVersio
 
 def known(registry: Registry, name: str) -> PolicyVersion | None:
     """The version of that name; None where the registry hasn't it."""
-    from policies.version import VersionError
+    from crosswind.policies.version import VersionError
 
     try:
         return registry.get(name)
@@ -212,9 +212,9 @@ def known(registry: Registry, name: str) -> PolicyVersion | None:
 @contextmanager
 def service(registry: Registry, engine: str, control: str | None, tolerance: float) -> Iterator[Service]:
     """The engine with its witnesses. Within the block, what goes wrong ends the command with one line."""
-    from policies.capture import CaptureWitness
-    from policies.publishers.registry import connect
-    from policies.service import JournalWitness, Service, Witness
+    from crosswind.policies.capture import CaptureWitness
+    from crosswind.policies.publishers.registry import connect
+    from crosswind.policies.service import JournalWitness, Service, Witness
 
     with failing(), ExitStack() as stack:
         witnesses: list[Witness] = []
@@ -231,7 +231,7 @@ def _reference() -> Callable[[PolicyVersion], Any]:
     try:
         import torch
 
-        from policies.reference import probe
+        from crosswind.policies.reference import probe
     except ModuleNotFoundError as error:
         refuse(f"{error.name} isn't installed: install crosswind[train], or publish with --no-confirm")
     torch.set_num_threads(1)
@@ -241,10 +241,10 @@ def _reference() -> Callable[[PolicyVersion], Any]:
 @contextmanager
 def failing() -> Iterator[None]:
     """What goes wrong with an engine or a version is one line and exit code 1."""
-    from policies.engine import EngineError
-    from policies.journal import JournalError
-    from policies.service import NotConfirmed
-    from policies.version import VersionError
+    from crosswind.policies.engine import EngineError
+    from crosswind.policies.journal import JournalError
+    from crosswind.policies.service import NotConfirmed
+    from crosswind.policies.version import VersionError
 
     try:
         yield

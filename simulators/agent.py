@@ -12,10 +12,10 @@ import openai
 from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
-from simulators.draws import stable_seed
-from simulators.environment import Episode, Message
-from simulators.record import Played
-from simulators.users import OwnUser, User
+from crosswind.simulators.draws import stable_seed
+from crosswind.simulators.environment import Episode, Message
+from crosswind.simulators.record import Played
+from crosswind.simulators.users import OwnUser, User
 
 CONTEXT_FULL = "context_length_exceeded"
 """The error code of a policy that filled its context: its own failure, not the infrastructure's."""

@@ -12,15 +12,15 @@ from typing import Any
 
 import click
 
-from gateway.client import AsyncClient, GatewayError
-from simulators.agent import AgentSettings, ToolAgent
-from simulators.environment import Environment
-from simulators.episodes import GatewayLostError, SessionRefusedError, Stage, perform_all
-from simulators.groups import GroupPlan, jobs, next_group
-from simulators.options import usage
-from simulators.record import Job, Record
-from simulators.tally import Tally
-from simulators.users import UserModel
+from crosswind.gateway.client import AsyncClient, GatewayError
+from crosswind.simulators.agent import AgentSettings, ToolAgent
+from crosswind.simulators.environment import Environment
+from crosswind.simulators.episodes import GatewayLostError, SessionRefusedError, Stage, perform_all
+from crosswind.simulators.groups import GroupPlan, jobs, next_group
+from crosswind.simulators.options import usage
+from crosswind.simulators.record import Job, Record
+from crosswind.simulators.tally import Tally
+from crosswind.simulators.users import UserModel
 
 PROGRESS_EVERY_S = 1.0
 ASK_AGAIN_S = 0.2

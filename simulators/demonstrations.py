@@ -8,8 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from simulators.draws import stable_seed
-from simulators.environment import Environment, Episode, Message, Oracle, Verdict
+from crosswind.simulators.draws import stable_seed
+from crosswind.simulators.environment import Environment, Episode, Message, Oracle, Verdict
 
 MAX_TURNS = 24
 

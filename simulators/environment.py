@@ -120,7 +120,7 @@ def names() -> list[str]:
 def load(name: str) -> Environment:
     """The environment of that name."""
     if name in _built_in():
-        found: Environment = importlib.import_module(f"simulators.{name}.environment").ENVIRONMENT
+        found: Environment = importlib.import_module(f"crosswind.simulators.{name}.environment").ENVIRONMENT
         return found
     for point in entry_points(group=ENTRY_POINTS, name=name):
         loaded: Environment = point.load()
@@ -132,9 +132,9 @@ def load(name: str) -> Environment:
 
 
 def _built_in() -> list[str]:
-    package = importlib.import_module("simulators")
+    package = importlib.import_module("crosswind.simulators")
     return [
         found.name
         for found in pkgutil.iter_modules(package.__path__)
-        if found.ispkg and importlib.util.find_spec(f"simulators.{found.name}.environment")
+        if found.ispkg and importlib.util.find_spec(f"crosswind.simulators.{found.name}.environment")
     ]

@@ -8,11 +8,11 @@ from typing import Any
 
 from openai import AsyncOpenAI
 
-from gateway.client import AsyncClient, GatewayError
-from simulators.agent import ToolAgent
-from simulators.environment import Environment, Episode, Verdict
-from simulators.record import Job, Played, Record
-from simulators.users import UserModel
+from crosswind.gateway.client import AsyncClient, GatewayError
+from crosswind.simulators.agent import ToolAgent
+from crosswind.simulators.environment import Environment, Episode, Verdict
+from crosswind.simulators.record import Job, Played, Record
+from crosswind.simulators.users import UserModel
 
 REWARD_SOURCE = "verifier"
 

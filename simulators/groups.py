@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import count, islice
 from typing import Any
 
-from gateway.client import AsyncClient
-from simulators.draws import stable_seed
-from simulators.environment import Environment, Task
-from simulators.record import Job
+from crosswind.gateway.client import AsyncClient
+from crosswind.simulators.draws import stable_seed
+from crosswind.simulators.environment import Environment, Task
+from crosswind.simulators.record import Job
 
 
 @dataclass(frozen=True, slots=True)

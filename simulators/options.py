@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from simulators.environment import SPLITS, Environment, UnknownEnvironmentError, load
+from crosswind.simulators.environment import SPLITS, Environment, UnknownEnvironmentError, load
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from simulators.environment import Task, Verdict
+from crosswind.simulators.environment import Task, Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,14 @@ from typing import Any
 
 import click
 
-from simulators.options import agent_options, chosen, control_options, extra_installed, task_options, usage
+from crosswind.simulators.options import (
+    agent_options,
+    chosen,
+    control_options,
+    extra_installed,
+    task_options,
+    usage,
+)
 
 
 @click.group()
@@ -44,8 +51,8 @@ def rollout() -> None:
 def run(**given: Any) -> None:
     """Play groups of rollouts through the gateway and post their rewards."""
     with extra_installed():
-        from simulators.campaign import run_groups
-        from simulators.groups import GroupPlan
+        from crosswind.simulators.campaign import run_groups
+        from crosswind.simulators.groups import GroupPlan
 
     environment = chosen(given["environment"], given["kinds"])
     plan = GroupPlan(
@@ -69,7 +76,7 @@ def run(**given: Any) -> None:
 )
 def demonstrate(*, environment: str, split: str, kinds: str, count: int, seed: int, out: Path) -> None:
     """Write clean episodes of the scripted oracle as JSON lines {task_id, kind, tools, messages}."""
-    from simulators.demonstrations import OracleFailedError, demonstrations, write
+    from crosswind.simulators.demonstrations import OracleFailedError, demonstrations, write
 
     found = chosen(environment, kinds)
     try:

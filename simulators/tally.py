@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from simulators.record import Record
+from crosswind.simulators.record import Record
 
 
 @dataclass(slots=True)

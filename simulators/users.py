@@ -9,10 +9,10 @@ from typing import Any, Protocol
 
 from openai import AsyncOpenAI
 
-from gateway.client import AsyncClient
-from simulators.draws import stable_seed
-from simulators.environment import Episode, Message
-from simulators.record import Job
+from crosswind.gateway.client import AsyncClient
+from crosswind.simulators.draws import stable_seed
+from crosswind.simulators.environment import Episode, Message
+from crosswind.simulators.record import Job
 
 STOP = "###STOP###"
 """What a model that plays the user writes when the talk is over."""

@@ -9,7 +9,7 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
-from policies.vllm.environment import NOT_INSTALLED, NotInstalled, find
+from crosswind.policies.vllm.environment import NOT_INSTALLED, NotInstalled, find
 from tests.vllm_server import VllmServed, end_with_the_starter, serving_vllm
 
 # As the gateway's own logs have it; the default one spends seconds on a traceback.

@@ -11,7 +11,7 @@ import click
 import pytest
 import yaml
 
-from gateway.cli import root
+from crosswind.gateway.cli import root
 
 TOP = Path(__file__).parent.parent
 DEPLOY = TOP / "deploy"

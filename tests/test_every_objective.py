@@ -7,7 +7,14 @@ import random
 import pytest
 import torch
 
-from trainer.objectives.objective import Scale, Settings, Tokens, UnknownObjective, objectives, resolve
+from crosswind.trainer.objectives.objective import (
+    Scale,
+    Settings,
+    Tokens,
+    UnknownObjective,
+    objectives,
+    resolve,
+)
 
 NAMES = sorted(objectives())
 SETTINGS = Settings(clip_low=0.2, clip_high=0.28)

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema_rs import meta
 
-from injectors import entities, examples, registry, solvability, tool_guard
-from injectors.conversation import Site
-from injectors.entities import protected_spans
-from injectors.operator import (
+from crosswind.injectors import entities, examples, registry, solvability, tool_guard
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.entities import protected_spans
+from crosswind.injectors.operator import (
     Draw,
     Recovery,
     Registered,
@@ -27,9 +27,9 @@ from injectors.operator import (
     ToolTarget,
     UserTarget,
 )
-from injectors.payload import contains, contradicts_itself, is_container, looks_destroyed, parsed
-from injectors.streams import Stream
-from injectors.tool_guard import Asked
+from crosswind.injectors.payload import contains, contradicts_itself, is_container, looks_destroyed, parsed
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.tool_guard import Asked
 from tests.injectors.dialogues import SCRIPTS, payloads, texts
 
 OPERATORS = sorted(registry.operators().values(), key=lambda entry: entry.name)

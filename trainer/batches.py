@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from trainer.sequences import Sequences
+from crosswind.trainer.sequences import Sequences
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from typing import Any
 import orjson
 import torch
 
-from policies.disk import sync
-from trainer.model import Policy
+from crosswind.policies.disk import sync
+from crosswind.trainer.model import Policy
 
 OPTIMISER = "optimiser.pt"
 STATE = "state.json"

@@ -14,8 +14,8 @@ from typing import Any
 
 import click
 
-from trainer.locks import alone, alone_in_store
-from trainer.wiring import Patience, control, engine, refuse, stop_on_signals, store, witnesses
+from crosswind.trainer.locks import alone, alone_in_store
+from crosswind.trainer.wiring import Patience, control, engine, refuse, stop_on_signals, store, witnesses
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -23,7 +23,7 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 class LazyGroup(click.Group):
     """A group with commands that live in modules of their own, imported when one is asked for."""
 
-    lazy = {"imitation": "trainer.imitation.command:imitation"}  # noqa: RUF012
+    lazy = {"imitation": "crosswind.trainer.imitation.command:imitation"}  # noqa: RUF012
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*super().list_commands(ctx), *self.lazy])
@@ -104,10 +104,10 @@ def run(
             control(stack, control_url, patience),
         )
         try:
-            from policies.version import Registry, find_policy
-            from trainer import evaluate
-            from trainer.progress import Progress
-            from trainer.run import Run
+            from crosswind.policies.version import Registry, find_policy
+            from crosswind.trainer import evaluate
+            from crosswind.trainer.progress import Progress
+            from crosswind.trainer.run import Run
         except ModuleNotFoundError as error:
             refuse(f"{error.name} isn't installed: install crosswind[train]")
         if config.evaluate_every and (wrong := evaluate.check(config.evaluate_arguments)) is not None:
@@ -134,8 +134,8 @@ def run(
 @click.argument("name", required=False)
 def presets(name: str | None) -> None:
     """List the presets, or print all settings of one as JSON."""
-    from trainer.config import SettingsError, configure
-    from trainer.presets import PRESETS
+    from crosswind.trainer.config import SettingsError, configure
+    from crosswind.trainer.presets import PRESETS
 
     if name is None:
         for each in sorted(PRESETS):
@@ -149,7 +149,7 @@ def presets(name: str | None) -> None:
 
 def _config(preset: str, settings: dict[str, Any]) -> Any:
     """The preset with what the flags change. Flags win over --set."""
-    from trainer.config import SettingsError, configure
+    from crosswind.trainer.config import SettingsError, configure
 
     changes: dict[str, Any] = dict(_pairs("--set", settings.pop("changes")))
     changes = {name: _value(text) for name, text in changes.items()}
@@ -170,21 +170,21 @@ def _config(preset: str, settings: dict[str, Any]) -> Any:
 
 
 def _train(run: Any) -> None:
-    from gateway.trajectory.store import StoreError
-    from injectors.profile import ProfileError
-    from policies.engine import EngineError
-    from policies.journal import JournalError
-    from policies.service import NotConfirmed
-    from policies.version import NotWritten, VersionError
-    from trainer.checkpoint import CheckpointError
-    from trainer.config import SettingsError
-    from trainer.loop import EngineMismatch
-    from trainer.loop import train as train_loop
-    from trainer.model import ModelError
-    from trainer.objectives.objective import UnknownObjective
-    from trainer.occupancy import EngineTaken
-    from trainer.publication import PublicationError
-    from trainer.source import NoGroups
+    from crosswind.gateway.trajectory.store import StoreError
+    from crosswind.injectors.profile import ProfileError
+    from crosswind.policies.engine import EngineError
+    from crosswind.policies.journal import JournalError
+    from crosswind.policies.service import NotConfirmed
+    from crosswind.policies.version import NotWritten, VersionError
+    from crosswind.trainer.checkpoint import CheckpointError
+    from crosswind.trainer.config import SettingsError
+    from crosswind.trainer.loop import EngineMismatch
+    from crosswind.trainer.loop import train as train_loop
+    from crosswind.trainer.model import ModelError
+    from crosswind.trainer.objectives.objective import UnknownObjective
+    from crosswind.trainer.occupancy import EngineTaken
+    from crosswind.trainer.publication import PublicationError
+    from crosswind.trainer.source import NoGroups
 
     failures = (
         EngineError,

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from trainer.curriculum.gap import GapSettings, SeedScope
-from trainer.objectives.objective import Settings as ObjectiveSettings
-from trainer.presets import PRESETS
+from crosswind.trainer.curriculum.gap import GapSettings, SeedScope
+from crosswind.trainer.objectives.objective import Settings as ObjectiveSettings
+from crosswind.trainer.presets import PRESETS
 
 
 class SettingsError(ValueError):

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import orjson
 
-from trainer.progress import Progress
+from crosswind.trainer.progress import Progress
 
-_BENCH = (sys.executable, "-m", "gateway.cli", "bench")
+_BENCH = (sys.executable, "-m", "crosswind.gateway.cli", "bench")
 
 
 def check(arguments: Sequence[str]) -> str | None:

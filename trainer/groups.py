@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from gateway.trajectory.record import (
+from crosswind.gateway.trajectory.record import (
     FIT,
     NOTHING_SAMPLED,
     Arm,
@@ -23,8 +23,8 @@ from gateway.trajectory.record import (
     Trajectory,
     Turn,
 )
-from gateway.trajectory.trust import POLICY_MISMATCH
-from trainer.steps import unfit_round, version_names
+from crosswind.gateway.trajectory.trust import POLICY_MISMATCH
+from crosswind.trainer.steps import unfit_round, version_names
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from math import isfinite
 import torch
 from torch import Tensor
 
-from policies.confirmation import Probe
-from trainer.batches import Batch, Sample, micro_batches
-from trainer.config import OptimiserSettings, TrainConfig
-from trainer.material import Material
-from trainer.model import Policy
-from trainer.objectives.objective import Objective, Outcome, Scale, Tokens, resolve
-from trainer.objectives.terms import divergence
+from crosswind.policies.confirmation import Probe
+from crosswind.trainer.batches import Batch, Sample, micro_batches
+from crosswind.trainer.config import OptimiserSettings, TrainConfig
+from crosswind.trainer.material import Material
+from crosswind.trainer.model import Policy
+from crosswind.trainer.objectives.objective import Objective, Outcome, Scale, Tokens, resolve
+from crosswind.trainer.objectives.terms import divergence
 
 
 @dataclass(frozen=True, slots=True)

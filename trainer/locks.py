@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import quote
 
-from trainer.wiring import refuse
+from crosswind.trainer.wiring import refuse
 
 
 def alone(stack: ExitStack, out: Path) -> None:

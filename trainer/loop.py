@@ -19,16 +19,16 @@ from typing import Any
 
 import torch
 
-from gateway.trajectory.steps import TrainStep
-from trainer import checkpoint, evaluate, metrics
-from trainer.batches import Sample
-from trainer.checkpoint import State
-from trainer.learner import Before, Learner
-from trainer.material import assemble
-from trainer.progress import success
-from trainer.run import Run, begin_or_resume, make_up, put_in_service, take_back
-from trainer.schedule import Schedule
-from trainer.source import GroupSource, Taken
+from crosswind.gateway.trajectory.steps import TrainStep
+from crosswind.trainer import checkpoint, evaluate, metrics
+from crosswind.trainer.batches import Sample
+from crosswind.trainer.checkpoint import State
+from crosswind.trainer.learner import Before, Learner
+from crosswind.trainer.material import assemble
+from crosswind.trainer.progress import success
+from crosswind.trainer.run import Run, begin_or_resume, make_up, put_in_service, take_back
+from crosswind.trainer.schedule import Schedule
+from crosswind.trainer.source import GroupSource, Taken
 
 
 class EngineMismatch(Exception):

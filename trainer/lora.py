@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from policies.adapter import WEIGHTS, Adapter, read_adapter
-from policies.version import PolicyVersion, VersionError
-from trainer.config import LoraSettings
-from trainer.model import ModelError, Policy
+from crosswind.policies.adapter import WEIGHTS, Adapter, read_adapter
+from crosswind.policies.version import PolicyVersion, VersionError
+from crosswind.trainer.config import LoraSettings
+from crosswind.trainer.model import ModelError, Policy
 
 
 class AdaptedLinear(nn.Module):  # type: ignore[misc]

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from injectors.streams import Stream
-from trainer import advantages
-from trainer.batches import Sample
-from trainer.config import TrainConfig
-from trainer.groups import Group
-from trainer.objectives.objective import Scale
-from trainer.sequences import build
+from crosswind.injectors.streams import Stream
+from crosswind.trainer import advantages
+from crosswind.trainer.batches import Sample
+from crosswind.trainer.config import TrainConfig
+from crosswind.trainer.groups import Group
+from crosswind.trainer.objectives.objective import Scale
+from crosswind.trainer.sequences import build
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from policies.service import InService
-from trainer.learner import Before, Learned
-from trainer.material import Material, refusals
-from trainer.source import Taken
+from crosswind.policies.service import InService
+from crosswind.trainer.learner import Before, Learned
+from crosswind.trainer.material import Material, refusals
+from crosswind.trainer.source import Taken
 
 
 def counts(taken: Taken, material: Material, before: Before, group_size: int) -> dict[str, Any]:

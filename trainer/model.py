@@ -13,9 +13,9 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM
 from transformers.utils import logging as transformers_logging
 
-from policies.version import PolicyVersion
-from policies.weights import save
-from trainer.batches import Batch
+from crosswind.policies.version import PolicyVersion
+from crosswind.policies.weights import save
+from crosswind.trainer.batches import Batch
 
 WEIGHTS = "model.safetensors"
 COPIED = (

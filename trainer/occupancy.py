@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from policies.engine import Engine, Health
-from policies.version import Registry, VersionError
+from crosswind.policies.engine import Engine, Health
+from crosswind.policies.version import Registry, VersionError
 
 
 class EngineTaken(Exception):

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 import orjson
 
-from trainer.groups import Group
+from crosswind.trainer.groups import Group
 
 
 class Progress:

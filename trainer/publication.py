@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from policies.version import PolicyVersion, Registry, VersionError, checksum, read_version
-from trainer.checkpoint import State
-from trainer.model import Policy
+from crosswind.policies.version import PolicyVersion, Registry, VersionError, checksum, read_version
+from crosswind.trainer.checkpoint import State
+from crosswind.trainer.model import Policy
 
 
 class PublicationError(Exception):

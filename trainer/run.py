@@ -9,28 +9,28 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from gateway.trajectory.steps import TrainStep
-from gateway.trajectory.store import Store
-from gateway.trajectory.trust import VERSION, doubted
-from policies.confirmation import Probe
-from policies.engine import Engine, EngineError
-from policies.reference import probe
-from policies.service import InService, JournalWitness, Service, Witness
-from policies.version import PolicyVersion, Registry, VersionError, check_name, read_version
-from trainer import checkpoint, model
-from trainer.batches import Sample
-from trainer.checkpoint import State
-from trainer.config import SettingsError, TrainConfig
-from trainer.groups import Admission
-from trainer.learner import Learner
-from trainer.lora import AdapterPolicy
-from trainer.material import assemble
-from trainer.metrics import publication_figures
-from trainer.occupancy import EngineTaken, Occupancy
-from trainer.progress import Progress
-from trainer.publication import export, first_version
-from trainer.schedule import CurriculumSink
-from trainer.source import GroupSource
+from crosswind.gateway.trajectory.steps import TrainStep
+from crosswind.gateway.trajectory.store import Store
+from crosswind.gateway.trajectory.trust import VERSION, doubted
+from crosswind.policies.confirmation import Probe
+from crosswind.policies.engine import Engine, EngineError
+from crosswind.policies.reference import probe
+from crosswind.policies.service import InService, JournalWitness, Service, Witness
+from crosswind.policies.version import PolicyVersion, Registry, VersionError, check_name, read_version
+from crosswind.trainer import checkpoint, model
+from crosswind.trainer.batches import Sample
+from crosswind.trainer.checkpoint import State
+from crosswind.trainer.config import SettingsError, TrainConfig
+from crosswind.trainer.groups import Admission
+from crosswind.trainer.learner import Learner
+from crosswind.trainer.lora import AdapterPolicy
+from crosswind.trainer.material import assemble
+from crosswind.trainer.metrics import publication_figures
+from crosswind.trainer.occupancy import EngineTaken, Occupancy
+from crosswind.trainer.progress import Progress
+from crosswind.trainer.publication import export, first_version
+from crosswind.trainer.schedule import CurriculumSink
+from crosswind.trainer.source import GroupSource
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from gateway.client import GatewayError
-from gateway.trajectory.record import Arm, Setting
-from injectors import profile as profiles
-from injectors.curriculum import Curriculum
-from trainer.config import CurriculumSettings
-from trainer.curriculum import gap
-from trainer.groups import Group
+from crosswind.gateway.client import GatewayError
+from crosswind.gateway.trajectory.record import Arm, Setting
+from crosswind.injectors import profile as profiles
+from crosswind.injectors.curriculum import Curriculum
+from crosswind.trainer.config import CurriculumSettings
+from crosswind.trainer.curriculum import gap
+from crosswind.trainer.groups import Group
 
 STATE_KIND = "curriculum_state"
 """The kind of the store's setting that holds the scheduler's memory; its name is the run's."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gateway.trajectory.record import Turn
-from trainer.steps import Step, steps
+from crosswind.gateway.trajectory.record import Turn
+from crosswind.trainer.steps import Step, steps
 
 
 @dataclass(slots=True)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Event
 
-from gateway.trajectory.store import Store
-from trainer.groups import Admission, Group, for_training, read_group
+from crosswind.gateway.trajectory.store import Store
+from crosswind.trainer.groups import Admission, Group, for_training, read_group
 
 _MENDS = {
     "engine_no_tokens": "the engine gives no token ids, as a hosted model does: serve the policy yourself",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gateway.trajectory.record import FIT, Completion, Turn, VersionSpan
+from crosswind.gateway.trajectory.record import FIT, Completion, Turn, VersionSpan
 
 
 @dataclass(frozen=True, slots=True)

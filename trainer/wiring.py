@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 if TYPE_CHECKING:
-    from gateway.trajectory.store import Store
-    from policies.engine import Engine
-    from policies.service import Witness
-    from trainer.schedule import CurriculumSink
+    from crosswind.gateway.trajectory.store import Store
+    from crosswind.policies.engine import Engine
+    from crosswind.policies.service import Witness
+    from crosswind.trainer.schedule import CurriculumSink
 
 _ASK_AGAIN = 0.2
 """Seconds between two questions to a server that doesn't answer yet."""
@@ -48,7 +48,7 @@ class Patience:
 
 def store(stack: ExitStack, url: str) -> Store:
     """The trajectory store, closed with the stack."""
-    from gateway.trajectory.store import StoreError, open_store
+    from crosswind.gateway.trajectory.store import StoreError, open_store
 
     try:
         store = open_store(url)
@@ -62,8 +62,8 @@ def engine(stack: ExitStack, url: str | None, patience: Patience) -> Engine | No
     """The engine, seen to answer; None without a URL."""
     if url is None:
         return None
-    from policies.engine import EngineError
-    from policies.publishers.registry import connect
+    from crosswind.policies.engine import EngineError
+    from crosswind.policies.publishers.registry import connect
 
     def answers() -> bool:
         try:
@@ -88,7 +88,7 @@ def control(stack: ExitStack, url: str | None, patience: Patience) -> Curriculum
     """The gateway's control plane, seen to answer; None without a URL."""
     if url is None:
         return None
-    from gateway.client import Client
+    from crosswind.gateway.client import Client
 
     client = stack.enter_context(Client(url))
     if "://" in url:
@@ -102,7 +102,7 @@ def witnesses(stack: ExitStack, url: str | None, engine: str | None) -> list[Wit
     """The gateway, to be told which versions this engine serves rightly; nobody where either is missing."""
     if url is None or engine is None:
         return []
-    from policies.capture import CaptureWitness
+    from crosswind.policies.capture import CaptureWitness
 
     witness = CaptureWitness(url, engine)
     stack.callback(witness.close)

@@ -28,7 +28,7 @@ from benchmarks.engine.swaps import pauses, steady, swapping
 from benchmarks.gateway.compiled import build
 from benchmarks.gateway.machine import machine
 from benchmarks.sections import put_section
-from policies.vllm.environment import NotInstalled, find
+from crosswind.policies.vllm.environment import NotInstalled, find
 
 FOLDER = Path("runs/bench-engine")
 PROFILE = "noisyagent"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.engine.stack import MODEL, Server
 from benchmarks.gateway.compiled import DEADLINE_S, Load, read_records
-from simulators.retail.tools import TOOLS
+from crosswind.simulators.retail.tools import TOOLS
 
 CAPTURED = {"logprobs": True, "return_token_ids": True}
 _asked = count()

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from benchmarks.engine.stack import MODEL, Server
-from simulators.retail.tools import TOOLS
+from crosswind.simulators.retail.tools import TOOLS
 
 TURNS, TOKENS, AT_ONCE = 6, 24, 8
 _RESULT = {"order_id": "#W1234", "status": "cancelled", "items": ["lamp", "desk"], "total": 120.5}

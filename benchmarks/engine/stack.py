@@ -17,8 +17,8 @@ import torch
 from safetensors.torch import load_file
 
 from benchmarks.gateway.processes import cpu_s, free_port, tree
-from policies.tiny.directory import write_successor
-from policies.version import PRETRAINED, PolicyVersion, Registry, read_version
+from crosswind.policies.tiny.directory import write_successor
+from crosswind.policies.version import PRETRAINED, PolicyVersion, Registry, read_version
 
 CROSSWIND = str(Path(sys.executable).parent / "crosswind")
 MODEL = "policy"

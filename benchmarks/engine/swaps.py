@@ -10,9 +10,9 @@ from threading import Event, Thread
 
 from benchmarks.engine.load import Generator, Round, Shape
 from benchmarks.engine.stack import Server
-from policies.engine import Published
-from policies.publishers.registry import connect
-from policies.version import PolicyVersion
+from crosswind.policies.engine import Published
+from crosswind.policies.publishers.registry import connect
+from crosswind.policies.version import PolicyVersion
 
 PAUSED = Shape(connections=16, streams=1, tokens=700)
 STEADY = Shape(connections=16, streams=2, tokens=400)

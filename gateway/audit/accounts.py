@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gateway.audit import tools, values
-from gateway.audit.breaches import Found, guarantee
-from gateway.audit.reading import LINKS, Audited, AuditedSession, Piece
-from gateway.trajectory.record import Event
-from injectors.conversation import Site
+from crosswind.gateway.audit import tools, values
+from crosswind.gateway.audit.breaches import Found, guarantee
+from crosswind.gateway.audit.reading import LINKS, Audited, AuditedSession, Piece
+from crosswind.gateway.trajectory.record import Event
+from crosswind.injectors.conversation import Site
 
 
 @guarantee("accounted")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from gateway.audit.reading import AuditedSession
-from gateway.trajectory.record import Event
+from crosswind.gateway.audit.reading import AuditedSession
+from crosswind.gateway.trajectory.record import Event
 
 
 @dataclass(frozen=True, slots=True)

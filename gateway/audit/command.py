@@ -12,7 +12,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from gateway.audit.tally import Tally
+    from crosswind.gateway.audit.tally import Tally
 
 
 @click.command()
@@ -23,8 +23,8 @@ def audit(url: str, session_ids: tuple[str, ...], as_json: bool) -> None:
     """Derive the guard's guarantees once more from what STORE holds, a path or a URL: clean text, before and
     after. Exit 1 where one was broken, naming session, turn and event.
     """
-    from gateway.audit.tally import audit as audited
-    from gateway.trajectory.store import StoreError, open_store
+    from crosswind.gateway.audit.tally import audit as audited
+    from crosswind.gateway.trajectory.store import StoreError, open_store
 
     try:
         store = open_store(url if "://" in url else f"sqlite:///{url}", create=False)
@@ -49,7 +49,7 @@ def _print(tally: Tally) -> None:
     from rich.console import Console
     from rich.table import Column, Table
 
-    from gateway.audit.breaches import guarantees
+    from crosswind.gateway.audit.breaches import guarantees
 
     console = Console()
     document = tally.document()

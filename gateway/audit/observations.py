@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from gateway.audit import values
-from gateway.audit.breaches import Found, guarantee
-from gateway.audit.reading import AuditedSession
-from gateway.trajectory.record import Event
+from crosswind.gateway.audit import values
+from crosswind.gateway.audit.breaches import Found, guarantee
+from crosswind.gateway.audit.reading import AuditedSession
+from crosswind.gateway.trajectory.record import Event
 
 
 @guarantee("observations")

@@ -11,15 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.opening import LiveSession
-from gateway.protocols.codec import codec_named
-from gateway.protocols.document import decode
-from gateway.recalling import tell
-from gateway.redaction import MASK
-from gateway.trajectory.content import View
-from gateway.trajectory.record import Event, Session, Trajectory, Turn
-from injectors.conversation import Conversation, Ref, Site, ToolResult
-from injectors.plan import Plan
+from crosswind.gateway.opening import LiveSession
+from crosswind.gateway.protocols.codec import codec_named
+from crosswind.gateway.protocols.document import decode
+from crosswind.gateway.recalling import tell
+from crosswind.gateway.redaction import MASK
+from crosswind.gateway.trajectory.content import View
+from crosswind.gateway.trajectory.record import Event, Session, Trajectory, Turn
+from crosswind.injectors.conversation import Conversation, Ref, Site, ToolResult
+from crosswind.injectors.plan import Plan
 
 _MASK = MASK.decode()
 TEXTS = frozenset((Site.USER_TEXT.value, Site.TOOL_RESULT.value))

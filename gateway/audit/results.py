@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache
 
-from gateway.audit import tools, values
-from gateway.audit.breaches import Found, guarantee
-from gateway.audit.reading import LINKS, AuditedSession, Piece
-from gateway.trajectory.record import Event
+from crosswind.gateway.audit import tools, values
+from crosswind.gateway.audit.breaches import Found, guarantee
+from crosswind.gateway.audit.reading import LINKS, AuditedSession, Piece
+from crosswind.gateway.trajectory.record import Event
 
 
 @lru_cache(4096)

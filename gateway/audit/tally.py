@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.audit import accounts, observations, results, users
-from gateway.audit.breaches import Breach, breaches, guarantees
-from gateway.audit.reading import AuditedSession, read
-from gateway.audit.tools import class_of
-from gateway.trajectory.record import Event
-from gateway.trajectory.store import Store
+from crosswind.gateway.audit import accounts, observations, results, users
+from crosswind.gateway.audit.breaches import Breach, breaches, guarantees
+from crosswind.gateway.audit.reading import AuditedSession, read
+from crosswind.gateway.audit.tools import class_of
+from crosswind.gateway.trajectory.record import Event
+from crosswind.gateway.trajectory.store import Store
 
 CHECKERS = (accounts, observations, results, users)
 """The modules whose import registers the checkers."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from gateway.trajectory.record import Event
+from crosswind.gateway.trajectory.record import Event
 
 READS = frozenset(("get", "list", "search", "find", "lookup", "read", "check", "calculate"))
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")

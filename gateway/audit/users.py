@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gateway.audit import words
-from gateway.audit.breaches import Found, guarantee
-from gateway.audit.reading import AuditedSession
-from gateway.trajectory.record import Event
+from crosswind.gateway.audit import words
+from crosswind.gateway.audit.breaches import Found, guarantee
+from crosswind.gateway.audit.reading import AuditedSession
+from crosswind.gateway.trajectory.record import Event
 
 LATEST = 3
 """By so many messages of the user's later a doubt is settled (NoisyAgent: within 2 to 3 turns)."""

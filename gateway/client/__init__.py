@@ -8,9 +8,9 @@ with Client("http://127.0.0.1:8081") as client:
     client.close(session.id)
 """
 
-from gateway.client.asynchronous import AsyncClient
-from gateway.client.exchange import DEFAULT_TIMEOUT_S, GatewayError, OpenedSession, SessionInfo
-from gateway.client.synchronous import Client
+from crosswind.gateway.client.asynchronous import AsyncClient
+from crosswind.gateway.client.exchange import DEFAULT_TIMEOUT_S, GatewayError, OpenedSession, SessionInfo
+from crosswind.gateway.client.synchronous import Client
 
 __all__ = [
     "DEFAULT_TIMEOUT_S",

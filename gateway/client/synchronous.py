@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from gateway.client.exchange import (
+from crosswind.gateway.client.exchange import (
     DEFAULT_TIMEOUT_S,
     GatewayError,
     OpenedSession,

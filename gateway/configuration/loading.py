@@ -12,8 +12,8 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource
 
-from gateway.config import ENVIRONMENT_PREFIX, Settings
-from gateway.errors import ConfigurationError, nearest
+from crosswind.gateway.config import ENVIRONMENT_PREFIX, Settings
+from crosswind.gateway.errors import ConfigurationError, nearest
 
 _OTHER_VARIABLES = {"config"}
 """Variables that are no settings: what flags read."""

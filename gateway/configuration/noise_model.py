@@ -8,8 +8,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from gateway.configuration.sections import Positive, Seconds, Section
-from gateway.configuration.upstreams import http_url
+from crosswind.gateway.configuration.sections import Positive, Seconds, Section
+from crosswind.gateway.configuration.upstreams import http_url
 
 
 class ChatModel(Section):

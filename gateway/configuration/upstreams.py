@@ -10,15 +10,9 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from gateway.configuration.dialects import (
-    DIALECTS,
-    AuthStyle,
-    Dialect,
-    DuplicateNames,
-    Protocol,
-)
-from gateway.configuration.sections import Seconds, Section, Timeouts
-from gateway.errors import nearest
+from crosswind.gateway.configuration.dialects import DIALECTS, AuthStyle, Dialect, DuplicateNames, Protocol
+from crosswind.gateway.configuration.sections import Seconds, Section, Timeouts
+from crosswind.gateway.errors import nearest
 
 Status = Annotated[int, Field(ge=500, le=599)]
 Count = Annotated[int, Field(ge=0)]

@@ -14,14 +14,14 @@ from typing import Any, TypeVar
 import msgspec
 import structlog
 
-from gateway.configuration.sections import ThirdParty
-from gateway.confinement.process import NoAnswer, Process
-from injectors import registry
-from injectors.confinement import OperatorFailed, confined
-from injectors.contract import checked_draw, checked_result
-from injectors.operator import Draw, Registered, Result, ToolChange
-from injectors.plan import Plan
-from injectors.streams import Stream
+from crosswind.gateway.configuration.sections import ThirdParty
+from crosswind.gateway.confinement.process import NoAnswer, Process
+from crosswind.injectors import registry
+from crosswind.injectors.confinement import OperatorFailed, confined
+from crosswind.injectors.contract import checked_draw, checked_result
+from crosswind.injectors.operator import Draw, Registered, Result, ToolChange
+from crosswind.injectors.plan import Plan
+from crosswind.injectors.streams import Stream
 
 _log = structlog.get_logger("crosswind.confinement")
 _GRACE_S = 1.0

@@ -16,9 +16,9 @@ from typing import IO, Any
 
 import msgspec
 
-from injectors import registry
-from injectors.confinement import OperatorFailed
-from injectors.operator import Result, ToolChange
+from crosswind.injectors import registry
+from crosswind.injectors.confinement import OperatorFailed
+from crosswind.injectors.operator import Result, ToolChange
 
 READY = b"ready"
 LONGEST = 64 << 20

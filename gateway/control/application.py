@@ -13,14 +13,14 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway.control import configuration, groups, profiles, sessions, versions
-from gateway.control.models import Failed
-from gateway.errors import ServiceError, openai_error
-from gateway.trajectory.store import StoreError
-from injectors.profile import ProfileError
+from crosswind.gateway.control import configuration, groups, profiles, sessions, versions
+from crosswind.gateway.control.models import Failed
+from crosswind.gateway.errors import ServiceError, openai_error
+from crosswind.gateway.trajectory.store import StoreError
+from crosswind.injectors.profile import ProfileError
 
 if TYPE_CHECKING:
-    from gateway.gateway import Gateway
+    from crosswind.gateway.gateway import Gateway
 
 
 def create_control(gateway: Gateway) -> ASGIApp:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
 
-from gateway.errors import ConfigurationError, ServiceError
+from crosswind.gateway.errors import ConfigurationError, ServiceError
 
 if TYPE_CHECKING:
-    from gateway.gateway import Gateway
+    from crosswind.gateway.gateway import Gateway
 
 
 def router(gateway: Gateway) -> APIRouter:

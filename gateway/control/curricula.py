@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from gateway.opening import now_us
-from gateway.trajectory.record import Setting
-from gateway.trajectory.store import Store
-from injectors.curriculum import Curriculum
+from crosswind.gateway.opening import now_us
+from crosswind.gateway.trajectory.record import Setting
+from crosswind.gateway.trajectory.store import Store
+from crosswind.injectors.curriculum import Curriculum
 
 KIND = "curriculum"
 _CURRENT = "current"

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
 
-from gateway.control.models import Numbering
-from gateway.trajectory.deletion import NUMBERING
+from crosswind.gateway.control.models import Numbering
+from crosswind.gateway.trajectory.deletion import NUMBERING
 
 if TYPE_CHECKING:
-    from gateway.gateway import Gateway
+    from crosswind.gateway.gateway import Gateway
 
 
 def router(gateway: Gateway) -> APIRouter:

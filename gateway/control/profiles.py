@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Body
 
-from gateway.control.curricula import Curricula
-from gateway.control.models import Acknowledged, NoiseState, NoiseSwitch, ProfileText
-from gateway.errors import ServiceError
-from gateway.opening import now_us
-from gateway.profiles import PROFILE
-from gateway.safety import NOISE, SWITCH
-from gateway.trajectory.record import Setting
-from injectors import registry
-from injectors.curriculum import Curriculum
-from injectors.operator import Registered
-from injectors.profile import parse
+from crosswind.gateway.control.curricula import Curricula
+from crosswind.gateway.control.models import Acknowledged, NoiseState, NoiseSwitch, ProfileText
+from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.opening import now_us
+from crosswind.gateway.profiles import PROFILE
+from crosswind.gateway.safety import NOISE, SWITCH
+from crosswind.gateway.trajectory.record import Setting
+from crosswind.injectors import registry
+from crosswind.injectors.curriculum import Curriculum
+from crosswind.injectors.operator import Registered
+from crosswind.injectors.profile import parse
 
 if TYPE_CHECKING:
-    from gateway.gateway import Gateway
+    from crosswind.gateway.gateway import Gateway
 
 
 def router(gateway: Gateway) -> APIRouter:

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from gateway.auth import key_digest, new_session_key
-from gateway.control.models import Acknowledged, Deleted, OpenedSession, OpenSession, Reward
-from gateway.control.views import as_json, shown, trajectory_json
-from gateway.errors import ServiceError
-from gateway.opening import LiveSession, Opening, now_us, opened
-from gateway.session_keys import KIND, key_setting
-from gateway.trajectory import record
-from gateway.trajectory.record import SessionClosed, SessionDeleted, SessionStatus
-from injectors.curriculum import Assignment, Curriculum, assign
+from crosswind.gateway.auth import key_digest, new_session_key
+from crosswind.gateway.control.models import Acknowledged, Deleted, OpenedSession, OpenSession, Reward
+from crosswind.gateway.control.views import as_json, shown, trajectory_json
+from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.opening import LiveSession, Opening, now_us, opened
+from crosswind.gateway.session_keys import KIND, key_setting
+from crosswind.gateway.trajectory import record
+from crosswind.gateway.trajectory.record import SessionClosed, SessionDeleted, SessionStatus
+from crosswind.injectors.curriculum import Assignment, Curriculum, assign
 
 if TYPE_CHECKING:
-    from gateway.gateway import Gateway
+    from crosswind.gateway.gateway import Gateway
 
 _AT_ONCE = 50
 """Sessions that one transaction deletes."""

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from fastapi import APIRouter, Path
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from gateway.control.models import Acknowledged
-from gateway.opening import now_us
-from gateway.trajectory.record import Setting
-from gateway.trajectory.servers import SERVER, server_of
-from gateway.trajectory.trust import VERSION
+from crosswind.gateway.control.models import Acknowledged
+from crosswind.gateway.opening import now_us
+from crosswind.gateway.trajectory.record import Setting
+from crosswind.gateway.trajectory.servers import SERVER, server_of
+from crosswind.gateway.trajectory.trust import VERSION
 
 if TYPE_CHECKING:
-    from gateway.gateway import Gateway
+    from crosswind.gateway.gateway import Gateway
 
 Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from gateway.demo.settings import SIZES, DemoSettings, sized
+from crosswind.gateway.demo.settings import SIZES, DemoSettings, sized
 
 _DEFAULTS = DemoSettings()
 _NEEDED = {"torch": "train", "transformers": "train", "openai": "simulators", "matplotlib": "simulators"}
@@ -87,9 +87,9 @@ def demo(engine: str, out: Path, **given: Any) -> None:
 
     from rich.console import Console
 
-    from gateway.demo.processes import ChildFailed, stoppable
-    from gateway.demo.run import run
-    from gateway.demo.summary import show
+    from crosswind.gateway.demo.processes import ChildFailed, stoppable
+    from crosswind.gateway.demo.run import run
+    from crosswind.gateway.demo.summary import show
 
     settings = sized(engine, {"out": out, **given})
     _replace(out)

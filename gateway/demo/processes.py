@@ -102,7 +102,7 @@ class Processes:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",
-                "gateway.cli",
+                "crosswind.gateway.cli",
                 *arguments,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,

@@ -12,9 +12,9 @@ from typing import Any
 
 from rich.console import Console
 
-from gateway.demo.processes import Child, Processes, answering, free_ports
-from gateway.demo.progress import TrainingProgress
-from gateway.demo.settings import DemoSettings
+from crosswind.gateway.demo.processes import Child, Processes, answering, free_ports
+from crosswind.gateway.demo.progress import TrainingProgress
+from crosswind.gateway.demo.settings import DemoSettings
 
 
 @dataclass(frozen=True, slots=True)

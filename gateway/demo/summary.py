@@ -8,11 +8,11 @@ from contextlib import closing
 from rich.console import Console
 from rich.table import Table
 
-from gateway.demo.run import DemoResult
-from gateway.demo.settings import DemoSettings
-from gateway.report.noise_types import type_rows
-from gateway.report.page import Evaluation, arm_rows, verdict
-from gateway.trajectory.store import open_store
+from crosswind.gateway.demo.run import DemoResult
+from crosswind.gateway.demo.settings import DemoSettings
+from crosswind.gateway.report.noise_types import type_rows
+from crosswind.gateway.report.page import Evaluation, arm_rows, verdict
+from crosswind.gateway.trajectory.store import open_store
 
 
 def show(settings: DemoSettings, result: DemoResult, console: Console) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import httpx
 
-from gateway.client import AsyncClient
-from gateway.demo.processes import Processes, answering, free_ports
-from gateway.errors import ConfigurationError
+from crosswind.gateway.client import AsyncClient
+from crosswind.gateway.demo.processes import Processes, answering, free_ports
+from crosswind.gateway.errors import ConfigurationError
 
 START_SECONDS = 120.0
 """How long a server may take until it answers."""
@@ -32,7 +32,7 @@ async def check(flag: str, name: str) -> None:
             raise ConfigurationError(f"{flag} {name}: no server answers there ({error}); is it up?") from None
         return
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "gateway.cli", "policy", "verify", name),
+        *(sys.executable, "-m", "crosswind.gateway.cli", "policy", "verify", name),
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
     )

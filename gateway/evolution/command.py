@@ -64,9 +64,9 @@ def evolve(**given: Any) -> None:
     """
     import asyncio
 
-    from gateway.demo.processes import ChildFailed, stoppable
-    from gateway.evolution.run import evolve as run
-    from gateway.evolution.settings import SearchSettings
+    from crosswind.gateway.demo.processes import ChildFailed, stoppable
+    from crosswind.gateway.evolution.run import evolve as run
+    from crosswind.gateway.evolution.settings import SearchSettings
 
     settings = SearchSettings(**given)
     try:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from gateway.evolution.fitness import Dose
-from gateway.trajectory.record import Event
-from gateway.trajectory.store import open_store
+from crosswind.gateway.evolution.fitness import Dose
+from crosswind.gateway.trajectory.record import Event
+from crosswind.gateway.trajectory.store import open_store
 
 PAGE = 500
 

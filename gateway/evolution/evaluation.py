@@ -11,9 +11,9 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from gateway.evolution.agents import Agent
-from gateway.evolution.dose import doses
-from gateway.evolution.fitness import Dose, Fitness
+from crosswind.gateway.evolution.agents import Agent
+from crosswind.gateway.evolution.dose import doses
+from crosswind.gateway.evolution.fitness import Dose, Fitness
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
-from gateway.evolution.space import Candidate
-from injectors.profile import Profile, parse
+from crosswind.gateway.evolution.space import Candidate
+from crosswind.injectors.profile import Profile, parse
 
 SOURCE = (
     "AgentNoiseBench, section 2.2.2 (eq. 1): profile parameters, searched so that a reference agent fails as "

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gateway.errors import ConfigurationError
+from crosswind.gateway.errors import ConfigurationError
 
 Entry = dict[str, Any]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gateway.evolution.fitness import Fitness
-from gateway.evolution.journal import Entry
-from gateway.evolution.search import Scored
-from gateway.evolution.settings import SearchSettings
+from crosswind.gateway.evolution.fitness import Fitness
+from crosswind.gateway.evolution.journal import Entry
+from crosswind.gateway.evolution.search import Scored
+from crosswind.gateway.evolution.settings import SearchSettings
 
 METHOD = "screening of single operators, then a (6 + 8) evolution; doses over the cap rank last"
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.evolution import frozen
-from gateway.evolution.evaluation import Bench, Tasks
-from gateway.evolution.fitness import Fitness
-from gateway.evolution.journal import Journal
-from gateway.evolution.search import Individual
-from injectors.profile import Profile
+from crosswind.gateway.evolution import frozen
+from crosswind.gateway.evolution.evaluation import Bench, Tasks
+from crosswind.gateway.evolution.fitness import Fitness
+from crosswind.gateway.evolution.journal import Journal
+from crosswind.gateway.evolution.search import Individual
+from crosswind.injectors.profile import Profile
 
 TOGETHER = 8
 """Candidates that are played in one go; what a run loses at most when it is stopped."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from gateway.evolution.space import (
+from crosswind.gateway.evolution.space import (
     ALL_OF,
     CHANCES,
     MOST,
@@ -17,7 +17,7 @@ from gateway.evolution.space import (
     Gene,
     Space,
 )
-from injectors.streams import Stream
+from crosswind.injectors.streams import Stream
 
 LONGEST_STEP = 5
 """Of a severity, in places of SEVERITIES."""

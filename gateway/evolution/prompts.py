@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Protocol
 
 import aiohttp
 
-from gateway.configuration.noise_model import ChatModel
-from gateway.evolution.journal import Journal
-from gateway.evolution.space import Candidate, Space
-from gateway.language.chat_model import ModelFailed, asked
-from injectors import registry
-from injectors.identity import digest
-from injectors.streams import Stream
+from crosswind.gateway.configuration.noise_model import ChatModel
+from crosswind.gateway.evolution.journal import Journal
+from crosswind.gateway.evolution.space import Candidate, Space
+from crosswind.gateway.language.chat_model import ModelFailed, asked
+from crosswind.injectors import registry
+from crosswind.injectors.identity import digest
+from crosswind.injectors.streams import Stream
 
 if TYPE_CHECKING:
-    from gateway.evolution.search import Scored
+    from crosswind.gateway.evolution.search import Scored
 
 LONGEST = 600
 """Characters of a direction."""

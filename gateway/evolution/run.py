@@ -10,24 +10,24 @@ from typing import Any
 
 import aiohttp
 
-from gateway.configuration.loading import load
-from gateway.configuration.noise_model import NoiseModel
-from gateway.demo.processes import Processes
-from gateway.errors import ConfigurationError
-from gateway.evolution import frozen
-from gateway.evolution.agents import Agent, check
-from gateway.evolution.evaluation import Bench
-from gateway.evolution.fitness import Fitness, pooled
-from gateway.evolution.journal import Journal
-from gateway.evolution.lineage import lineage
-from gateway.evolution.measuring import Measuring
-from gateway.evolution.prompts import Proposed
-from gateway.evolution.search import Individual, Scored, Search
-from gateway.evolution.settings import FINALISTS, SearchSettings
-from gateway.evolution.space import Candidate, Space
-from gateway.evolution.wording import fitness_told, held_out_told
-from gateway.profiles import Profiles
-from injectors.profile import Profile, ProfileError
+from crosswind.gateway.configuration.loading import load
+from crosswind.gateway.configuration.noise_model import NoiseModel
+from crosswind.gateway.demo.processes import Processes
+from crosswind.gateway.errors import ConfigurationError
+from crosswind.gateway.evolution import frozen
+from crosswind.gateway.evolution.agents import Agent, check
+from crosswind.gateway.evolution.evaluation import Bench
+from crosswind.gateway.evolution.fitness import Fitness, pooled
+from crosswind.gateway.evolution.journal import Journal
+from crosswind.gateway.evolution.lineage import lineage
+from crosswind.gateway.evolution.measuring import Measuring
+from crosswind.gateway.evolution.prompts import Proposed
+from crosswind.gateway.evolution.search import Individual, Scored, Search
+from crosswind.gateway.evolution.settings import FINALISTS, SearchSettings
+from crosswind.gateway.evolution.space import Candidate, Space
+from crosswind.gateway.evolution.wording import fitness_told, held_out_told
+from crosswind.gateway.profiles import Profiles
+from crosswind.injectors.profile import Profile, ProfileError
 
 Say = Callable[[str], None]
 

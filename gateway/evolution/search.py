@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.evolution.fitness import Dose, Fitness
-from gateway.evolution.mutation import crossed, mutated, thinned, weakened
-from gateway.evolution.prompts import Directions
-from gateway.evolution.space import ALL_OF, Candidate, Space
-from injectors.streams import Stream
+from crosswind.gateway.evolution.fitness import Dose, Fitness
+from crosswind.gateway.evolution.mutation import crossed, mutated, thinned, weakened
+from crosswind.gateway.evolution.prompts import Directions
+from crosswind.gateway.evolution.space import ALL_OF, Candidate, Space
+from crosswind.injectors.streams import Stream
 
 TRIES = 50
 """To find a child that wasn't evaluated yet."""

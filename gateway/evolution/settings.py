@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from gateway.evolution.evaluation import Tasks
-from injectors.identity import digest
+from crosswind.gateway.evolution.evaluation import Tasks
+from crosswind.injectors.identity import digest
 
 FINALISTS = 4
 """Survivors that are measured again, on other tasks than those they were selected on."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gateway.evolution.fitness import Fitness
+from crosswind.gateway.evolution.fitness import Fitness
 
 
 def fitness_told(fitness: Fitness) -> str:

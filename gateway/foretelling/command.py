@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from injectors.commands import ConfigurationError, parsed, read_conversation
-from injectors.expectation import Dialogue, Expectation, expect, tools_of
-from injectors.profile import Profile
+from crosswind.injectors.commands import ConfigurationError, parsed, read_conversation
+from crosswind.injectors.expectation import Dialogue, Expectation, expect, tools_of
+from crosswind.injectors.profile import Profile
 
 
 @click.command()
@@ -76,8 +76,8 @@ def _dialogues(target: str, sessions: int) -> Sequence[Dialogue]:
         messages, conversation = read_conversation(path)
         turns = sum(message["role"] == "assistant" for message in messages)
         return [Dialogue(path.name, conversation, turns)]
-    from gateway.foretelling.stored import dialogues
-    from gateway.trajectory.store import StoreError, open_store
+    from crosswind.gateway.foretelling.stored import dialogues
+    from crosswind.gateway.trajectory.store import StoreError, open_store
 
     try:
         store = open_store(target if "://" in target else f"sqlite:///{target}", create=False)

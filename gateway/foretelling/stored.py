@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gateway.opening import LiveSession
-from gateway.protocols.codec import codec_named
-from gateway.recalling import tell
-from gateway.trajectory.record import Trajectory
-from gateway.trajectory.store import Store
-from injectors.conversation import Conversation
-from injectors.expectation import Dialogue
-from injectors.plan import Plan
+from crosswind.gateway.opening import LiveSession
+from crosswind.gateway.protocols.codec import codec_named
+from crosswind.gateway.recalling import tell
+from crosswind.gateway.trajectory.record import Trajectory
+from crosswind.gateway.trajectory.store import Store
+from crosswind.injectors.conversation import Conversation
+from crosswind.injectors.expectation import Dialogue
+from crosswind.injectors.plan import Plan
 
 
 def dialogues(store: Store, limit: int) -> Iterator[Dialogue]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import aiohttp
 
-from gateway.configuration.noise_model import ChatModel
-from gateway.protocols.document import decode, encode
+from crosswind.gateway.configuration.noise_model import ChatModel
+from crosswind.gateway.protocols.document import decode, encode
 
 _MOST = 1 << 20
 """The longest answer that is read, in bytes."""

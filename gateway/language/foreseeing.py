@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gateway.protocols.codec import Codec
-from gateway.protocols.format import read_raw
-from injectors.conversation import Conversation, Ref, ToolCall, ToolResult, UserText
-from injectors.identity import logical_call
+from crosswind.gateway.protocols.codec import Codec
+from crosswind.gateway.protocols.format import read_raw
+from crosswind.injectors.conversation import Conversation, Ref, ToolCall, ToolResult, UserText
+from crosswind.injectors.identity import logical_call
 
 _RESULT = '{"result": "ok"}'
 """Stands for what a tool will answer."""

@@ -7,9 +7,9 @@ import re
 
 import aiohttp
 
-from gateway.configuration.noise_model import Judge
-from gateway.language.chat_model import ModelFailed, asked
-from injectors.generation import Prompt
+from crosswind.gateway.configuration.noise_model import Judge
+from crosswind.gateway.language.chat_model import ModelFailed, asked
+from crosswind.injectors.generation import Prompt
 
 _TASK = (
     "You judge a text that was written for a robustness test. You get the instruction that was given, the "

@@ -12,23 +12,23 @@ from typing import Any
 
 import structlog
 
-from gateway.closed_world import world_in
-from gateway.exchange import Exchange
-from gateway.instructing import decided
-from gateway.language.foreseeing import after_answer, next_message
-from gateway.language.using import writes_for
-from gateway.language.writing import Writing
-from gateway.noise import Circumstances, decides_anew
-from gateway.opening import LiveSession
-from gateway.protocols.codec import Codec
-from gateway.protocols.request import Request
-from gateway.redaction import Redactor
-from gateway.trajectory.generated_text import GeneratedText
-from gateway.turns import Place
-from injectors.conversation import Conversation
-from injectors.decide import perturb
-from injectors.generation import Given, Prompt, written_forms
-from injectors.plan import Plan
+from crosswind.gateway.closed_world import world_in
+from crosswind.gateway.exchange import Exchange
+from crosswind.gateway.instructing import decided
+from crosswind.gateway.language.foreseeing import after_answer, next_message
+from crosswind.gateway.language.using import writes_for
+from crosswind.gateway.language.writing import Writing
+from crosswind.gateway.noise import Circumstances, decides_anew
+from crosswind.gateway.opening import LiveSession
+from crosswind.gateway.protocols.codec import Codec
+from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.redaction import Redactor
+from crosswind.gateway.trajectory.generated_text import GeneratedText
+from crosswind.gateway.turns import Place
+from crosswind.injectors.conversation import Conversation
+from crosswind.injectors.decide import perturb
+from crosswind.injectors.generation import Given, Prompt, written_forms
+from crosswind.injectors.plan import Plan
 
 _log = structlog.get_logger("crosswind.language")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from gateway.configuration.noise_model import NoiseModel
-from gateway.trajectory.generated_text import GeneratedText
-from injectors.generation import Given
+from crosswind.gateway.configuration.noise_model import NoiseModel
+from crosswind.gateway.trajectory.generated_text import GeneratedText
+from crosswind.injectors.generation import Given
 
 
 def writes_for(model: NoiseModel, operator: str) -> bool:

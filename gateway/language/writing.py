@@ -14,16 +14,16 @@ from functools import partial
 import aiohttp
 import structlog
 
-from gateway.configuration.noise_model import NoiseModel
-from gateway.language.chat_model import ModelFailed, asked
-from gateway.language.judge import scored
-from gateway.language.using import seen_by_judge, usable
-from gateway.metrics import Metrics
-from gateway.opening import LiveSession, now_us
-from gateway.recorder import Recorder
-from gateway.trajectory.generated_text import GeneratedText
-from gateway.trajectory.store import Store, StoreError
-from injectors.generation import Given, Prompt
+from crosswind.gateway.configuration.noise_model import NoiseModel
+from crosswind.gateway.language.chat_model import ModelFailed, asked
+from crosswind.gateway.language.judge import scored
+from crosswind.gateway.language.using import seen_by_judge, usable
+from crosswind.gateway.metrics import Metrics
+from crosswind.gateway.opening import LiveSession, now_us
+from crosswind.gateway.recorder import Recorder
+from crosswind.gateway.trajectory.generated_text import GeneratedText
+from crosswind.gateway.trajectory.store import Store, StoreError
+from crosswind.injectors.generation import Given, Prompt
 
 _log = structlog.get_logger("crosswind.language")
 

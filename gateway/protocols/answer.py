@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import msgspec
 
-from gateway.protocols.world import InnerCall
-from gateway.sse import Event
-from gateway.trajectory.record import Completion
+from crosswind.gateway.protocols.world import InnerCall
+from crosswind.gateway.sse import Event
+from crosswind.gateway.trajectory.record import Completion
 
 
 class Chunk(msgspec.Struct, frozen=True, gc=False):

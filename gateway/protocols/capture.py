@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gateway.protocols.document import encode
-from gateway.protocols.request import Request
+from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.protocols.request import Request
 
 FALSIFYING = (
     "top_p",

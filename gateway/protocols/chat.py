@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.errors import ServiceError, openai_error
-from gateway.protocols.capture import BY_ID, capture_edits
-from gateway.protocols.chat_answer import ChatAnswer
-from gateway.protocols.chat_closing import ChatClosing, is_function
-from gateway.protocols.chat_forms import ChatForms
-from gateway.protocols.codec import Codec, Reader
-from gateway.protocols.document import Document, encode
-from gateway.protocols.format import Answered, Read, Text
-from gateway.protocols.history import Mask
-from gateway.protocols.members import text_of
-from gateway.protocols.request import Request, SplitBody
-from gateway.protocols.rewriting import content_texts, content_written
-from gateway.protocols.tools import list_of, tool_schema
-from injectors.conversation import ToolCall, ToolSchema
+from crosswind.gateway.errors import ServiceError, openai_error
+from crosswind.gateway.protocols.capture import BY_ID, capture_edits
+from crosswind.gateway.protocols.chat_answer import ChatAnswer
+from crosswind.gateway.protocols.chat_closing import ChatClosing, is_function
+from crosswind.gateway.protocols.chat_forms import ChatForms
+from crosswind.gateway.protocols.codec import Codec, Reader
+from crosswind.gateway.protocols.document import Document, encode
+from crosswind.gateway.protocols.format import Answered, Read, Text
+from crosswind.gateway.protocols.history import Mask
+from crosswind.gateway.protocols.members import text_of
+from crosswind.gateway.protocols.request import Request, SplitBody
+from crosswind.gateway.protocols.rewriting import content_texts, content_written
+from crosswind.gateway.protocols.tools import list_of, tool_schema
+from crosswind.injectors.conversation import ToolCall, ToolSchema
 
 
 class ChatMessages:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.protocols.answer import Chunk
-from gateway.protocols.chat_deltas import parted, texts
-from gateway.protocols.choices import ChoicesAnswer
-from gateway.protocols.members import as_mapping, as_object
-from gateway.protocols.sampled import Sampled, likeliest, logprob_of
-from gateway.protocols.token_chunks import HEAD, TokenChunks
-from gateway.sse import Event
+from crosswind.gateway.protocols.answer import Chunk
+from crosswind.gateway.protocols.chat_deltas import parted, texts
+from crosswind.gateway.protocols.choices import ChoicesAnswer
+from crosswind.gateway.protocols.members import as_mapping, as_object
+from crosswind.gateway.protocols.sampled import Sampled, likeliest, logprob_of
+from crosswind.gateway.protocols.token_chunks import HEAD, TokenChunks
+from crosswind.gateway.sse import Event
 
 _MOST = 512
 """Chunks that are kept unread."""

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.protocols.members import text_of
-from gateway.protocols.world import InnerCall, World
+from crosswind.gateway.protocols.members import text_of
+from crosswind.gateway.protocols.world import InnerCall, World
 
 
 @dataclass(slots=True)

@@ -8,16 +8,16 @@ from typing import Any
 
 import msgspec
 
-from gateway.protocols.answer import AnswerReader
-from gateway.protocols.chat_answer import ChatAnswer
-from gateway.protocols.chat_world import ClosedChatAnswer
-from gateway.protocols.closing import Kept, RoundBefore, around_message, called_otherwise
-from gateway.protocols.document import decode, encode
-from gateway.protocols.request import Request
-from gateway.protocols.rewriting import elements, shallow
-from gateway.protocols.tools import arranged, changed_members, list_of, other_names
-from gateway.protocols.world import InnerCall, PutBack, World
-from injectors.shown_tools import ShownTool
+from crosswind.gateway.protocols.answer import AnswerReader
+from crosswind.gateway.protocols.chat_answer import ChatAnswer
+from crosswind.gateway.protocols.chat_world import ClosedChatAnswer
+from crosswind.gateway.protocols.closing import Kept, RoundBefore, around_message, called_otherwise
+from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.protocols.rewriting import elements, shallow
+from crosswind.gateway.protocols.tools import arranged, changed_members, list_of, other_names
+from crosswind.gateway.protocols.world import InnerCall, PutBack, World
+from crosswind.injectors.shown_tools import ShownTool
 
 
 class ChatClosing:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import msgspec
 
-from gateway.protocols.deferred import together
+from crosswind.gateway.protocols.deferred import together
 
 
 class _Delta(msgspec.Struct, forbid_unknown_fields=True, gc=False):

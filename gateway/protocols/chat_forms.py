@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from gateway.errors import ServiceError
-from gateway.faults import Fault
-from gateway.protocols.document import encode
-from gateway.protocols.forms import picked, refusal, shortened
-from gateway.protocols.request import Request
-from gateway.sse import DONE
-from injectors.identity import digest
+from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.faults import Fault
+from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.protocols.forms import picked, refusal, shortened
+from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.sse import DONE
+from crosswind.injectors.identity import digest
 
 
 class ChatForms:

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gateway.protocols.answer import Chunk
-from gateway.protocols.chat_answer import ChatAnswer
-from gateway.protocols.chat_calls import CallStream
-from gateway.protocols.closed_answer import ClosedAnswer
-from gateway.protocols.document import encode
-from gateway.protocols.members import as_object
-from gateway.protocols.world import InnerCall, World
-from gateway.sse import DONE, Event, event_data, with_data
+from crosswind.gateway.protocols.answer import Chunk
+from crosswind.gateway.protocols.chat_answer import ChatAnswer
+from crosswind.gateway.protocols.chat_calls import CallStream
+from crosswind.gateway.protocols.closed_answer import ClosedAnswer
+from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.protocols.members import as_object
+from crosswind.gateway.protocols.world import InnerCall, World
+from crosswind.gateway.sse import DONE, Event, event_data, with_data
 
 
 class ClosedChatAnswer(ClosedAnswer[ChatAnswer]):

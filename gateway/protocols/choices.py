@@ -9,13 +9,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
-from gateway.protocols.answer import Chunk, SingleRound
-from gateway.protocols.deferred import Deferred, chunks, only_says
-from gateway.protocols.document import encode
-from gateway.protocols.members import as_object
-from gateway.protocols.sampled import Sampled, recorded, spanned, well_formed
-from gateway.sse import DONE, Event, with_data
-from gateway.trajectory.record import ENGINE_NO_TOKENS, FIT, NO_TOKEN_IDS, Completion
+from crosswind.gateway.protocols.answer import Chunk, SingleRound
+from crosswind.gateway.protocols.deferred import Deferred, chunks, only_says
+from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.protocols.members import as_object
+from crosswind.gateway.protocols.sampled import Sampled, recorded, spanned, well_formed
+from crosswind.gateway.sse import DONE, Event, with_data
+from crosswind.gateway.trajectory.record import ENGINE_NO_TOKENS, FIT, NO_TOKEN_IDS, Completion
 
 FINISHED = frozenset({"stop", "length", "tool_calls", "function_call", "content_filter"})
 """The finish reasons of a choice that came to its end; any other one, such as `abort`, broke it off."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
-from gateway.protocols.answer import Round
-from gateway.protocols.usage import summed
-from gateway.protocols.world import World
-from gateway.trajectory.record import FIT, Completion
+from crosswind.gateway.protocols.answer import Round
+from crosswind.gateway.protocols.usage import summed
+from crosswind.gateway.protocols.world import World
+from crosswind.gateway.trajectory.record import FIT, Completion
 
 
 class RoundReader(Protocol):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from gateway.protocols.answer import AnswerReader
-from gateway.protocols.request import Request
-from gateway.protocols.world import Carrying, InnerCall, PutBack, World
-from injectors.shown_tools import ShownTool
+from crosswind.gateway.protocols.answer import AnswerReader
+from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.protocols.world import Carrying, InnerCall, PutBack, World
+from crosswind.injectors.shown_tools import ShownTool
 
 RoundBefore = tuple[bytes, Sequence[tuple[InnerCall, str]]]
 """What a round produced, and how its inner calls were answered."""

@@ -8,17 +8,17 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Protocol
 
-from gateway.errors import ServiceError
-from gateway.protocols.answer import AnswerReader
-from gateway.protocols.closing import Closing
-from gateway.protocols.format import MessageFormat
-from gateway.protocols.forms import AnswerForms
-from gateway.protocols.held import HeldHistories
-from gateway.protocols.histories import Histories
-from gateway.protocols.history import Mask
-from gateway.protocols.request import Request, SplitBody
-from gateway.protocols.tools import ReadTools, ToolReader
-from injectors.conversation import Conversation
+from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.protocols.answer import AnswerReader
+from crosswind.gateway.protocols.closing import Closing
+from crosswind.gateway.protocols.format import MessageFormat
+from crosswind.gateway.protocols.forms import AnswerForms
+from crosswind.gateway.protocols.held import HeldHistories
+from crosswind.gateway.protocols.histories import Histories
+from crosswind.gateway.protocols.history import Mask
+from crosswind.gateway.protocols.request import Request, SplitBody
+from crosswind.gateway.protocols.tools import ReadTools, ToolReader
+from crosswind.injectors.conversation import Conversation
 
 
 class Codec(Protocol):
@@ -133,7 +133,7 @@ class Reader:
 @cache
 def codecs() -> Mapping[str, Codec]:
     """The codecs by the path of their route."""
-    package = importlib.import_module("gateway.protocols")
+    package = importlib.import_module("crosswind.gateway.protocols")
     modules = [
         importlib.import_module(f"{package.__name__}.{found.name}")
         for found in pkgutil.iter_modules(package.__path__)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.errors import ServiceError, openai_error
-from gateway.protocols.capture import BY_ID, capture_edits
-from gateway.protocols.codec import Codec, Reader
-from gateway.protocols.completions_answer import CompletionsAnswer
-from gateway.protocols.document import Document, encode
-from gateway.protocols.format import UNREAD, Read, Text
-from gateway.protocols.history import Mask
-from gateway.protocols.request import Request, SplitBody
-from injectors.conversation import Conversation, ToolSchema
+from crosswind.gateway.errors import ServiceError, openai_error
+from crosswind.gateway.protocols.capture import BY_ID, capture_edits
+from crosswind.gateway.protocols.codec import Codec, Reader
+from crosswind.gateway.protocols.completions_answer import CompletionsAnswer
+from crosswind.gateway.protocols.document import Document, encode
+from crosswind.gateway.protocols.format import UNREAD, Read, Text
+from crosswind.gateway.protocols.history import Mask
+from crosswind.gateway.protocols.request import Request, SplitBody
+from crosswind.injectors.conversation import Conversation, ToolSchema
 
 
 class Prompts:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.protocols.choices import ChoicesAnswer
-from gateway.protocols.members import as_mapping
-from gateway.protocols.sampled import Sampled, likeliest, logprob_of
+from crosswind.gateway.protocols.choices import ChoicesAnswer
+from crosswind.gateway.protocols.members import as_mapping
+from crosswind.gateway.protocols.sampled import Sampled, likeliest, logprob_of
 
 
 @dataclass(slots=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gateway.protocols.capture import NEUTRAL
-from gateway.protocols.document import Document, decode
+from crosswind.gateway.protocols.capture import NEUTRAL
+from crosswind.gateway.protocols.document import Document, decode
 
 CONSTRAINED = "constrained_sampling"
 """The fitness of a turn of which a part of the tokens may have been forced."""

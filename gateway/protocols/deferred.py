@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from gateway.protocols.document import UNREADABLE
-from gateway.protocols.members import as_object
-from gateway.sse import EventSplitter
+from crosswind.gateway.protocols.document import UNREADABLE
+from crosswind.gateway.protocols.members import as_object
+from crosswind.gateway.sse import EventSplitter
 
 T = TypeVar("T")
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import msgspec
 
-from gateway.errors import ServiceError, openai_error
-from gateway.protocols.answer import Chunk, SingleRound
-from gateway.protocols.codec import Codec, Reader
-from gateway.protocols.document import Document
-from gateway.protocols.format import UNREAD, Read
-from gateway.protocols.history import Mask
-from gateway.protocols.request import Request, SplitBody
-from gateway.sse import Event
-from gateway.trajectory.record import NOTHING_SAMPLED, Completion
-from injectors.conversation import Conversation, ToolSchema
+from crosswind.gateway.errors import ServiceError, openai_error
+from crosswind.gateway.protocols.answer import Chunk, SingleRound
+from crosswind.gateway.protocols.codec import Codec, Reader
+from crosswind.gateway.protocols.document import Document
+from crosswind.gateway.protocols.format import UNREAD, Read
+from crosswind.gateway.protocols.history import Mask
+from crosswind.gateway.protocols.request import Request, SplitBody
+from crosswind.gateway.sse import Event
+from crosswind.gateway.trajectory.record import NOTHING_SAMPLED, Completion
+from crosswind.injectors.conversation import Conversation, ToolSchema
 
 
 class Inputs:

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from gateway.protocols.document import decode
-from injectors.conversation import ToolCall
+from crosswind.gateway.protocols.document import decode
+from crosswind.injectors.conversation import ToolCall
 
 Replacements = tuple[tuple[int | None, str], ...]
 """(place, text) pairs of one message."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from gateway.errors import ServiceError
-from gateway.faults import Fault
-from gateway.protocols.request import Request
-from injectors.clusters import whole
+from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.faults import Fault
+from crosswind.gateway.protocols.request import Request
+from crosswind.injectors.clusters import whole
 
 
 class AnswerForms(Protocol):

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.protocols.document import encode
-from gateway.protocols.format import MessageFormat, Read
-from gateway.protocols.history import History
+from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.protocols.format import MessageFormat, Read
+from crosswind.gateway.protocols.history import History
 
 KEPT_RESPONSES = 64
 KEPT_ITEMS = 1024

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gateway.protocols.format import MessageFormat, Read
-from gateway.protocols.history import History, Mask, Step
+from crosswind.gateway.protocols.format import MessageFormat, Read
+from crosswind.gateway.protocols.history import History, Mask, Step
 
 KEPT_HISTORIES = 8
 _LONGEST_HEAD = 1 << 16

@@ -11,10 +11,18 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gateway.protocols.format import UNREAD, Answered, MessageFormat, Read, Replacements, Text, read_raw
-from gateway.trajectory.content import Chain, content_key
-from injectors.conversation import Ref, Site, ToolCall, ToolResult, UserText
-from injectors.identity import call_anchor, digest, logical_call, normalise, text_anchor
+from crosswind.gateway.protocols.format import (
+    UNREAD,
+    Answered,
+    MessageFormat,
+    Read,
+    Replacements,
+    Text,
+    read_raw,
+)
+from crosswind.gateway.trajectory.content import Chain, content_key
+from crosswind.injectors.conversation import Ref, Site, ToolCall, ToolResult, UserText
+from crosswind.injectors.identity import call_anchor, digest, logical_call, normalise, text_anchor
 
 Mask = Callable[[bytes], bytes]
 """Takes a segment, gives what may be stored of it: the same object where nothing had to be hidden."""

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gateway.protocols.document import decode, encode
-from gateway.protocols.request import Request
-from gateway.protocols.rewriting import content_texts
-from injectors.conversation import InstructionText, Ref, Site
-from injectors.identity import text_anchor
+from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.protocols.rewriting import content_texts
+from crosswind.injectors.conversation import InstructionText, Ref, Site
+from crosswind.injectors.identity import text_anchor
 
 ROLES = frozenset({"system", "developer"})
 TEXTS = ("text", "input_text")

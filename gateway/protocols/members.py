@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gateway.protocols.document import decode
+from crosswind.gateway.protocols.document import decode
 
 
 def as_object(data: bytes) -> dict[str, Any] | None:

@@ -10,21 +10,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.errors import ServiceError
-from gateway.protocols.codec import Codec, Reader
-from gateway.protocols.document import decode, encode
-from gateway.protocols.format import UNREAD, Read
-from gateway.protocols.history import Mask
-from gateway.protocols.messages_answer import MessagesAnswer
-from gateway.protocols.messages_closing import MessagesClosing, is_own
-from gateway.protocols.messages_forms import MessagesForms
-from gateway.protocols.messages_references import references
-from gateway.protocols.messages_texts import UserContent
-from gateway.protocols.request import Request, SplitBody
-from gateway.protocols.rewriting import content_texts
-from gateway.protocols.splicing import spliced
-from gateway.protocols.tools import list_of, tool_schema
-from injectors.conversation import ToolCall, ToolSchema
+from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.protocols.codec import Codec, Reader
+from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.protocols.format import UNREAD, Read
+from crosswind.gateway.protocols.history import Mask
+from crosswind.gateway.protocols.messages_answer import MessagesAnswer
+from crosswind.gateway.protocols.messages_closing import MessagesClosing, is_own
+from crosswind.gateway.protocols.messages_forms import MessagesForms
+from crosswind.gateway.protocols.messages_references import references
+from crosswind.gateway.protocols.messages_texts import UserContent
+from crosswind.gateway.protocols.request import Request, SplitBody
+from crosswind.gateway.protocols.rewriting import content_texts
+from crosswind.gateway.protocols.splicing import spliced
+from crosswind.gateway.protocols.tools import list_of, tool_schema
+from crosswind.injectors.conversation import ToolCall, ToolSchema
 
 _KINDS = {
     400: "invalid_request_error",

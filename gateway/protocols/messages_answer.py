@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.protocols.answer import Chunk, SingleRound
-from gateway.protocols.deferred import Deferred
-from gateway.protocols.document import decode, encode
-from gateway.protocols.members import as_mapping, as_object, text_of
-from gateway.protocols.messages_deltas import deltas, only_says
-from gateway.sse import Event
-from gateway.trajectory.record import Completion
+from crosswind.gateway.protocols.answer import Chunk, SingleRound
+from crosswind.gateway.protocols.deferred import Deferred
+from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.protocols.members import as_mapping, as_object, text_of
+from crosswind.gateway.protocols.messages_deltas import deltas, only_says
+from crosswind.gateway.sse import Event
+from crosswind.gateway.trajectory.record import Completion
 
 _GROWING = {"text_delta": "text", "thinking_delta": "thinking"}
 _CALLS = frozenset({"tool_use", "input_json_delta"})

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.protocols.document import encode
-from gateway.protocols.messages_answer import MessagesAnswer
-from gateway.protocols.messages_references import referring
-from gateway.protocols.world import World
-from gateway.sse import Event, with_data
+from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.protocols.messages_answer import MessagesAnswer
+from crosswind.gateway.protocols.messages_references import referring
+from crosswind.gateway.protocols.world import World
+from crosswind.gateway.sse import Event, with_data
 
 Data = dict[str, Any]
 

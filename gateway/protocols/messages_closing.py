@@ -7,19 +7,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gateway.protocols.answer import AnswerReader
-from gateway.protocols.closing import Kept, RoundBefore, around_message, called_otherwise
-from gateway.protocols.document import Document, decode, encode
-from gateway.protocols.members import text_of
-from gateway.protocols.messages_blocks import is_call
-from gateway.protocols.messages_references import references
-from gateway.protocols.messages_world import ClosedMessagesAnswer
-from gateway.protocols.request import Request
-from gateway.protocols.rewriting import elements, shallow
-from gateway.protocols.splicing import Path, spliced
-from gateway.protocols.tools import arranged, changed_members, list_of, other_names
-from gateway.protocols.world import InnerCall, PutBack, World
-from injectors.shown_tools import ShownTool
+from crosswind.gateway.protocols.answer import AnswerReader
+from crosswind.gateway.protocols.closing import Kept, RoundBefore, around_message, called_otherwise
+from crosswind.gateway.protocols.document import Document, decode, encode
+from crosswind.gateway.protocols.members import text_of
+from crosswind.gateway.protocols.messages_blocks import is_call
+from crosswind.gateway.protocols.messages_references import references
+from crosswind.gateway.protocols.messages_world import ClosedMessagesAnswer
+from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.protocols.rewriting import elements, shallow
+from crosswind.gateway.protocols.splicing import Path, spliced
+from crosswind.gateway.protocols.tools import arranged, changed_members, list_of, other_names
+from crosswind.gateway.protocols.world import InnerCall, PutBack, World
+from crosswind.injectors.shown_tools import ShownTool
 
 _MARKS = {"text": "text", "thinking": "signature", "redacted_thinking": "data"}
 """The member by which a block is known again, by the block's type."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from gateway.protocols.document import UNREADABLE, decode
+from crosswind.gateway.protocols.document import UNREADABLE, decode
 
 _PREFIX = b"event: content_block_delta\ndata: "
 _SAYING = re.compile(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gateway.errors import ServiceError
-from gateway.faults import Fault
-from gateway.protocols.document import encode
-from gateway.protocols.forms import picked, shortened
-from gateway.protocols.messages_blocks import arguments, is_call
-from gateway.protocols.request import Request
-from injectors.identity import digest
+from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.faults import Fault
+from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.protocols.forms import picked, shortened
+from crosswind.gateway.protocols.messages_blocks import arguments, is_call
+from crosswind.gateway.protocols.request import Request
+from crosswind.injectors.identity import digest
 
 _STREAMED = {"text": ("text_delta", "text"), "thinking": ("thinking_delta", "thinking")}
 """The delta and the member in which a block of this type comes in pieces."""

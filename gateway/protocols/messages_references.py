@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gateway.protocols.document import decode, encode
-from gateway.protocols.splicing import Path, spliced
+from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.protocols.splicing import Path, spliced
 
 
 def references(content: Any) -> Mapping[Path, str]:

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.protocols.format import Answered, Text
-from gateway.protocols.splicing import Path
+from crosswind.gateway.protocols.format import Answered, Text
+from crosswind.gateway.protocols.splicing import Path
 
 _OPENING, _CLOSING = "<system-reminder>", "</system-reminder>"
 

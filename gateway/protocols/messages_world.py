@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateway.protocols.answer import Chunk
-from gateway.protocols.closed_answer import ClosedAnswer
-from gateway.protocols.document import decode, encode
-from gateway.protocols.members import as_object
-from gateway.protocols.messages_answer import MessagesAnswer
-from gateway.protocols.messages_blocks import BlockStream, arguments, is_call
-from gateway.protocols.messages_references import referring
-from gateway.protocols.world import InnerCall, World
-from gateway.sse import Event, with_data
+from crosswind.gateway.protocols.answer import Chunk
+from crosswind.gateway.protocols.closed_answer import ClosedAnswer
+from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.protocols.members import as_object
+from crosswind.gateway.protocols.messages_answer import MessagesAnswer
+from crosswind.gateway.protocols.messages_blocks import BlockStream, arguments, is_call
+from crosswind.gateway.protocols.messages_references import referring
+from crosswind.gateway.protocols.world import InnerCall, World
+from crosswind.gateway.sse import Event, with_data
 
 Block = dict[str, Any]
 

@@ -12,13 +12,13 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from gateway.protocols.document import Document
-from gateway.protocols.format import MessageFormat, Replacements, Text, read_raw
-from gateway.protocols.histories import Beginning, Histories
-from gateway.protocols.history import History, Mask, Step
-from gateway.protocols.world import Forward
-from gateway.trajectory.content import Chain, View, content_key
-from injectors.conversation import Conversation, Ref
+from crosswind.gateway.protocols.document import Document
+from crosswind.gateway.protocols.format import MessageFormat, Replacements, Text, read_raw
+from crosswind.gateway.protocols.histories import Beginning, Histories
+from crosswind.gateway.protocols.history import History, Mask, Step
+from crosswind.gateway.protocols.world import Forward
+from crosswind.gateway.trajectory.content import Chain, View, content_key
+from crosswind.injectors.conversation import Conversation, Ref
 
 
 class SplitBody(msgspec.Struct, frozen=True):

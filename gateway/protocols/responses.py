@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from gateway.errors import ServiceError, openai_error
-from gateway.protocols.codec import Codec, Reader
-from gateway.protocols.document import Document, encode
-from gateway.protocols.held import Held, HeldHistories
-from gateway.protocols.history import History, Mask
-from gateway.protocols.request import Request, SplitBody
-from gateway.protocols.responses_answer import ResponsesAnswer
-from gateway.protocols.responses_closing import ResponsesClosing, is_function
-from gateway.protocols.responses_forms import ResponsesForms
-from gateway.protocols.responses_items import ResponsesItems
-from gateway.protocols.responses_world import ClosedResponsesAnswer
-from gateway.protocols.tools import list_of, tool_schema
-from gateway.protocols.world import OPEN
-from injectors.conversation import Conversation, ToolSchema
+from crosswind.gateway.errors import ServiceError, openai_error
+from crosswind.gateway.protocols.codec import Codec, Reader
+from crosswind.gateway.protocols.document import Document, encode
+from crosswind.gateway.protocols.held import Held, HeldHistories
+from crosswind.gateway.protocols.history import History, Mask
+from crosswind.gateway.protocols.request import Request, SplitBody
+from crosswind.gateway.protocols.responses_answer import ResponsesAnswer
+from crosswind.gateway.protocols.responses_closing import ResponsesClosing, is_function
+from crosswind.gateway.protocols.responses_forms import ResponsesForms
+from crosswind.gateway.protocols.responses_items import ResponsesItems
+from crosswind.gateway.protocols.responses_world import ClosedResponsesAnswer
+from crosswind.gateway.protocols.tools import list_of, tool_schema
+from crosswind.gateway.protocols.world import OPEN
+from crosswind.injectors.conversation import Conversation, ToolSchema
 
 
 class ResponsesCodec:

@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 
-from gateway.protocols.answer import Chunk, SingleRound
-from gateway.protocols.document import UNREADABLE, encode
-from gateway.protocols.members import as_mapping, as_object
-from gateway.protocols.responses_parts import grown
-from gateway.sse import Event
-from gateway.trajectory.record import Completion
+from crosswind.gateway.protocols.answer import Chunk, SingleRound
+from crosswind.gateway.protocols.document import UNREADABLE, encode
+from crosswind.gateway.protocols.members import as_mapping, as_object
+from crosswind.gateway.protocols.responses_parts import grown
+from crosswind.gateway.sse import Event
+from crosswind.gateway.trajectory.record import Completion
 
 COMPLETING = frozenset({"response.completed", "response.incomplete", "response.failed"})
 BEGINNING = frozenset({"response.created", "response.in_progress", "response.queued"})

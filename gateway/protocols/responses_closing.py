@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gateway.protocols.answer import AnswerReader
-from gateway.protocols.closing import Found, Kept, RoundBefore
-from gateway.protocols.document import decode, encode
-from gateway.protocols.members import text_of
-from gateway.protocols.request import Request
-from gateway.protocols.responses_items import CALLS, loading, own_text
-from gateway.protocols.responses_stream import for_client, is_call, is_inner
-from gateway.protocols.responses_world import ClosedResponsesAnswer
-from gateway.protocols.rewriting import elements, shallow
-from gateway.protocols.splicing import spliced
-from gateway.protocols.tools import arranged, changed_members, list_of, other_names
-from gateway.protocols.world import InnerCall, PutBack, World
-from injectors.shown_tools import ShownTool
+from crosswind.gateway.protocols.answer import AnswerReader
+from crosswind.gateway.protocols.closing import Found, Kept, RoundBefore
+from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.protocols.members import text_of
+from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.protocols.responses_items import CALLS, loading, own_text
+from crosswind.gateway.protocols.responses_stream import for_client, is_call, is_inner
+from crosswind.gateway.protocols.responses_world import ClosedResponsesAnswer
+from crosswind.gateway.protocols.rewriting import elements, shallow
+from crosswind.gateway.protocols.splicing import spliced
+from crosswind.gateway.protocols.tools import arranged, changed_members, list_of, other_names
+from crosswind.gateway.protocols.world import InnerCall, PutBack, World
+from crosswind.injectors.shown_tools import ShownTool
 
 
 class ResponsesClosing:

@@ -11,12 +11,12 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from gateway.errors import ServiceError
-from gateway.faults import Fault
-from gateway.protocols.document import encode
-from gateway.protocols.forms import picked, refusal, shortened
-from gateway.protocols.request import Request
-from injectors.identity import digest
+from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.faults import Fault
+from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.protocols.forms import picked, refusal, shortened
+from crosswind.gateway.protocols.request import Request
+from crosswind.injectors.identity import digest
 
 _TOO_LONG = "Your input exceeds the context window of this model. Please adjust your input and try again."
 _CONTENT = (

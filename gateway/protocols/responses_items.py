@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gateway.protocols.document import decode, encode
-from gateway.protocols.format import UNREAD, Answered, Read, Text
-from gateway.protocols.members import text_of
-from gateway.protocols.rewriting import content_texts
-from gateway.protocols.splicing import Path, spliced
-from injectors.conversation import ToolCall
+from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.protocols.format import UNREAD, Answered, Read, Text
+from crosswind.gateway.protocols.members import text_of
+from crosswind.gateway.protocols.rewriting import content_texts
+from crosswind.gateway.protocols.splicing import Path, spliced
+from crosswind.injectors.conversation import ToolCall
 
 REFERENCE = "item_reference"
 SEARCHED = "tool_search_output"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.protocols.document import decode
-from gateway.protocols.members import text_of
+from crosswind.gateway.protocols.document import decode
+from crosswind.gateway.protocols.members import text_of
 
 _DELTAS = {
     "response.output_text.delta": ("content", "content_index", "text"),

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.protocols.document import encode
-from gateway.protocols.responses_items import loading
-from gateway.protocols.world import World
-from gateway.sse import Event, with_data
+from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.protocols.responses_items import loading
+from crosswind.gateway.protocols.world import World
+from crosswind.gateway.sse import Event, with_data
 
 ADDED, DONE = "response.output_item.added", "response.output_item.done"
 _MADE = "response.function_call_arguments.done"

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateway.protocols.answer import Chunk
-from gateway.protocols.closed_answer import ClosedAnswer
-from gateway.protocols.document import encode
-from gateway.protocols.members import as_mapping, as_object, text_of
-from gateway.protocols.request import Request
-from gateway.protocols.responses_answer import BEGINNING, COMPLETING, ResponsesAnswer
-from gateway.protocols.responses_stream import Numbers, RoundStream, declared, for_client, is_inner
-from gateway.protocols.tools import choosing
-from gateway.protocols.world import InnerCall, World
-from gateway.sse import Event, with_data
+from crosswind.gateway.protocols.answer import Chunk
+from crosswind.gateway.protocols.closed_answer import ClosedAnswer
+from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.protocols.members import as_mapping, as_object, text_of
+from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.protocols.responses_answer import BEGINNING, COMPLETING, ResponsesAnswer
+from crosswind.gateway.protocols.responses_stream import Numbers, RoundStream, declared, for_client, is_inner
+from crosswind.gateway.protocols.tools import choosing
+from crosswind.gateway.protocols.world import InnerCall, World
+from crosswind.gateway.sse import Event, with_data
 
 _ACTED_ON = frozenset(
     {

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from gateway.protocols.document import UNREADABLE, Document, decode, encode
-from gateway.protocols.document import elements as array_spans
+from crosswind.gateway.protocols.document import UNREADABLE, Document, decode, encode
+from crosswind.gateway.protocols.document import elements as array_spans
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _parts = msgspec.json.Decoder(list[msgspec.Raw])

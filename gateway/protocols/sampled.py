@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from gateway.protocols.capture import token_of
-from gateway.trajectory.record import Completion, VersionSpan
+from crosswind.gateway.protocols.capture import token_of
+from crosswind.gateway.trajectory.record import Completion, VersionSpan
 
 _FLOAT32, _INT32, _INT64 = 3.4e38, 1 << 31, 1 << 63
 """What a record holds: log-probabilities of likely tokens, ids of tokens, and a choice's index."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gateway.protocols.document import Document, decode, elements, encode
+from crosswind.gateway.protocols.document import Document, decode, elements, encode
 
 Path = tuple[str | int, ...]
 """Member names and indices from the outermost value on."""

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.protocols.document import decode, encode
-from gateway.protocols.members import text_of
-from gateway.protocols.responses_items import loading
-from gateway.protocols.splicing import Path, spliced
-from gateway.protocols.tools import list_of
-from gateway.protocols.world import PutBack
+from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.protocols.members import text_of
+from crosswind.gateway.protocols.responses_items import loading
+from crosswind.gateway.protocols.splicing import Path, spliced
+from crosswind.gateway.protocols.tools import list_of
+from crosswind.gateway.protocols.world import PutBack
 
 _TEXTS = ("content", "output")
 _IDS = ("id", "call_id", "tool_call_id")

@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
-from gateway.protocols.answer import Chunk
-from gateway.protocols.document import UNREADABLE
-from gateway.sse import Event
+from crosswind.gateway.protocols.answer import Chunk
+from crosswind.gateway.protocols.document import UNREADABLE
+from crosswind.gateway.sse import Event
 
 HEAD = frozenset({"id", "object", "created", "model"})
 """The members of an answer's head that a chunk repeats."""

@@ -6,10 +6,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gateway.protocols.document import decode, encode
-from injectors import documents
-from injectors.conversation import ToolSchema
-from injectors.shown_tools import ShownTool
+from crosswind.gateway.protocols.document import decode, encode
+from crosswind.injectors import documents
+from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.shown_tools import ShownTool
 
 ReadTools = Callable[[Any], list[ToolSchema]]
 """Reads the decoded `tools` member of a protocol; never raises."""

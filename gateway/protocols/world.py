@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from gateway.protocols.document import encode
+from crosswind.gateway.protocols.document import encode
 
 
 class World(Protocol):

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import httpx
 
-from gateway.protocols.codec import codec_named
-from gateway.protocols.document import decode, encode
-from gateway.replay.difference import Difference, differences
-from gateway.trajectory.record import Turn
+from crosswind.gateway.protocols.codec import codec_named
+from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.replay.difference import Difference, differences
+from crosswind.gateway.trajectory.record import Turn
 
 VOLATILE = frozenset(
     ("id", "created", "created_at", "completed_at", "system_fingerprint", "usage", "service_tier", "timings")

@@ -29,10 +29,10 @@ def replay(
     """
     import httpx
 
-    from gateway.configuration.upstreams import http_url
-    from gateway.replay.against import Upstream
-    from gateway.replay.recompute import replay as recomputed
-    from gateway.trajectory.store import StoreError, open_store
+    from crosswind.gateway.configuration.upstreams import http_url
+    from crosswind.gateway.replay.against import Upstream
+    from crosswind.gateway.replay.recompute import replay as recomputed
+    from crosswind.gateway.trajectory.store import StoreError, open_store
 
     try:
         base = None if against is None else http_url(against)
@@ -66,7 +66,7 @@ def replay(
 
 def _turn(one: Any, upstream: Any) -> dict[str, Any]:
     """What is told of one turn."""
-    from gateway.replay.difference import differences
+    from crosswind.gateway.replay.difference import differences
 
     turn = one.turn
     received, sent = (view.bytes() if view else b"" for view in (turn.received, turn.sent))

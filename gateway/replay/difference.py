@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.protocols.document import decode
+from crosswind.gateway.protocols.document import decode
 
 _NOTHING = object()
 

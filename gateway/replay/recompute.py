@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.closed_world import MOST_ROUNDS
-from gateway.noise import (
+from crosswind.gateway.closed_world import MOST_ROUNDS
+from crosswind.gateway.noise import (
     LEDGER_UNAVAILABLE,
     NOISE_FAILED,
     NOISE_STOPPED,
@@ -22,17 +22,17 @@ from gateway.noise import (
     Noise,
     noise_in,
 )
-from gateway.opening import LiveSession
-from gateway.protocols.codec import codec_named
-from gateway.protocols.document import decode, encode
-from gateway.recalling import tell
-from gateway.redaction import MASK, Redactor
-from gateway.replay.words import Recorded
-from gateway.trajectory.ledger_rows import Shown
-from gateway.trajectory.record import Event, Session, Turn
-from gateway.turns import Place
-from injectors.conversation import Site
-from injectors.plan import Plan
+from crosswind.gateway.opening import LiveSession
+from crosswind.gateway.protocols.codec import codec_named
+from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.recalling import tell
+from crosswind.gateway.redaction import MASK, Redactor
+from crosswind.gateway.replay.words import Recorded
+from crosswind.gateway.trajectory.ledger_rows import Shown
+from crosswind.gateway.trajectory.record import Event, Session, Turn
+from crosswind.gateway.turns import Place
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.plan import Plan
 
 _WITHOUT_NOISE = frozenset((LEDGER_UNAVAILABLE, NOISE_FAILED, NOISE_STOPPED))
 _nothing_hidden = Redactor("keep")
@@ -89,7 +89,7 @@ def _sampled(row: Shown, turn: Turn) -> bool:
 
 
 def _replayed(live: LiveSession, turn: Turn, words: Recorded | None) -> Replayed:
-    """One turn, as `gateway.proxy` put it together."""
+    """One turn, as `crosswind.gateway.proxy` put it together."""
     if turn.received is None:
         return Replayed(turn, None, why_not=NOT_RECORDED)
     received = turn.received.bytes()

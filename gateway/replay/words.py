@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gateway.trajectory.record import Event
-from injectors.generation import MODEL, WORDING, Given, Prompt
+from crosswind.gateway.trajectory.record import Event
+from crosswind.injectors.generation import MODEL, WORDING, Given, Prompt
 
 
 class Recorded:

@@ -31,8 +31,8 @@ import click
 )
 def report(url: str, before: Path | None, after: Path | None, comparison: Path | None, out: Path) -> None:
     """Write one self-contained HTML page about a store: training, injections, one noisy session."""
-    from gateway.report.page import Evaluation, render
-    from gateway.trajectory.store import StoreError, open_store
+    from crosswind.gateway.report.page import Evaluation, render
+    from crosswind.gateway.trajectory.store import StoreError, open_store
 
     if len({bool(before), bool(after), bool(comparison)}) > 1:
         raise click.UsageError("--before, --after and --comparison go together: give all three or none")

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.trajectory.content import View
-from gateway.trajectory.record import Event, Trajectory, Turn
+from crosswind.gateway.trajectory.content import View
+from crosswind.gateway.trajectory.record import Event, Trajectory, Turn
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.report import figures
-from gateway.report.example import Example, example
-from gateway.report.figures import CLEAN, NOISY, Series
-from gateway.report.noise_types import type_rows
-from gateway.report.prefixes import grid, prefixes
-from gateway.report.traffic import Grid, traffic
-from gateway.trajectory.record import Arm
-from gateway.trajectory.steps import TrainStep
-from gateway.trajectory.store import Store
+from crosswind.gateway.report import figures
+from crosswind.gateway.report.example import Example, example
+from crosswind.gateway.report.figures import CLEAN, NOISY, Series
+from crosswind.gateway.report.noise_types import type_rows
+from crosswind.gateway.report.prefixes import grid, prefixes
+from crosswind.gateway.report.traffic import Grid, traffic
+from crosswind.gateway.trajectory.record import Arm
+from crosswind.gateway.trajectory.steps import TrainStep
+from crosswind.gateway.trajectory.store import Store
 
 _COUNTS = ("sessions", "turns", "events", "rewards")
 _EXAMPLES_READ = 400
@@ -57,7 +57,7 @@ def render(store: Store, evaluation: Evaluation | None) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     page = Environment(
-        loader=PackageLoader("gateway.report", "."),
+        loader=PackageLoader("crosswind.gateway.report", "."),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gateway.report.traffic import Grid
-from gateway.trajectory.prefixes import CAUSES, Prefixes, by_model
-from gateway.trajectory.store import Store
+from crosswind.gateway.report.traffic import Grid
+from crosswind.gateway.trajectory.prefixes import CAUSES, Prefixes, by_model
+from crosswind.gateway.trajectory.store import Store
 
 SESSIONS_READ = 400
 """How many of the newest sessions are read: tokens are too many to read all."""

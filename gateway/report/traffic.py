@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gateway.trajectory.summary import QUANTILES, Summary
+from crosswind.gateway.trajectory.summary import QUANTILES, Summary
 
 WHOSE = {
     "ours": "the gateway's",

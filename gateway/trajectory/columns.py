@@ -12,10 +12,10 @@ from typing import Any, Generic, TypeVar
 
 import orjson
 
-from gateway.trajectory.generated_text import GeneratedText
-from gateway.trajectory.ledger_rows import DeliveredId, NameMap, Shown
-from gateway.trajectory.likelihood import pack_top, unpack_top
-from gateway.trajectory.record import (
+from crosswind.gateway.trajectory.generated_text import GeneratedText
+from crosswind.gateway.trajectory.ledger_rows import DeliveredId, NameMap, Shown
+from crosswind.gateway.trajectory.likelihood import pack_top, unpack_top
+from crosswind.gateway.trajectory.record import (
     Arm,
     Completion,
     Delivered,
@@ -30,7 +30,7 @@ from gateway.trajectory.record import (
     Turn,
     VersionSpan,
 )
-from gateway.trajectory.steps import TrainStep
+from crosswind.gateway.trajectory.steps import TrainStep
 
 T = TypeVar("T")
 Convert = Callable[[Any], Any]

@@ -12,11 +12,11 @@ from typing import Any, Literal, TypeVar
 
 import click
 
-from gateway.trajectory.record import SessionDeleted
-from gateway.trajectory.retention import Limits, emptied, prune, seconds, size_bytes
-from gateway.trajectory.schema import pending
-from gateway.trajectory.sqlite import SqliteStore
-from gateway.trajectory.store import StoreError, location, open_store
+from crosswind.gateway.trajectory.record import SessionDeleted
+from crosswind.gateway.trajectory.retention import Limits, emptied, prune, seconds, size_bytes
+from crosswind.gateway.trajectory.schema import pending
+from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.store import StoreError, location, open_store
 
 C = TypeVar("C", bound=Callable[..., None])
 _PAGE = 200

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gateway.trajectory.store import RowRefused, StoreError, StoreUnavailable
+from crosswind.gateway.trajectory.store import RowRefused, StoreError, StoreUnavailable
 
 _TRANSIENT = {
     sqlite3.SQLITE_FULL: "the disk is full; free some space",

@@ -18,11 +18,11 @@ from typing import IO, Any
 import click
 from msgspec import structs
 
-from gateway.trajectory.columns import unpack
-from gateway.trajectory.content import Chain, View
-from gateway.trajectory.likelihood import turn_entropy
-from gateway.trajectory.record import Session, Turn
-from gateway.trajectory.store import Store, StoreError, open_store
+from crosswind.gateway.trajectory.columns import unpack
+from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.likelihood import turn_entropy
+from crosswind.gateway.trajectory.record import Session, Turn
+from crosswind.gateway.trajectory.store import Store, StoreError, open_store
 
 _PAGE = 1000
 

@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 
-from gateway.trajectory.content import Frame
+from crosswind.gateway.trajectory.content import Frame
 
 _PER_SESSION = 4
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gateway.trajectory.record import SessionStatus
+from crosswind.gateway.trajectory.record import SessionStatus
 
 
 @dataclass(frozen=True, slots=True)

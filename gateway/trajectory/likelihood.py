@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, inf, log
 
-from gateway.trajectory.record import Completion
+from crosswind.gateway.trajectory.record import Completion
 
 TokenLogprob = tuple[int, float]
 """A token's id with its log-probability (natural logarithm)."""

@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from gateway.trajectory.content import View
-from gateway.trajectory.record import FIT, Turn
+from crosswind.gateway.trajectory.content import View
+from crosswind.gateway.trajectory.record import FIT, Turn
 
 CAUSES: Mapping[str, str] = {
     "history_changed": "the client sent another history than before (compacted, edited or stamped), or noise "

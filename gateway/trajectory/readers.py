@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gateway.trajectory.connection import connect, explained
-from gateway.trajectory.store import StoreError
+from crosswind.gateway.trajectory.connection import connect, explained
+from crosswind.gateway.trajectory.store import StoreError
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import structs
 
-from gateway.trajectory.columns import (
+from crosswind.gateway.trajectory.columns import (
     COMPLETION,
     EVENT,
     GENERATED_TEXT,
@@ -22,10 +22,10 @@ from gateway.trajectory.columns import (
     storable,
     text,
 )
-from gateway.trajectory.freshness import SessionState, TurnHead
-from gateway.trajectory.generated_text import GeneratedText
-from gateway.trajectory.ledger_rows import NameMap, Shown
-from gateway.trajectory.record import (
+from crosswind.gateway.trajectory.freshness import SessionState, TurnHead
+from crosswind.gateway.trajectory.generated_text import GeneratedText
+from crosswind.gateway.trajectory.ledger_rows import NameMap, Shown
+from crosswind.gateway.trajectory.record import (
     Completion,
     Delivered,
     Durable,
@@ -37,8 +37,8 @@ from gateway.trajectory.record import (
     Trajectory,
     Turn,
 )
-from gateway.trajectory.stored_content import StoredContent
-from gateway.trajectory.writing import BARE_CHOICE, VIEW_COLUMNS, bare_choice
+from crosswind.gateway.trajectory.stored_content import StoredContent
+from crosswind.gateway.trajectory.writing import BARE_CHOICE, VIEW_COLUMNS, bare_choice
 
 _DELIVERED = ("delivery.delivered", "delivery.durable", "delivery.total_us")
 _TURNS = (

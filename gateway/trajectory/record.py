@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
-from gateway.trajectory.content import Chain, View
-from gateway.trajectory.generated_text import GeneratedText
-from gateway.trajectory.ledger_rows import DeliveredId, LedgerTextsErased, NameMap, Shown
+from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.generated_text import GeneratedText
+from crosswind.gateway.trajectory.ledger_rows import DeliveredId, LedgerTextsErased, NameMap, Shown
 
 Json = Mapping[str, Any]
 
@@ -119,7 +119,9 @@ class Completion:
     finish_reason: str | None = None
     versions: tuple[VersionSpan, ...] = ()
     top_logprobs: tuple[tuple[tuple[int, float], ...], ...] = ()
-    """Per token the likeliest ones at its place, where asked for: see `gateway.trajectory.likelihood`."""
+    """Per token the likeliest ones at its place, where asked for: see
+    `crosswind.gateway.trajectory.likelihood`.
+    """
 
 
 class Turn(msgspec.Struct, frozen=True):

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from gateway.trajectory.content import Chain, Frame, View, content_key
-from gateway.trajectory.frames import KnownFrames
-from gateway.trajectory.store import RowRefused
+from crosswind.gateway.trajectory.content import Chain, Frame, View, content_key
+from crosswind.gateway.trajectory.frames import KnownFrames
+from crosswind.gateway.trajectory.store import RowRefused
 
 EMPTY_FRAME = -1
 """The ordinal of the one row of a frame that has no pieces."""

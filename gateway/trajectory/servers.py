@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from gateway.trajectory.record import Setting
+from crosswind.gateway.trajectory.record import Setting
 
 SERVER = "server"
 """The kind of the settings that say it: {trusted, version, reason} by the server's root URL."""

@@ -14,23 +14,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from gateway.trajectory import reading, totals, upkeep
-from gateway.trajectory.columns import TRAIN_STEP
-from gateway.trajectory.connection import begin_writing, connect, explained, private_file
-from gateway.trajectory.deletion import BLOCK, CHAIN, FRAME, sweep
-from gateway.trajectory.frames import KnownFrames
-from gateway.trajectory.freshness import SessionState, TurnHead
-from gateway.trajectory.generated_text import GeneratedText
-from gateway.trajectory.ledger_rows import NameMap, Shown
-from gateway.trajectory.orphans import drop, unreferred
-from gateway.trajectory.readers import Readers
-from gateway.trajectory.record import Event, Reward, Row, Session, Setting, Trajectory, Turn
-from gateway.trajectory.schema import migrate
-from gateway.trajectory.steps import TrainStep
-from gateway.trajectory.store import RowRefused, StoreError, location
-from gateway.trajectory.summary import Summary, summary
-from gateway.trajectory.verification import Verdict, verified
-from gateway.trajectory.writing import Batch, missing_sessions
+from crosswind.gateway.trajectory import reading, totals, upkeep
+from crosswind.gateway.trajectory.columns import TRAIN_STEP
+from crosswind.gateway.trajectory.connection import begin_writing, connect, explained, private_file
+from crosswind.gateway.trajectory.deletion import BLOCK, CHAIN, FRAME, sweep
+from crosswind.gateway.trajectory.frames import KnownFrames
+from crosswind.gateway.trajectory.freshness import SessionState, TurnHead
+from crosswind.gateway.trajectory.generated_text import GeneratedText
+from crosswind.gateway.trajectory.ledger_rows import NameMap, Shown
+from crosswind.gateway.trajectory.orphans import drop, unreferred
+from crosswind.gateway.trajectory.readers import Readers
+from crosswind.gateway.trajectory.record import Event, Reward, Row, Session, Setting, Trajectory, Turn
+from crosswind.gateway.trajectory.schema import migrate
+from crosswind.gateway.trajectory.steps import TrainStep
+from crosswind.gateway.trajectory.store import RowRefused, StoreError, location
+from crosswind.gateway.trajectory.summary import Summary, summary
+from crosswind.gateway.trajectory.verification import Verdict, verified
+from crosswind.gateway.trajectory.writing import Batch, missing_sessions
 
 _AT_ONCE = 500
 """Pieces of content that one transaction deletes."""

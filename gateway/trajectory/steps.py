@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gateway.trajectory.record import Json
+from crosswind.gateway.trajectory.record import Json
 
 
 @dataclass(frozen=True, slots=True)

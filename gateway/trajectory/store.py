@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import Any, Protocol
 
-from gateway.trajectory.freshness import SessionState, TurnHead
-from gateway.trajectory.generated_text import GeneratedText
-from gateway.trajectory.ledger_rows import NameMap, Shown
-from gateway.trajectory.record import Event, Reward, Row, Session, Setting, Trajectory, Turn
-from gateway.trajectory.steps import TrainStep
-from gateway.trajectory.summary import Summary
+from crosswind.gateway.trajectory.freshness import SessionState, TurnHead
+from crosswind.gateway.trajectory.generated_text import GeneratedText
+from crosswind.gateway.trajectory.ledger_rows import NameMap, Shown
+from crosswind.gateway.trajectory.record import Event, Reward, Row, Session, Setting, Trajectory, Turn
+from crosswind.gateway.trajectory.steps import TrainStep
+from crosswind.gateway.trajectory.summary import Summary
 
 
 class StoreError(Exception):
@@ -193,7 +193,7 @@ def stores() -> dict[str, type[Any]]:
     A store class names its `schemes` and has a class method `from_url(url, **settings)`. An entry point names
     a module. Modules import drivers that may be missing only when a store is opened.
     """
-    package = importlib.import_module("gateway.trajectory")
+    package = importlib.import_module("crosswind.gateway.trajectory")
     modules = [
         importlib.import_module(f"{package.__name__}.{found.name}")
         for found in pkgutil.iter_modules(package.__path__)

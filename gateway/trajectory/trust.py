@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec import structs
 
-from gateway.trajectory.record import FIT, Setting, Turn
-from gateway.trajectory.servers import SERVER, Servers
+from crosswind.gateway.trajectory.record import FIT, Setting, Turn
+from crosswind.gateway.trajectory.servers import SERVER, Servers
 
 POLICY_MISMATCH = "policy_mismatch"
 """The fitness of a turn whose policy version the engine was seen not to serve rightly."""

@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
-from gateway.trajectory.store import StoreError
+from crosswind.gateway.trajectory.store import StoreError
 
 # The last that is known of a session: its end, its last turn, or its beginning.
 _ACTIVE = """coalesce(closed_us,

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gateway.trajectory.columns import (
+from crosswind.gateway.trajectory.columns import (
     COMPLETION,
     DELIVERED_ID,
     DELIVERY,
@@ -21,11 +21,11 @@ from gateway.trajectory.columns import (
     storable,
     to_json,
 )
-from gateway.trajectory.deletion import delete_session
-from gateway.trajectory.frames import KnownFrames
-from gateway.trajectory.generated_text import GeneratedText
-from gateway.trajectory.ledger_rows import DeliveredId, LedgerTextsErased, NameMap, Shown
-from gateway.trajectory.record import (
+from crosswind.gateway.trajectory.deletion import delete_session
+from crosswind.gateway.trajectory.frames import KnownFrames
+from crosswind.gateway.trajectory.generated_text import GeneratedText
+from crosswind.gateway.trajectory.ledger_rows import DeliveredId, LedgerTextsErased, NameMap, Shown
+from crosswind.gateway.trajectory.record import (
     Completion,
     Delivery,
     Event,
@@ -38,8 +38,8 @@ from gateway.trajectory.record import (
     Setting,
     Turn,
 )
-from gateway.trajectory.segments import NewContent
-from gateway.trajectory.store import RowRefused
+from crosswind.gateway.trajectory.segments import NewContent
+from crosswind.gateway.trajectory.store import RowRefused
 
 VIEW_COLUMNS = (
     "received_frame",

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from aiohappyeyeballs import start_connection
 
-from gateway.upstreams.connection import Connection
+from crosswind.gateway.upstreams.connection import Connection
 
 _PORTS = {"http": 80, "https": 443}
 _NEXT_ADDRESS_S = 0.25

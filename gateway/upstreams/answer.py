@@ -8,11 +8,11 @@ from contextlib import aclosing
 
 import msgspec
 
-from gateway.configuration.sections import Timeouts
-from gateway.errors import Attempt, UpstreamError
-from gateway.headers import Headers
-from gateway.upstreams.connection import Connection
-from gateway.upstreams.incoming import Broken
+from crosswind.gateway.configuration.sections import Timeouts
+from crosswind.gateway.errors import Attempt, UpstreamError
+from crosswind.gateway.headers import Headers
+from crosswind.gateway.upstreams.connection import Connection
+from crosswind.gateway.upstreams.incoming import Broken
 
 
 def _patient() -> None:

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import cast
 
-from gateway.upstreams.incoming import Broken, Incoming
+from crosswind.gateway.upstreams.incoming import Broken, Incoming
 
 _KEPT_RECEIVED = 1 << 18
 """Bytes of an answer that are held for a slow client, before the upstream is made to wait."""

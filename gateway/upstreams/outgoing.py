@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Callable
 
 import msgspec
 
-from gateway.headers import Headers
-from gateway.upstreams.address import Address
+from crosswind.gateway.headers import Headers
+from crosswind.gateway.upstreams.address import Address
 
 Body = bytes | Callable[[], AsyncIterator[bytes]] | None
 """A body at hand, one that is still to be read, or none."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
-from gateway.configuration.sections import Limits, Timeouts
-from gateway.errors import UpstreamError
-from gateway.upstreams.address import Address, prepare
-from gateway.upstreams.answer import Answer
-from gateway.upstreams.connection import Connection
-from gateway.upstreams.incoming import Broken
-from gateway.upstreams.outgoing import Outgoing
+from crosswind.gateway.configuration.sections import Limits, Timeouts
+from crosswind.gateway.errors import UpstreamError
+from crosswind.gateway.upstreams.address import Address, prepare
+from crosswind.gateway.upstreams.answer import Answer
+from crosswind.gateway.upstreams.connection import Connection
+from crosswind.gateway.upstreams.incoming import Broken
+from crosswind.gateway.upstreams.outgoing import Outgoing
 
 _STATUSES = range(200, 600)
 

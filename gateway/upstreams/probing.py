@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from gateway.auth import Caller
-from gateway.errors import UpstreamError
-from gateway.upstreams.outgoing import Outgoing
-from gateway.upstreams.replicas import Replica
-from gateway.upstreams.upstream import Upstream
+from crosswind.gateway.auth import Caller
+from crosswind.gateway.errors import UpstreamError
+from crosswind.gateway.upstreams.outgoing import Outgoing
+from crosswind.gateway.upstreams.replicas import Replica
+from crosswind.gateway.upstreams.upstream import Upstream
 
 _MOST_READ = 1 << 20
 """Bytes of an answer; that there is more says nothing of how a replica fares."""

@@ -10,7 +10,7 @@ from itertools import count
 
 import structlog
 
-from gateway.configuration.upstreams import Health
+from crosswind.gateway.configuration.upstreams import Health
 
 _log = structlog.get_logger("crosswind.upstreams")
 

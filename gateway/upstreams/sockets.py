@@ -8,10 +8,10 @@ import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
-from gateway.errors import UpstreamError
-from gateway.headers import Headers
-from gateway.upstreams.outgoing import Outgoing
-from gateway.upstreams.pool import Pool, said
+from crosswind.gateway.errors import UpstreamError
+from crosswind.gateway.headers import Headers
+from crosswind.gateway.upstreams.outgoing import Outgoing
+from crosswind.gateway.upstreams.pool import Pool, said
 
 
 class Sockets:

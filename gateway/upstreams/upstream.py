@@ -10,20 +10,20 @@ from urllib.parse import parse_qsl, quote
 import aiohttp
 from msgspec import structs
 
-from gateway.auth import Caller, query_without_credentials
-from gateway.configuration.dialects import AuthStyle
-from gateway.configuration.sections import Limits, Timeouts
-from gateway.configuration.upstreams import Health, Retries, UpstreamSettings
-from gateway.errors import Attempt, UpstreamError
-from gateway.headers import CREDENTIALS, Changes, Headers, forwarded
-from gateway.protocols.document import encode
-from gateway.upstreams.answer import Answer
-from gateway.upstreams.outgoing import Outgoing
-from gateway.upstreams.patterns import Patterns
-from gateway.upstreams.pool import Pool
-from gateway.upstreams.redirects import led_back
-from gateway.upstreams.replicas import Replica, Replicas
-from gateway.upstreams.sockets import Sockets
+from crosswind.gateway.auth import Caller, query_without_credentials
+from crosswind.gateway.configuration.dialects import AuthStyle
+from crosswind.gateway.configuration.sections import Limits, Timeouts
+from crosswind.gateway.configuration.upstreams import Health, Retries, UpstreamSettings
+from crosswind.gateway.errors import Attempt, UpstreamError
+from crosswind.gateway.headers import CREDENTIALS, Changes, Headers, forwarded
+from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.upstreams.answer import Answer
+from crosswind.gateway.upstreams.outgoing import Outgoing
+from crosswind.gateway.upstreams.patterns import Patterns
+from crosswind.gateway.upstreams.pool import Pool
+from crosswind.gateway.upstreams.redirects import led_back
+from crosswind.gateway.upstreams.replicas import Replica, Replicas
+from crosswind.gateway.upstreams.sockets import Sockets
 
 _CONTENT = ("content-*", "accept*", *(name.decode() for name in CREDENTIALS))
 """What goes on whatever the allow list says: without it the body can't be read."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 
-from gateway.config import Settings
-from gateway.errors import ServiceError
-from gateway.upstreams.replicas import ReplicaState
-from gateway.upstreams.upstream import Upstream
+from crosswind.gateway.config import Settings
+from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.upstreams.replicas import ReplicaState
+from crosswind.gateway.upstreams.upstream import Upstream
 
 _PROTOCOL_OF = {
     "chat": "chat",

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gateway.config import ENVIRONMENT_PREFIX
-from gateway.workers.channel import Channel, Message
+from crosswind.gateway.config import ENVIRONMENT_PREFIX
+from crosswind.gateway.workers.channel import Channel, Message
 
 METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 SILENT_S = 5.0
@@ -62,7 +62,7 @@ class Child:
         descriptors = theirs.fileno(), second.fileno()
         try:
             self.process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "gateway.workers.worker", *map(str, descriptors)),
+                *(sys.executable, "-m", "crosswind.gateway.workers.worker", *map(str, descriptors)),
                 stdin=asyncio.subprocess.DEVNULL,
                 pass_fds=descriptors,
                 # A group of its own: an interrupt at the terminal is the supervisor's to pass on, once.

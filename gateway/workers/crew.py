@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gateway.config import Settings
-from gateway.errors import ConfigurationError
-from gateway.workers.channel import Channel, Message
+from crosswind.gateway.config import Settings
+from crosswind.gateway.errors import ConfigurationError
+from crosswind.gateway.workers.channel import Channel, Message
 
 _ANSWER_S = 2.0
 _READ_S = 30.0

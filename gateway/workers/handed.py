@@ -9,9 +9,9 @@ from typing import Any
 
 import structlog
 
-from gateway.config import Settings
-from gateway.serving import Server, server_config
-from gateway.workers.handover import Receiver
+from crosswind.gateway.config import Settings
+from crosswind.gateway.serving import Server, server_config
+from crosswind.gateway.workers.handover import Receiver
 
 _log = structlog.get_logger("crosswind.workers")
 

@@ -19,11 +19,11 @@ from typing import Any
 import structlog
 from pydantic import SecretStr
 
-from gateway.config import Settings
-from gateway.errors import ConfigurationError
-from gateway.workers.channel import Message
-from gateway.workers.child import Child
-from gateway.workers.handover import Dealer
+from crosswind.gateway.config import Settings
+from crosswind.gateway.errors import ConfigurationError
+from crosswind.gateway.workers.channel import Message
+from crosswind.gateway.workers.child import Child
+from crosswind.gateway.workers.handover import Dealer
 
 _log = structlog.get_logger("crosswind.workers")
 

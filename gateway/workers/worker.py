@@ -1,6 +1,6 @@
 """A child process: a worker, which serves the data plane, or the control plane. Started by the supervisor:
 
-    python -m gateway.workers.worker CHANNEL OTHER
+    python -m crosswind.gateway.workers.worker CHANNEL OTHER
 
 Both are inherited file descriptors. The first message over the channel says what to be and with which
 configuration; OTHER is the control plane's listener, or the worker's end of the pair over which connections
@@ -22,16 +22,16 @@ from typing import Any
 import structlog
 from structlog.contextvars import bind_contextvars
 
-from gateway.app import create_app
-from gateway.config import Settings
-from gateway.errors import ConfigurationError
-from gateway.gateway import Gateway
-from gateway.logs import configure
-from gateway.opening import now_us
-from gateway.serving import Server, allow_many_connections, collect_seldom, make_server, stop
-from gateway.trajectory.record import Setting
-from gateway.workers.channel import Channel, Message
-from gateway.workers.crew import Crew
+from crosswind.gateway.app import create_app
+from crosswind.gateway.config import Settings
+from crosswind.gateway.errors import ConfigurationError
+from crosswind.gateway.gateway import Gateway
+from crosswind.gateway.logs import configure
+from crosswind.gateway.opening import now_us
+from crosswind.gateway.serving import Server, allow_many_connections, collect_seldom, make_server, stop
+from crosswind.gateway.trajectory.record import Setting
+from crosswind.gateway.workers.channel import Channel, Message
+from crosswind.gateway.workers.crew import Crew
 
 _log = structlog.get_logger("crosswind.workers")
 
@@ -93,10 +93,10 @@ def _gateway(told: Message, channel: Channel) -> Gateway:
 
 def _server(gateway: Gateway, other: socket.socket, *, worker: bool) -> Server:
     if worker:
-        from gateway.workers.handed import HandedServer
+        from crosswind.gateway.workers.handed import HandedServer
 
         return HandedServer(gateway.settings, gateway.data, other)
-    from gateway.control.application import create_control
+    from crosswind.gateway.control.application import create_control
 
     return make_server(gateway.settings, create_control(gateway))
 

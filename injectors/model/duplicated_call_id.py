@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from injectors.conversation import Site
-from injectors.operator import Draw, ModelTarget, Recovery, Result, operator
-from injectors.streams import Stream
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Draw, ModelTarget, Recovery, Result, operator
+from crosswind.injectors.streams import Stream
 
 
 @operator(

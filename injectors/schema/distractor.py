@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from injectors.conversation import ToolSchema
-from injectors.operator import AddedTool, Draw, Result, ToolChange, ToolTarget
-from injectors.schema.naming import abbreviated, suffixed
-from injectors.schema.phantom import unavailable
-from injectors.schema.placing import drawn_order, drawn_place, of_object, with_sentence
-from injectors.streams import Stream
+from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.operator import AddedTool, Draw, Result, ToolChange, ToolTarget
+from crosswind.injectors.schema.naming import abbreviated, suffixed
+from crosswind.injectors.schema.phantom import unavailable
+from crosswind.injectors.schema.placing import drawn_order, drawn_place, of_object, with_sentence
+from crosswind.injectors.streams import Stream
 
 
 class Distractor:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from injectors.operator import AddedTool, Draw, Result, ToolChange, ToolTarget
-from injectors.schema.placing import drawn_place, no_parameters
-from injectors.schema.wrong_parameters import wrong_parameters
-from injectors.streams import Stream
+from crosswind.injectors.operator import AddedTool, Draw, Result, ToolChange, ToolTarget
+from crosswind.injectors.schema.placing import drawn_place, no_parameters
+from crosswind.injectors.schema.wrong_parameters import wrong_parameters
+from crosswind.injectors.streams import Stream
 
 
 class Duplicate:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from injectors.conversation import Site
-from injectors.operator import Recovery, operator
-from injectors.schema.duplicate import Duplicate
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Recovery, operator
+from crosswind.injectors.schema.duplicate import Duplicate
 
 
 @operator(

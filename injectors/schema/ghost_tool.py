@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from injectors.conversation import Site
-from injectors.operator import AddedTool, Draw, Recovery, Result, ToolChange, ToolTarget, operator
-from injectors.schema.naming import in_style
-from injectors.schema.phantom import no_such_tool
-from injectors.schema.placing import drawn_place, of_object
-from injectors.streams import Stream
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import AddedTool, Draw, Recovery, Result, ToolChange, ToolTarget, operator
+from crosswind.injectors.schema.naming import in_style
+from crosswind.injectors.schema.phantom import no_such_tool
+from crosswind.injectors.schema.placing import drawn_place, of_object
+from crosswind.injectors.streams import Stream
 
 LATER = ("v2", "batch", "preview", "async", "next")
 """What a list that has gone out of date calls the tools that a service used to have, or was to get."""

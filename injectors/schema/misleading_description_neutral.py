@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from injectors.conversation import Site
-from injectors.operator import Recovery, operator
-from injectors.schema.distractor import Distractor
-from injectors.schema.price import COSTS_MORE
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Recovery, operator
+from crosswind.injectors.schema.distractor import Distractor
+from crosswind.injectors.schema.price import COSTS_MORE
 
 
 @operator(

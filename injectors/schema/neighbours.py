@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from injectors.schema.naming import LONGEST, in_style, words
+from crosswind.injectors.schema.naming import LONGEST, in_style, words
 
 VERBS = frozenset(
     """

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from injectors.conversation import Site
-from injectors.edits import edited
-from injectors.languages import unable
-from injectors.operator import Draw, Recovery, Result, ToolChange, ToolTarget, operator
-from injectors.schema.rewording import rewordings
-from injectors.streams import Stream
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.edits import edited
+from crosswind.injectors.languages import unable
+from crosswind.injectors.operator import Draw, Recovery, Result, ToolChange, ToolTarget, operator
+from crosswind.injectors.schema.rewording import rewordings
+from crosswind.injectors.streams import Stream
 
 
 @operator(

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from injectors.conversation import Site
-from injectors.operator import AddedTool, Draw, Recovery, Result, ToolChange, ToolTarget, operator
-from injectors.schema.neighbours import neighbours
-from injectors.schema.phantom import unavailable
-from injectors.schema.placing import drawn_place
-from injectors.streams import Stream
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import AddedTool, Draw, Recovery, Result, ToolChange, ToolTarget, operator
+from crosswind.injectors.schema.neighbours import neighbours
+from crosswind.injectors.schema.phantom import unavailable
+from crosswind.injectors.schema.placing import drawn_place
+from crosswind.injectors.streams import Stream
 
 
 @operator(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from injectors.conversation import ToolSchema
-from injectors.edits import edit, phrases, touches, unprotected
-from injectors.entities import plainly_begun, protected_spans
-from injectors.schema.openings import FORMS, OPENING
-from injectors.schema.wordings import WORDINGS
-from injectors.streams import Stream
+from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.edits import edit, phrases, touches, unprotected
+from crosswind.injectors.entities import plainly_begun, protected_spans
+from crosswind.injectors.schema.openings import FORMS, OPENING
+from crosswind.injectors.schema.wordings import WORDINGS
+from crosswind.injectors.streams import Stream
 
 LENGTH = 0.2
 """The share of its length by which a description may grow or shrink."""

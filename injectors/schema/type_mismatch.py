@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from injectors.conversation import Site, ToolSchema
-from injectors.operator import Draw, Recovery, Result, ToolChange, ToolTarget, operator
-from injectors.streams import Stream
+from crosswind.injectors.conversation import Site, ToolSchema
+from crosswind.injectors.operator import Draw, Recovery, Result, ToolChange, ToolTarget, operator
+from crosswind.injectors.streams import Stream
 
 DECLARED_AS = {
     "string": "integer",

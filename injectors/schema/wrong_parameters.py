@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from injectors.operator import ToolTarget
-from injectors.streams import Stream
+from crosswind.injectors.operator import ToolTarget
+from crosswind.injectors.streams import Stream
 
 FOREIGN = (
     ("reference", "string", "A reference number."),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from injectors.edits import edit
-from injectors.state.scene import gaps, goal_in
-from injectors.streams import Stream
+from crosswind.injectors.edits import edit
+from crosswind.injectors.state.scene import gaps, goal_in
+from crosswind.injectors.streams import Stream
 
 OBJECTS = [
     "bowl",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from injectors.conversation import Site
-from injectors.edits import edited
-from injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
-from injectors.payload import parsed
-from injectors.state import foreign, grid, household, key_values, shop_pages
-from injectors.state.scene import Scene, scene_of
-from injectors.streams import Stream
-from injectors.tool.insertion import object_span, taken_keys, with_fields
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.edits import edited
+from crosswind.injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
+from crosswind.injectors.payload import parsed
+from crosswind.injectors.state import foreign, grid, household, key_values, shop_pages
+from crosswind.injectors.state.scene import Scene, scene_of
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.tool.insertion import object_span, taken_keys, with_fields
 
 MOST = 400
 """The volume ε at severity 1, in characters."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from injectors.streams import Stream
+from crosswind.injectors.streams import Stream
 
 FIELDS: dict[str, tuple[str, ...]] = {
     "ui_theme": ("warm grey", "pale blue", "high contrast"),

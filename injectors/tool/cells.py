@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from injectors.clusters import whole
-from injectors.tool.leaves import MOST
+from crosswind.injectors.clusters import whole
+from crosswind.injectors.tool.leaves import MOST
 
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _NUMBER = re.compile(r"[0-9]{2}")

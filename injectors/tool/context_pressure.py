@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from injectors.conversation import Site
-from injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
-from injectors.payload import is_container, parsed
-from injectors.streams import Stream
-from injectors.tool.insertion import is_prose, object_span, taken_keys, with_fields
-from injectors.tool.low_value import LOG_LINES
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
+from crosswind.injectors.payload import is_container, parsed
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.tool.insertion import is_prose, object_span, taken_keys, with_fields
+from crosswind.injectors.tool.low_value import LOG_LINES
 
 VOLUME = 16_000
 """Characters at severity 1: some 3,000 tokens in each result that is hit."""

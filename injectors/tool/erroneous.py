@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-from injectors.conversation import Site
-from injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
-from injectors.payload import RESTATED, is_container, parsed
-from injectors.streams import Stream
-from injectors.tool.figures import figures, rewritten, scaled
-from injectors.tool.insertion import is_prose
-from injectors.tool.leaves import changed, facts, leaves, written
-from injectors.tool.wrong_values import other
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
+from crosswind.injectors.payload import RESTATED, is_container, parsed
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.tool.figures import figures, rewritten, scaled
+from crosswind.injectors.tool.insertion import is_prose
+from crosswind.injectors.tool.leaves import changed, facts, leaves, written
+from crosswind.injectors.tool.wrong_values import other
 
 DISPUTE = "\nConsistency check failed: the source has {} here."
 """How plain text contradicts itself."""

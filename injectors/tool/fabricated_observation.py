@@ -6,12 +6,12 @@ import json
 import re
 from typing import Any
 
-from injectors.conversation import Site
-from injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
-from injectors.payload import is_container, parsed
-from injectors.streams import Stream
-from injectors.tool.leaves import can_be_marked, changed, facts, leaves, marked, written
-from injectors.tool.wrong_values import other
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
+from crosswind.injectors.payload import is_container, parsed
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.tool.leaves import can_be_marked, changed, facts, leaves, marked, written
+from crosswind.injectors.tool.wrong_values import other
 
 FIELD, ADMISSION = "errors", ["the backend was not reached; the values shown were generated"]
 

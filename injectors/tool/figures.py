@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from injectors.operator import ToolResultTarget
-from injectors.tool.leaves import MOST, asked_for
+from crosswind.injectors.operator import ToolResultTarget
+from crosswind.injectors.tool.leaves import MOST, asked_for
 
 _FIGURE = re.compile(r"(?<![\w#.,:/@\-\\])[0-9]{1,12}(?:\.[0-9]{1,6})?(?![\w:/@\-\\]|[.,][0-9\w])")
 _YEAR = re.compile(r"1[5-9][0-9][0-9]|20[0-9][0-9]")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from injectors.operator import Draw, Result, ToolResultTarget
-from injectors.streams import Stream
+from crosswind.injectors.operator import Draw, Result, ToolResultTarget
+from crosswind.injectors.streams import Stream
 
 
 class FixedError:

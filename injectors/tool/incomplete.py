@@ -6,12 +6,12 @@ import json
 import math
 from typing import Any
 
-from injectors.clusters import whole
-from injectors.conversation import Site
-from injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
-from injectors.payload import FAULT_KEYS, is_container, parsed
-from injectors.streams import Stream
-from injectors.tool.leaves import written
+from crosswind.injectors.clusters import whole
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
+from crosswind.injectors.payload import FAULT_KEYS, is_container, parsed
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.tool.leaves import written
 
 LEAST, SPREAD = 0.2, 0.6
 """A result that is hit loses a share of uniform(0.2, 0.2 + 0.6 x severity)."""

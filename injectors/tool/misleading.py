@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from injectors.conversation import Site
-from injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
-from injectors.payload import is_container, parsed
-from injectors.streams import Stream
-from injectors.tool.insertion import is_prose, object_span, taken_keys, with_fields
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
+from crosswind.injectors.payload import is_container, parsed
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.tool.insertion import is_prose, object_span, taken_keys, with_fields
 
 KEYS = ("note", "hint", "tip", "advice")
 

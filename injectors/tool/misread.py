@@ -6,15 +6,15 @@ import json
 import re
 from typing import Any
 
-from injectors.conversation import Site
-from injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
-from injectors.payload import is_container, parsed
-from injectors.streams import Stream
-from injectors.tool.cells import cells
-from injectors.tool.figures import rewritten
-from injectors.tool.leaves import Place, can_be_marked, changed, facts, marked, written
-from injectors.tool.uncertain import FIELD, MARK
-from injectors.tool.wrong_values import neighbours
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
+from crosswind.injectors.payload import is_container, parsed
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.tool.cells import cells
+from crosswind.injectors.tool.figures import rewritten
+from crosswind.injectors.tool.leaves import Place, can_be_marked, changed, facts, marked, written
+from crosswind.injectors.tool.uncertain import FIELD, MARK
+from crosswind.injectors.tool.wrong_values import neighbours
 
 MOST_LIKELY = 0.4
 """The largest share of misread values at severity 1; the paper's is 0.2, at severity 0.5."""

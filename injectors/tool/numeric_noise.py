@@ -6,13 +6,13 @@ import json
 import math
 from typing import Any
 
-from injectors.conversation import Site
-from injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
-from injectors.payload import is_container, parsed
-from injectors.streams import Stream
-from injectors.tool.figures import figures, rewritten, scaled
-from injectors.tool.leaves import can_be_marked, changed, facts, marked, written
-from injectors.tool.uncertain import FIELD, MARK
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
+from crosswind.injectors.payload import is_container, parsed
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.tool.figures import figures, rewritten, scaled
+from crosswind.injectors.tool.leaves import can_be_marked, changed, facts, marked, written
+from crosswind.injectors.tool.uncertain import FIELD, MARK
 
 
 @operator(

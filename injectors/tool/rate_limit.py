@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from injectors.conversation import Site
-from injectors.operator import Recovery, operator
-from injectors.tool.fixed_error import FixedError
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Recovery, operator
+from crosswind.injectors.tool.fixed_error import FixedError
 
 
 @operator(

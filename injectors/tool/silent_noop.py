@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from injectors.conversation import Site
-from injectors.operator import Draw, Recovery, Result, ToolClass, ToolResultTarget, operator
-from injectors.payload import is_container, parsed
-from injectors.streams import Stream
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Draw, Recovery, Result, ToolClass, ToolResultTarget, operator
+from crosswind.injectors.payload import is_container, parsed
+from crosswind.injectors.streams import Stream
 
 ACKNOWLEDGEMENTS = ("OK", "Success.", "Done.", "Completed.")
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from injectors.streams import Stream
+from crosswind.injectors.streams import Stream
 
 LIFECYCLES = (
     ("draft", "pending", "confirmed", "processed", "shipped", "in transit", "delivered", "returned"),

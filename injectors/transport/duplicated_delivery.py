@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from injectors.conversation import Site
-from injectors.operator import Draw, Recovery, Result, TransportTarget, operator
-from injectors.streams import Stream
-from injectors.transport.links import repeatable
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Draw, Recovery, Result, TransportTarget, operator
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.transport.links import repeatable
 
 
 @operator(

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from injectors.conversation import Site
-from injectors.edits import disjoint, edit, edited, phrases, unprotected
-from injectors.languages import unable
-from injectors.operator import Draw, Recovery, Result, UserTarget, operator
-from injectors.streams import Stream
-from injectors.user.sentences import is_prose
-from injectors.user.vague import COMPARED, DETERMINERS, NAMED, VAGUER
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.edits import disjoint, edit, edited, phrases, unprotected
+from crosswind.injectors.languages import unable
+from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget, operator
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.user.sentences import is_prose
+from crosswind.injectors.user.vague import COMPARED, DETERMINERS, NAMED, VAGUER
 
 _EXACT = phrases(*VAGUER)
 _COMPARED = re.compile(rf"(?<=\bthe )(?:{'|'.join(COMPARED)})(?= one\b)", re.IGNORECASE)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from injectors.conversation import Site
-from injectors.operator import Draw, Recovery, Result, UserTarget, operator
-from injectors.streams import Stream
-from injectors.user.probes import PROBES, YIELDS
-from injectors.user.sentences import appended, is_prose
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget, operator
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.user.probes import PROBES, YIELDS
+from crosswind.injectors.user.sentences import appended, is_prose
 
 
 @operator(

@@ -7,10 +7,10 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 
-from injectors.edits import unprotected
-from injectors.entities import Span, numbers
-from injectors.operator import UserTarget
-from injectors.user.opposites import OTHERS
+from crosswind.injectors.edits import unprotected
+from crosswind.injectors.entities import Span, numbers
+from crosswind.injectors.operator import UserTarget
+from crosswind.injectors.user.opposites import OTHERS
 
 QUOTES = re.compile(r"[\"'`“”‘’«»„「」]")
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from injectors.conversation import Site
-from injectors.operator import Draw, Recovery, Result, UserTarget, operator
-from injectors.streams import Stream
-from injectors.user.cue import draw_cue, with_cue
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget, operator
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.user.cue import draw_cue, with_cue
 
 WORDINGS = (
     "Please use a cost-effective way of doing this.",

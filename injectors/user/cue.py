@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from injectors.operator import Draw, UserTarget
-from injectors.streams import Stream
-from injectors.user.sentences import appended, is_prose
+from crosswind.injectors.operator import Draw, UserTarget
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.user.sentences import appended, is_prose
 
 
 def draw_cue(wordings: Sequence[str], target: UserTarget, rng: Stream, severity: float) -> Draw | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from injectors.edits import edit
-from injectors.operator import Draw, UserTarget
-from injectors.streams import Stream
-from injectors.user.choices import choices, values
-from injectors.user.opposites import OTHERS
-from injectors.user.sentences import is_prose, joint, sentence_spans
+from crosswind.injectors.edits import edit
+from crosswind.injectors.operator import Draw, UserTarget
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.user.choices import choices, values
+from crosswind.injectors.user.opposites import OTHERS
+from crosswind.injectors.user.sentences import is_prose, joint, sentence_spans
 
 
 def doubted(target: UserTarget, rng: Stream) -> Draw | None:

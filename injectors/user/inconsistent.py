@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from injectors.conversation import Site
-from injectors.edits import disjoint, edit, edited, splits
-from injectors.entities import Span
-from injectors.languages import unable
-from injectors.operator import Draw, Recovery, Result, UserTarget, operator
-from injectors.streams import Stream
-from injectors.user.choices import QUOTES, around, choices, values
-from injectors.user.doubts import doubted, settlement
-from injectors.user.opposites import OTHERS
-from injectors.user.quantities import asked, doubt, is_asked, settled
-from injectors.user.sentences import is_prose, joint, sentence_spans
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.edits import disjoint, edit, edited, splits
+from crosswind.injectors.entities import Span
+from crosswind.injectors.languages import unable
+from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget, operator
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.user.choices import QUOTES, around, choices, values
+from crosswind.injectors.user.doubts import doubted, settlement
+from crosswind.injectors.user.opposites import OTHERS
+from crosswind.injectors.user.quantities import asked, doubt, is_asked, settled
+from crosswind.injectors.user.sentences import is_prose, joint, sentence_spans
 
 TRIALS = 3
 LONGEST = 160

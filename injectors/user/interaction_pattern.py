@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from injectors.conversation import Site
-from injectors.operator import Draw, InstructionsTarget, Recovery, Result, operator
-from injectors.streams import Stream
-from injectors.user.patterns import HEADING, OBJECTIVE, PATTERNS
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Draw, InstructionsTarget, Recovery, Result, operator
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.user.patterns import HEADING, OBJECTIVE, PATTERNS
 
 Kind = Literal["ambiguous", "inconsistent", "redundant", "topic_drift", "boundary_probing", "out_of_scope"]
 

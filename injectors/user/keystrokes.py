@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from injectors.entities import MEANING_WORDS
-from injectors.streams import Stream
-from injectors.user.keyboards import NEIGHBOURS
-from injectors.user.misspellings import COMMON
+from crosswind.injectors.entities import MEANING_WORDS
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.user.keyboards import NEIGHBOURS
+from crosswind.injectors.user.misspellings import COMMON
 
 
 def mistyped(word: str, rng: Stream) -> tuple[str, str | None]:

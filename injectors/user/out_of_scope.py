@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from injectors.conversation import Site
-from injectors.operator import Draw, Recovery, Result, UserTarget, operator
-from injectors.streams import Stream
-from injectors.user.errands import ERRANDS, LEAVES_FREE
-from injectors.user.sentences import appended, is_prose
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget, operator
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.user.errands import ERRANDS, LEAVES_FREE
+from crosswind.injectors.user.sentences import appended, is_prose
 
 
 @operator(

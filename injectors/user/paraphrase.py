@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from injectors.conversation import Site
-from injectors.edits import disjoint, edit, edited, phrases, touches, unprotected
-from injectors.entities import Span
-from injectors.languages import unable
-from injectors.operator import Draw, Recovery, Result, UserTarget, operator
-from injectors.streams import Stream
-from injectors.user.sentences import is_prose, sentence_spans
-from injectors.user.synonyms import SYNONYMS
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.edits import disjoint, edit, edited, phrases, touches, unprotected
+from crosswind.injectors.entities import Span
+from crosswind.injectors.languages import unable
+from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget, operator
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.user.sentences import is_prose, sentence_spans
+from crosswind.injectors.user.synonyms import SYNONYMS
 
 _PHRASE = phrases(*SYNONYMS)
 _PLEASE = re.compile(r"Please (\w)")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from injectors.conversation import Site
-from injectors.operator import Draw, Recovery, Result, UserTarget, operator
-from injectors.payload import is_container, parsed
-from injectors.streams import Stream
-from injectors.user.small_talk import CONTEXT, REPEATS
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget, operator
+from crosswind.injectors.payload import is_container, parsed
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.user.small_talk import CONTEXT, REPEATS
 
 REPEATED_WORDS = range(3, 26)
 """Only sentences of so many words are repeated: shorter ones are greetings, or the ends of abbreviations."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from injectors.conversation import Site
-from injectors.operator import Draw, Recovery, Result, UserTarget, operator
-from injectors.streams import Stream
-from injectors.user.sentences import appended, is_prose
-from injectors.user.side_topics import COMES_BACK, FIELDS, TURNS_AWAY, field_of
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget, operator
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.user.sentences import appended, is_prose
+from crosswind.injectors.user.side_topics import COMES_BACK, FIELDS, TURNS_AWAY, field_of
 
 
 @operator(

@@ -7,12 +7,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from injectors.conversation import Site
-from injectors.languages import UNABLE
-from injectors.operator import Draw, Recovery, Result, UserTarget, operator
-from injectors.streams import Stream
-from injectors.user.keystrokes import mistyped
-from injectors.user.open_words import CASELESS, is_caseless, open_words
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.languages import UNABLE
+from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget, operator
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.user.keystrokes import mistyped
+from crosswind.injectors.user.open_words import CASELESS, is_caseless, open_words
 
 TRIALS = 12
 """A message gets at most so many typos, each with probability severity / 2: 6 x severity on average."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from injectors import entities
-from injectors.edits import edited
-from injectors.generation import Unusable, written
-from injectors.operator import Draw, Result, UserTarget
-from injectors.written.reading import said
+from crosswind.injectors import entities
+from crosswind.injectors.edits import edited
+from crosswind.injectors.generation import Unusable, written
+from crosswind.injectors.operator import Draw, Result, UserTarget
+from crosswind.injectors.written.reading import said
 
 
 @written("user.ambiguous")

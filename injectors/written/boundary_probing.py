@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from injectors.generation import written
-from injectors.operator import Draw, Result, UserTarget
-from injectors.user.probes import YIELDS
-from injectors.user.sentences import appended
-from injectors.written.reading import general, lines
+from crosswind.injectors.generation import written
+from crosswind.injectors.operator import Draw, Result, UserTarget
+from crosswind.injectors.user.probes import YIELDS
+from crosswind.injectors.user.sentences import appended
+from crosswind.injectors.written.reading import general, lines
 
 KINDS = {
     "policy": "asks whether the assistant would go slightly past the rules for this request",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from injectors.operator import ToolResultTarget
+from crosswind.injectors.operator import ToolResultTarget
 
 
 def call(target: ToolResultTarget) -> str:

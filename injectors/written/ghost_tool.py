@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from injectors.generation import Unusable, written
-from injectors.operator import Draw, Result, ToolChange, ToolTarget
-from injectors.schema.ghost_tool import GhostTool as ByRule
-from injectors.written.reading import general, said
+from crosswind.injectors.generation import Unusable, written
+from crosswind.injectors.operator import Draw, Result, ToolChange, ToolTarget
+from crosswind.injectors.schema.ghost_tool import GhostTool as ByRule
+from crosswind.injectors.written.reading import general, said
 
 SHORTEST = 3
 """Words of a description."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from injectors.generation import written
-from injectors.operator import Draw, InstructionsTarget, Result
-from injectors.user.interaction_pattern import patterned
-from injectors.user.patterns import PATTERNS
-from injectors.written.reading import said
+from crosswind.injectors.generation import written
+from crosswind.injectors.operator import Draw, InstructionsTarget, Result
+from crosswind.injectors.user.interaction_pattern import patterned
+from crosswind.injectors.user.patterns import PATTERNS
+from crosswind.injectors.written.reading import said
 
 LONGEST = 1200
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from injectors.generation import written
-from injectors.operator import Draw, Result, ToolResultTarget
-from injectors.tool.misleading import Misleading as ByRule
-from injectors.written.calls import call
-from injectors.written.reading import general, lines
+from crosswind.injectors.generation import written
+from crosswind.injectors.operator import Draw, Result, ToolResultTarget
+from crosswind.injectors.tool.misleading import Misleading as ByRule
+from crosswind.injectors.written.calls import call
+from crosswind.injectors.written.reading import general, lines
 
 
 @written("tool.misleading")

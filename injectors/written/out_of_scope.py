@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from injectors.generation import written
-from injectors.operator import Draw, Result, UserTarget
-from injectors.user.errands import LEAVES_FREE
-from injectors.user.sentences import appended
-from injectors.written.reading import general, lines
+from crosswind.injectors.generation import written
+from crosswind.injectors.operator import Draw, Result, UserTarget
+from crosswind.injectors.user.errands import LEAVES_FREE
+from crosswind.injectors.user.sentences import appended
+from crosswind.injectors.written.reading import general, lines
 
 
 @written("user.out_of_scope")

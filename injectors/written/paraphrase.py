@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from injectors.generation import written
-from injectors.operator import Draw, Result, UserTarget
-from injectors.written.reading import said
+from crosswind.injectors.generation import written
+from crosswind.injectors.operator import Draw, Result, UserTarget
+from crosswind.injectors.written.reading import said
 
 EXTENT = ("a few words and turns of phrase", "most of the wording", "the wording throughout")
 """By thirds of the severity."""

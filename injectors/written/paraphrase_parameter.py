@@ -6,11 +6,11 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from injectors import entities
-from injectors.generation import Unusable, written
-from injectors.operator import Draw, Result, ToolChange, ToolTarget
-from injectors.schema.rewording import LENGTH
-from injectors.written.reading import as_long, document
+from crosswind.injectors import entities
+from crosswind.injectors.generation import Unusable, written
+from crosswind.injectors.operator import Draw, Result, ToolChange, ToolTarget
+from crosswind.injectors.schema.rewording import LENGTH
+from crosswind.injectors.written.reading import as_long, document
 
 
 @written("schema.paraphrase_parameter")

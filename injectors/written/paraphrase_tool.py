@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from injectors.generation import written
-from injectors.operator import Draw, Result, ToolChange, ToolTarget
-from injectors.schema.rewording import LENGTH
-from injectors.written.reading import as_long, said
+from crosswind.injectors.generation import written
+from crosswind.injectors.operator import Draw, Result, ToolChange, ToolTarget
+from crosswind.injectors.schema.rewording import LENGTH
+from crosswind.injectors.written.reading import as_long, said
 
 
 @written("schema.paraphrase_tool")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from injectors.generation import Unusable, written
-from injectors.operator import Draw, Result, UserTarget
-from injectors.written.reading import lines
+from crosswind.injectors.generation import Unusable, written
+from crosswind.injectors.operator import Draw, Result, UserTarget
+from crosswind.injectors.written.reading import lines
 
 
 @written("user.redundant")

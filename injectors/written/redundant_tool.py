@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from injectors.generation import Unusable, written
-from injectors.operator import Draw, Result, ToolTarget
-from injectors.schema.redundant_tool import RedundantTool as ByRule
-from injectors.tool_guard import NAME
-from injectors.written.reading import document, said
+from crosswind.injectors.generation import Unusable, written
+from crosswind.injectors.operator import Draw, Result, ToolTarget
+from crosswind.injectors.schema.redundant_tool import RedundantTool as ByRule
+from crosswind.injectors.tool_guard import NAME
+from crosswind.injectors.written.reading import document, said
 
 LONGEST = 400
 KINDS = ("string", "integer", "number", "boolean")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from injectors.generation import Unusable, written
-from injectors.operator import Draw, Result, UserTarget
-from injectors.user.sentences import appended
-from injectors.written.reading import general, lines
+from crosswind.injectors.generation import Unusable, written
+from crosswind.injectors.operator import Draw, Result, UserTarget
+from crosswind.injectors.user.sentences import appended
+from crosswind.injectors.written.reading import general, lines
 
 
 @written("user.topic_drift")

@@ -10,13 +10,13 @@ from typing import Any
 
 import orjson
 
-from policies.embedded.batch import Batch, Limits
-from policies.embedded.chat import ChatFormat
-from policies.embedded.checkpoint import read_checkpoint
-from policies.embedded.completions import Answer, Completions
-from policies.embedded.control import Control
-from policies.embedded.request import RequestError, read_request
-from policies.embedded.worker import EngineFailure, Worker
+from crosswind.policies.embedded.batch import Batch, Limits
+from crosswind.policies.embedded.chat import ChatFormat
+from crosswind.policies.embedded.checkpoint import read_checkpoint
+from crosswind.policies.embedded.completions import Answer, Completions
+from crosswind.policies.embedded.control import Control
+from crosswind.policies.embedded.request import RequestError, read_request
+from crosswind.policies.embedded.worker import EngineFailure, Worker
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

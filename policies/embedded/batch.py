@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import torch
 
-from policies.embedded.checkpoint import Checkpoint
-from policies.embedded.forward import Rotations, Rows, Step, hidden_states
-from policies.embedded.prefixes import BLOCK, Prefixes, block_keys
-from policies.embedded.sampling import likeliest, sample
-from policies.embedded.sequence import Sequence
+from crosswind.policies.embedded.checkpoint import Checkpoint
+from crosswind.policies.embedded.forward import Rotations, Rows, Step, hidden_states
+from crosswind.policies.embedded.prefixes import BLOCK, Prefixes, block_keys
+from crosswind.policies.embedded.sampling import likeliest, sample
+from crosswind.policies.embedded.sequence import Sequence
 
 _REACH_STEP = 32
 """Attention spans are rounded up to this many positions, so that the shapes seen by the allocator stay few.

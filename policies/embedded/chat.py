@@ -21,8 +21,8 @@ from typing import Any
 import orjson
 from tokenizers import Tokenizer
 
-from policies.tiny.template import ChatTemplate, Message
-from policies.version import VersionError
+from crosswind.policies.tiny.template import ChatTemplate, Message
+from crosswind.policies.version import VersionError
 
 NAMED_TOKENS = ("bos_token", "eos_token", "pad_token")
 

@@ -10,9 +10,9 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load
 
-from policies.adapter import read_adapter
-from policies.tiny.model import Shape
-from policies.version import PolicyVersion, VersionError, base_of, read_version, verify
+from crosswind.policies.adapter import read_adapter
+from crosswind.policies.tiny.model import Shape
+from crosswind.policies.version import PolicyVersion, VersionError, base_of, read_version, verify
 
 
 @dataclass(frozen=True, slots=True)

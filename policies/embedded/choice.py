@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from policies.embedded.calls import Call, CallParser, Part, Text
-from policies.embedded.chat import ChatFormat
-from policies.embedded.request import ChatRequest
-from policies.embedded.sequence import Sequence
+from crosswind.policies.embedded.calls import Call, CallParser, Part, Text
+from crosswind.policies.embedded.chat import ChatFormat
+from crosswind.policies.embedded.request import ChatRequest
+from crosswind.policies.embedded.sequence import Sequence
 
 _INCOMPLETE = "\ufffd"
 

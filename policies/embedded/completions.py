@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from policies.embedded.calls import Call
-from policies.embedded.chat import ChatFormat
-from policies.embedded.choice import Choice
-from policies.embedded.request import ChatRequest, RequestError
-from policies.embedded.sampling import stream_key
-from policies.embedded.sequence import Sequence
-from policies.embedded.worker import EngineFailure, Worker
-from policies.tiny.template import TemplateError
+from crosswind.policies.embedded.calls import Call
+from crosswind.policies.embedded.chat import ChatFormat
+from crosswind.policies.embedded.choice import Choice
+from crosswind.policies.embedded.request import ChatRequest, RequestError
+from crosswind.policies.embedded.sampling import stream_key
+from crosswind.policies.embedded.sequence import Sequence
+from crosswind.policies.embedded.worker import EngineFailure, Worker
+from crosswind.policies.tiny.template import TemplateError
 
 _COUNTED_PROMPTS = 100_000
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch.nn import functional
 
-from policies.embedded.checkpoint import Checkpoint, Layer
-from policies.tiny.model import Shape, rotary, rotate
+from crosswind.policies.embedded.checkpoint import Checkpoint, Layer
+from crosswind.policies.tiny.model import Shape, rotary, rotate
 
 _UNSEEN = -1e30
 """Added to the score of a key that a query may not see; finite, so that no row of scores is all infinite."""

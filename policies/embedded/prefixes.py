@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import torch
 
-from policies.embedded.forward import Rows
-from policies.tiny.model import Shape
+from crosswind.policies.embedded.forward import Rows
+from crosswind.policies.tiny.model import Shape
 
 BLOCK = 8
 """Tokens per block. Small: a turn brings few new tokens, and up to BLOCK - 1 known ones are computed again.

@@ -9,10 +9,10 @@ from pathlib import Path
 import orjson
 import uvicorn
 
-from policies.embedded.app import EngineApp
-from policies.embedded.batch import Limits
-from policies.servers.server import KEEP_ALIVE_S
-from policies.version import read_version
+from crosswind.policies.embedded.app import EngineApp
+from crosswind.policies.embedded.batch import Limits
+from crosswind.policies.servers.server import KEEP_ALIVE_S
+from crosswind.policies.version import read_version
 
 _DEFAULT_TOKENS = 64
 

@@ -13,9 +13,9 @@ from queue import Empty, SimpleQueue
 
 import torch
 
-from policies.embedded.batch import Batch
-from policies.embedded.checkpoint import Checkpoint
-from policies.embedded.sequence import Sequence
+from crosswind.policies.embedded.batch import Batch
+from crosswind.policies.embedded.checkpoint import Checkpoint
+from crosswind.policies.embedded.sequence import Sequence
 
 _SCORED_TOGETHER = 8
 """Sequences scored between two decode steps, so that scoring holds decoding up only briefly."""

@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import httpx
 
-from policies.engine import Closing, EngineAway, EngineError, Health, Published, Scored, root_of
-from policies.version import PolicyVersion
+from crosswind.policies.engine import Closing, EngineAway, EngineError, Health, Published, Scored, root_of
+from crosswind.policies.version import PolicyVersion
 
 
 class EmbeddedEngine(Closing):
-    """Implements `policies.engine.Engine`. `url` is the server's root, without `/v1`; a trailing `/v1` is
-    dropped.
+    """Implements `crosswind.policies.engine.Engine`. `url` is the server's root, without `/v1`; a trailing
+    `/v1` is dropped.
     """
 
     name: ClassVar[str] = "embedded"

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import httpx
 
-from policies.engine import Closing, EngineAway, EngineError, Health, Published, Scored
-from policies.version import PolicyVersion
+from crosswind.policies.engine import Closing, EngineAway, EngineError, Health, Published, Scored
+from crosswind.policies.version import PolicyVersion
 
 UNTRAINABLE = (
     "a hosted model: its weights can't be set and it gives no token ids, so nothing can be trained on it. "
@@ -20,7 +20,9 @@ UNTRAINABLE = (
 
 
 class HostedModel(Closing):
-    """Implements `policies.engine.Engine` as far as that goes: it is there, and nothing can be published."""
+    """Implements `crosswind.policies.engine.Engine` as far as that goes: it is there, and nothing can be
+    published.
+    """
 
     name: ClassVar[str] = "hosted"
 

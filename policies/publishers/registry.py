@@ -7,7 +7,7 @@ import pkgutil
 from functools import cache
 from importlib.metadata import entry_points
 
-from policies.engine import Engine, EngineAway, EngineError
+from crosswind.policies.engine import Engine, EngineAway, EngineError
 
 ENTRY_POINTS = "crosswind.publishers"
 _RECOGNISED_WITHIN = 10.0
@@ -19,7 +19,7 @@ def publishers() -> dict[str, type[Engine]]:
     """The engine classes by the names of their kinds: this package's, and those of entry points, each of
     which names a module.
     """
-    package = importlib.import_module("policies.publishers")
+    package = importlib.import_module("crosswind.policies.publishers")
     modules = [
         importlib.import_module(f"{package.__name__}.{found.name}")
         for found in pkgutil.iter_modules(package.__path__)

@@ -9,8 +9,8 @@ from itertools import chain
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
-from policies.engine import Closing, Engine, EngineAway, EngineError, Health, Published, Scored
-from policies.version import PolicyVersion, VersionError, read_version
+from crosswind.policies.engine import Closing, Engine, EngineAway, EngineError, Health, Published, Scored
+from crosswind.policies.version import PolicyVersion, VersionError, read_version
 
 T = TypeVar("T")
 
@@ -20,7 +20,7 @@ _ALIKE = 1e-3
 
 
 class Replicas(Closing):
-    """Implements `policies.engine.Engine` over the URLs of a comma-separated list."""
+    """Implements `crosswind.policies.engine.Engine` over the URLs of a comma-separated list."""
 
     name: ClassVar[str] = "replicas"
 
@@ -149,7 +149,7 @@ class Replicas(Closing):
 
     def _reached(self, url: str) -> Engine:
         """The engine at this URL. Raises EngineAway where none answers."""
-        from policies.publishers.registry import connect
+        from crosswind.policies.publishers.registry import connect
 
         engine = self._engines[url]
         if engine is None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from policies.publishers.embedded import EmbeddedEngine
+from crosswind.policies.publishers.embedded import EmbeddedEngine
 
 
 class VllmEngine(EmbeddedEngine):
-    """Implements `policies.engine.Engine`."""
+    """Implements `crosswind.policies.engine.Engine`."""
 
     name: ClassVar[str] = "vllm"

@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 import httpx
 import orjson
 
-from policies.engine import Closing, EngineAway, EngineError, Health, Published, Scored, root_of
-from policies.version import PolicyVersion, VersionError, checksum_of, read_version, verify
-from policies.vllm.inside.crosswind_inside.header import (
+from crosswind.policies.engine import Closing, EngineAway, EngineError, Health, Published, Scored, root_of
+from crosswind.policies.version import PolicyVersion, VersionError, checksum_of, read_version, verify
+from crosswind.policies.vllm.inside.crosswind_inside.header import (
     EMBEDDINGS,
     Refused,
     check_like,
@@ -35,7 +35,7 @@ _UNNAMED = "default"
 
 
 class PlainVllm(Closing):
-    """Implements `policies.engine.Engine`. The server must see the versions' directories too."""
+    """Implements `crosswind.policies.engine.Engine`. The server must see the versions' directories too."""
 
     name: ClassVar[str] = "vllm-plain"
 

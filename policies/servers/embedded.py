@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from policies.servers.server import ServeError, ServeRequest, cant_listen, refuse_others
-from policies.version import VersionError
+from crosswind.policies.servers.server import ServeError, ServeRequest, cant_listen, refuse_others
+from crosswind.policies.version import VersionError
 
 
 class EmbeddedServer:
@@ -19,8 +19,8 @@ class EmbeddedServer:
         """Serve until interrupted. Raises ServeError."""
         refuse_others(request, cls.name)
         try:
-            from policies.embedded.batch import Limits
-            from policies.embedded.server import serve
+            from crosswind.policies.embedded.batch import Limits
+            from crosswind.policies.embedded.server import serve
         except ModuleNotFoundError as error:
             raise ServeError(f"{error.name} isn't installed: install crosswind[train]") from None
         try:

@@ -7,7 +7,7 @@ import pkgutil
 from functools import cache
 from importlib.metadata import entry_points
 
-from policies.servers.server import Server
+from crosswind.policies.servers.server import Server
 
 ENTRY_POINTS = "crosswind.servers"
 _NO_KINDS = ("registry", "server")
@@ -16,7 +16,7 @@ _NO_KINDS = ("registry", "server")
 @cache
 def servers() -> dict[str, type[Server]]:
     """This package's kinds, and those of entry points, each of which names a module."""
-    package = importlib.import_module("policies.servers")
+    package = importlib.import_module("crosswind.policies.servers")
     modules = [
         importlib.import_module(f"{package.__name__}.{found.name}")
         for found in pkgutil.iter_modules(package.__path__)

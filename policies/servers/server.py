@@ -9,7 +9,7 @@ from pathlib import Path
 from socket import gaierror
 from typing import ClassVar, Protocol
 
-from policies.confirmation import TOLERANCE
+from crosswind.policies.confirmation import TOLERANCE
 
 KEEP_ALIVE_S = 75
 """How long an idle connection is kept: longer than clients keep theirs (the gateway 15 s), since a request
@@ -59,8 +59,8 @@ class ServeRequest:
 
 
 class Server(Protocol):
-    """A kind of engine. Each is one file of `policies.servers`, or of a package that names its module under
-    the entry points `crosswind.servers`.
+    """A kind of engine. Each is one file of `crosswind.policies.servers`, or of a package that names its
+    module under the entry points `crosswind.servers`.
     """
 
     name: ClassVar[str]

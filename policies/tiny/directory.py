@@ -10,9 +10,9 @@ import orjson
 import torch
 from tokenizers import Tokenizer
 
-from policies.tiny.model import Shape
-from policies.tiny.tokenizer import END_OF_TURN, PAD, save_tokenizer
-from policies.weights import save
+from crosswind.policies.tiny.model import Shape
+from crosswind.policies.tiny.tokenizer import END_OF_TURN, PAD, save_tokenizer
+from crosswind.policies.weights import save
 
 TEMPLATE = Path(__file__).parent.parent / "chat_template.jinja"
 SHARED_FILES = (

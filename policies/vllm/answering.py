@@ -6,8 +6,8 @@ from typing import Any
 
 import httpx
 
-from policies.servers.server import ServeError
-from policies.vllm.launching import NEUTRAL, SUPPORTED, check_version
+from crosswind.policies.servers.server import ServeError
+from crosswind.policies.vllm.launching import NEUTRAL, SUPPORTED, check_version
 
 _ANSWERS_WITHIN = 30.0
 """Seconds; a server under load answers between two steps."""

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 
-from policies.capture import CaptureWitness
-from policies.confirmation import Probe
-from policies.engine import EngineError
-from policies.publishers.registry import connect
-from policies.servers.server import ServeError
-from policies.service import ProbeOf, Service, disagreement
-from policies.version import PolicyVersion, VersionError, read_version
+from crosswind.policies.capture import CaptureWitness
+from crosswind.policies.confirmation import Probe
+from crosswind.policies.engine import EngineError
+from crosswind.policies.publishers.registry import connect
+from crosswind.policies.servers.server import ServeError
+from crosswind.policies.service import ProbeOf, Service, disagreement
+from crosswind.policies.version import PolicyVersion, VersionError, read_version
 
 
 class Assurance:
@@ -73,7 +73,7 @@ def _reference() -> ProbeOf:
     try:
         import torch
 
-        from policies.reference import probe
+        from crosswind.policies.reference import probe
     except ModuleNotFoundError as error:
         raise ServeError(
             f"--control: {error.name} isn't installed, so that nothing can be confirmed: install "

@@ -1,6 +1,6 @@
 """vLLM's own environment, since it can't share one with the newest fastapi and transformers.
 
-    python -m policies.vllm.environment [--into .venv-vllm] [--build cpu|cuda]
+    python -m crosswind.policies.vllm.environment [--into .venv-vllm] [--build cpu|cuda]
 
 Installs from locks with hashes, and only where something changed. Ends with 69 where vLLM can't be installed,
 so that nobody takes that for a failed test. Needs the standard library only.
@@ -134,7 +134,9 @@ def _stamp(build: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m policies.vllm.environment", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m crosswind.policies.vllm.environment", description=__doc__
+    )
     parser.add_argument("--into", type=Path, default=default_root())
     parser.add_argument("--build", choices=sorted(_FILES), default="cpu")
     asked = parser.parse_args(arguments)

@@ -12,8 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from policies.servers.server import KEEP_ALIVE_S, ServeError, cant_listen
-from policies.vllm.environment import Environment
+from crosswind.policies.servers.server import KEEP_ALIVE_S, ServeError, cant_listen
+from crosswind.policies.vllm.environment import Environment
 
 MODEL_NAME = "policy"
 """What requests call the model, as with the embedded engine."""

@@ -11,15 +11,15 @@ from typing import Any, Protocol
 
 import orjson
 
-from policies.engine import EngineError
-from policies.publishers.registry import connect
-from policies.servers.server import ServeError
-from policies.version import PolicyVersion, VersionError, read_version
-from policies.vllm.answering import ask, check_token_ids, healthy, sampling_troubles, version_of
-from policies.vllm.assurance import Assurance
-from policies.vllm.costs import memory
-from policies.vllm.diagnosis import diagnose
-from policies.vllm.launching import Launch, Process
+from crosswind.policies.engine import EngineError
+from crosswind.policies.publishers.registry import connect
+from crosswind.policies.servers.server import ServeError
+from crosswind.policies.version import PolicyVersion, VersionError, read_version
+from crosswind.policies.vllm.answering import ask, check_token_ids, healthy, sampling_troubles, version_of
+from crosswind.policies.vllm.assurance import Assurance
+from crosswind.policies.vllm.costs import memory
+from crosswind.policies.vllm.diagnosis import diagnose
+from crosswind.policies.vllm.launching import Launch, Process
 
 Say = Callable[[str], None]
 

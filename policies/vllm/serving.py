@@ -10,14 +10,14 @@ from threading import Event, Lock
 from types import FrameType
 from urllib.parse import urlsplit
 
-from policies.engine import root_of
-from policies.servers.server import ServeError, ServeRequest
-from policies.vllm.assurance import Assurance
-from policies.vllm.environment import NotInstalled, find
-from policies.vllm.inside.crosswind_inside.header import Refused, read_header
-from policies.vllm.launching import Launch, free_port
-from policies.vllm.replica import AttachedServer, OwnServer, Patience, Replica, Say
-from policies.vllm.watching import watch
+from crosswind.policies.engine import root_of
+from crosswind.policies.servers.server import ServeError, ServeRequest
+from crosswind.policies.vllm.assurance import Assurance
+from crosswind.policies.vllm.environment import NotInstalled, find
+from crosswind.policies.vllm.inside.crosswind_inside.header import Refused, read_header
+from crosswind.policies.vllm.launching import Launch, free_port
+from crosswind.policies.vllm.replica import AttachedServer, OwnServer, Patience, Replica, Say
+from crosswind.policies.vllm.watching import watch
 
 _OTHER_WEIGHTS = ("*.bin", "*.pt", "*.gguf")
 """Formats that vLLM reads too, whose completeness isn't seen at a glance."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from threading import Event, Thread
 
-from policies.vllm.replica import Replica
+from crosswind.policies.vllm.replica import Replica
 
 _ENDS_WITHIN_S = 5.0
 """How long a look at a server that hangs is waited for, once we are told to stop."""

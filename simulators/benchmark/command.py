@@ -12,8 +12,15 @@ from typing import Any
 
 import click
 
-from simulators.benchmark.suites import NoiseArm, Suite, jobs, parse_noise
-from simulators.options import agent_options, chosen, control_options, extra_installed, task_options, usage
+from crosswind.simulators.benchmark.suites import NoiseArm, Suite, jobs, parse_noise
+from crosswind.simulators.options import (
+    agent_options,
+    chosen,
+    control_options,
+    extra_installed,
+    task_options,
+    usage,
+)
 
 
 @click.command()
@@ -57,7 +64,7 @@ def bench(**given: Any) -> None:
         return
     environment = chosen(given["environment"], given["kinds"])
     with extra_installed():
-        from simulators.benchmark.play import play
+        from crosswind.simulators.benchmark.play import play
 
     noise = _noise(given)
     if not noise and not given["calm"]:
@@ -107,7 +114,7 @@ def _noise(given: Mapping[str, Any]) -> tuple[NoiseArm, ...]:
     except ValueError as error:
         raise usage(f"--noise: {error}") from None
     if not named and given["profile"]:
-        from simulators.benchmark.offered import types_of_profile
+        from crosswind.simulators.benchmark.offered import types_of_profile
 
         named = tuple(NoiseArm(name) for name in types_of_profile(given["control"], given["profile"]))
     types = (NoiseArm(arm.noise_type, given["level"] if arm.level is None else arm.level) for arm in named)
@@ -115,7 +122,7 @@ def _noise(given: Mapping[str, Any]) -> tuple[NoiseArm, ...]:
 
 
 def _check_offered(control: str, suite: Suite) -> None:
-    from simulators.benchmark.offered import check_offered
+    from crosswind.simulators.benchmark.offered import check_offered
 
     types = [arm.noise_type for arm in suite.noise if arm.noise_type is not None]
     profiles = [] if suite.profile is None else [("--profile", suite.profile)]
@@ -125,8 +132,8 @@ def _check_offered(control: str, suite: Suite) -> None:
 
 
 def _compare(before: Path, after: Path, out: Path | None) -> None:
-    from simulators.benchmark.compare import NotABenchmarkError, as_json, differences, read
-    from simulators.benchmark.table import differences_table
+    from crosswind.simulators.benchmark.compare import NotABenchmarkError, as_json, differences, read
+    from crosswind.simulators.benchmark.table import differences_table
 
     try:
         with extra_installed():
@@ -142,7 +149,7 @@ def _compare(before: Path, after: Path, out: Path | None) -> None:
 
 
 def _show(results: Mapping[str, Any]) -> None:
-    from simulators.benchmark.table import results_table
+    from crosswind.simulators.benchmark.table import results_table
 
     _print(results_table(results))
 

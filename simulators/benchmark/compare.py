@@ -8,8 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from simulators.benchmark.metrics import Difference, mean_by_key, paired
-from simulators.benchmark.suites import CLEAN, NOISY
+from crosswind.simulators.benchmark.metrics import Difference, mean_by_key, paired
+from crosswind.simulators.benchmark.suites import CLEAN, NOISY
 
 OVERALL = "overall"
 _MEND = "write it with `crosswind bench --json`"

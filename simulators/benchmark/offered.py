@@ -11,7 +11,7 @@ import click
 import httpx
 import yaml
 
-from simulators.options import usage
+from crosswind.simulators.options import usage
 
 _LEVEL = re.compile(r"/level-\d+$")
 """What a session may add to a profile's name."""

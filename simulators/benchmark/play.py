@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from gateway.client import Client
-from simulators.benchmark import results
-from simulators.campaign import campaign, run_loop, say
-from simulators.environment import Environment
-from simulators.record import Job, Record
-from simulators.tally import Tally
+from crosswind.gateway.client import Client
+from crosswind.simulators.benchmark import results
+from crosswind.simulators.campaign import campaign, run_loop, say
+from crosswind.simulators.environment import Environment
+from crosswind.simulators.record import Job, Record
+from crosswind.simulators.tally import Tally
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
-from simulators.benchmark.metrics import mean_by_key, wilson
-from simulators.benchmark.suites import CLEAN, NOISY
-from simulators.record import Record
+from crosswind.simulators.benchmark.metrics import mean_by_key, wilson
+from crosswind.simulators.benchmark.suites import CLEAN, NOISY
+from crosswind.simulators.record import Record
 
 
 def arms(records: Sequence[Record]) -> dict[str, dict[str, Any]]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from simulators.draws import stable_seed
-from simulators.environment import Environment, Task
-from simulators.record import Job
+from crosswind.simulators.draws import stable_seed
+from crosswind.simulators.environment import Environment, Task
+from crosswind.simulators.record import Job
 
 CLEAN = "clean"
 NOISY = "noisy"

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-from simulators.benchmark.metrics import Difference
+from crosswind.simulators.benchmark.metrics import Difference
 
 
 def results_table(results: Mapping[str, Any]) -> Table:

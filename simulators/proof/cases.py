@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from simulators.proof.catalogue import Catalogue
+from crosswind.simulators.proof.catalogue import Catalogue
 
 SEVERITIES = (0.2, 0.4, 0.6, 0.8, 1.0)
 STAGES = ("early", "middle", "late")

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from simulators.options import extra_installed, usage
-from simulators.proof.cases import TURNS, alone, as_written, varied
+from crosswind.simulators.options import extra_installed, usage
+from crosswind.simulators.proof.cases import TURNS, alone, as_written, varied
 
 if TYPE_CHECKING:
-    from simulators.proof.catalogue import Catalogue
-    from simulators.proof.playing import Assignment, Outcome
+    from crosswind.simulators.proof.catalogue import Catalogue
+    from crosswind.simulators.proof.playing import Assignment, Outcome
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -71,10 +71,10 @@ def _shared(command: F) -> F:
 def prove(**given: Any) -> None:
     """Show that an oracle solves every task under every noise, and that the noise was there."""
     with extra_installed():
-        from simulators.proof.playing import Tasks
-        from simulators.proof.proof import Proof
-        from simulators.proof.proof_page import page
-        from simulators.proof.running import run
+        from crosswind.simulators.proof.playing import Tasks
+        from crosswind.simulators.proof.proof import Proof
+        from crosswind.simulators.proof.proof_page import page
+        from crosswind.simulators.proof.running import run
 
     environment, tasks = _environment(given["environment"]), given["tasks"]
     if not any(tasks):
@@ -118,11 +118,11 @@ def prove(**given: Any) -> None:
 def dose(**given: Any) -> None:
     """Measure how failures without recovery, or distances, rise with severity."""
     with extra_installed():
-        from simulators.proof.dose import FAILED, FAULTS_PER_CALL, Dose
-        from simulators.proof.dose_page import DISTANCES, FAILURES, coefficient, page
-        from simulators.proof.playing import Tasks
-        from simulators.proof.plots import draw
-        from simulators.proof.running import run
+        from crosswind.simulators.proof.dose import FAILED, FAULTS_PER_CALL, Dose
+        from crosswind.simulators.proof.dose_page import DISTANCES, FAILURES, coefficient, page
+        from crosswind.simulators.proof.playing import Tasks
+        from crosswind.simulators.proof.plots import draw
+        from crosswind.simulators.proof.running import run
 
     environment = _environment(given["environment"])
     doses: list[Dose] = []
@@ -150,14 +150,14 @@ def dose(**given: Any) -> None:
 
 def _check(option: str, given: dict[str, Any], names: Collection[str]) -> None:
     """Refuse a pattern that matches nothing: what isn't measured would seem to be in order."""
-    from simulators.proof.catalogue import nothing_matches
+    from crosswind.simulators.proof.catalogue import nothing_matches
 
     if (wrong := nothing_matches(given[option], names)) is not None:
         raise usage(f"--{option}: {wrong}")
 
 
 def _environment(name: str) -> Any:
-    from simulators.environment import UnknownEnvironmentError, load
+    from crosswind.simulators.environment import UnknownEnvironmentError, load
 
     try:
         return load(name)

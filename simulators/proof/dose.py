@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from simulators.proof.accounts import TOOK_PLACE, fates
-from simulators.proof.cases import FITTINGS, Fitting
-from simulators.proof.catalogue import Catalogue, Operator
-from simulators.proof.distance import distance, unit_of
-from simulators.proof.playing import Outcome
-from simulators.proof.ranks import spearman
+from crosswind.simulators.proof.accounts import TOOK_PLACE, fates
+from crosswind.simulators.proof.cases import FITTINGS, Fitting
+from crosswind.simulators.proof.catalogue import Catalogue, Operator
+from crosswind.simulators.proof.distance import distance, unit_of
+from crosswind.simulators.proof.playing import Outcome
+from crosswind.simulators.proof.ranks import spearman
 
 ENOUGH = 0.9
 """The rank correlation that shows that the response rises with the dose."""

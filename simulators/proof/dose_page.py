@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from simulators.proof.cases import FITTINGS
-from simulators.proof.dose import ENOUGH, FAILED, Response
-from simulators.proof.proof_page import fitted
+from crosswind.simulators.proof.cases import FITTINGS
+from crosswind.simulators.proof.dose import ENOUGH, FAILED, Response
+from crosswind.simulators.proof.proof_page import fitted
 
 FAILURES, DISTANCES = "dose-failures.svg", "dose-distances.svg"
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from simulators.proof.policy import Decide, ScriptedPolicy
+from crosswind.simulators.proof.policy import Decide, ScriptedPolicy
 
 START_SECONDS = 60.0
 END_SECONDS = 30.0
@@ -29,7 +29,17 @@ async def gateway_before(decide: Decide, folder: Path) -> AsyncIterator[str]:
     async with ScriptedPolicy(decide).running() as policy:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            *("-m", "gateway.cli", "serve", "--upstream", policy.url, "--port", "0", "--control-port", "0"),
+            *(
+                "-m",
+                "crosswind.gateway.cli",
+                "serve",
+                "--upstream",
+                policy.url,
+                "--port",
+                "0",
+                "--control-port",
+                "0",
+            ),
             *("--store", f"sqlite:///{folder / 'crosswind.db'}", "--profile", "off"),
             stdin=DEVNULL,
             stdout=DEVNULL,

@@ -11,13 +11,13 @@ from typing import Any
 import httpx
 from openai import DefaultAsyncHttpxClient
 
-from gateway.client import AsyncClient
-from simulators.agent import AgentSettings, ToolAgent
-from simulators.draws import stable_seed
-from simulators.environment import Environment, Task
-from simulators.episodes import Stage, model_client
-from simulators.proof.cases import Case
-from simulators.record import Job, Record
+from crosswind.gateway.client import AsyncClient
+from crosswind.simulators.agent import AgentSettings, ToolAgent
+from crosswind.simulators.draws import stable_seed
+from crosswind.simulators.environment import Environment, Task
+from crosswind.simulators.episodes import Stage, model_client
+from crosswind.simulators.proof.cases import Case
+from crosswind.simulators.record import Job, Record
 
 MAX_TURNS = 60
 PATIENCE = 6

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simulators.proof.dose import FAILED, Response
+from crosswind.simulators.proof.dose import FAILED, Response
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

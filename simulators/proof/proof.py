@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from simulators.proof.accounts import Account, fates
-from simulators.proof.cases import SEVERITIES, STAGES
-from simulators.proof.catalogue import Catalogue
-from simulators.proof.playing import Outcome
+from crosswind.simulators.proof.accounts import Account, fates
+from crosswind.simulators.proof.cases import SEVERITIES, STAGES
+from crosswind.simulators.proof.catalogue import Catalogue
+from crosswind.simulators.proof.playing import Outcome
 
 MOST_WITHDRAWN = 0.1
 """The share of an operator's injections, at one severity, that the guard may withdraw."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from simulators.proof.cases import FITTINGS, SEVERITIES, STAGES
-from simulators.proof.proof import MOST_WITHDRAWN, Proof, Row
+from crosswind.simulators.proof.cases import FITTINGS, SEVERITIES, STAGES
+from crosswind.simulators.proof.proof import MOST_WITHDRAWN, Proof, Row
 
 _LEAD = """# The proof of solvability
 

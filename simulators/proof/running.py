@@ -11,10 +11,10 @@ from pathlib import Path
 
 from rich.progress import Progress
 
-from simulators.environment import Environment
-from simulators.proof.catalogue import Catalogue, catalogue_of
-from simulators.proof.ground import gateway_before
-from simulators.proof.playing import Assignment, Outcome, play
+from crosswind.simulators.environment import Environment
+from crosswind.simulators.proof.catalogue import Catalogue, catalogue_of
+from crosswind.simulators.proof.ground import gateway_before
+from crosswind.simulators.proof.playing import Assignment, Outcome, play
 
 Plan = Callable[[Catalogue], tuple[Sequence[Assignment], Callable[[Outcome], None]]]
 """What to play on a gateway that offers this, and who sees the outcomes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from simulators.retail.world import CITIES, PAYMENTS, STATUSES
+from crosswind.simulators.retail.world import CITIES, PAYMENTS, STATUSES
 
 Claims = Mapping[str, frozenset[str]]
 """For each kind of claim, what the text says; empty where it says nothing of the kind."""

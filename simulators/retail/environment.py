@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from simulators.draws import Draws
-from simulators.environment import Environment, Episode, Oracle, Task, Verdict
-from simulators.retail import tasks, tools, verifier
-from simulators.retail.oracle import RetailOracle
-from simulators.retail.scenario import scenario
-from simulators.retail.user import ScriptedUser
-from simulators.retail.world import connect
+from crosswind.simulators.draws import Draws
+from crosswind.simulators.environment import Environment, Episode, Oracle, Task, Verdict
+from crosswind.simulators.retail import tasks, tools, verifier
+from crosswind.simulators.retail.oracle import RetailOracle
+from crosswind.simulators.retail.scenario import scenario
+from crosswind.simulators.retail.user import ScriptedUser
+from crosswind.simulators.retail.world import connect
 
 INSTRUCTIONS = (
     "You serve a shop. Read before you answer or change. Cancel and change pending orders only, "

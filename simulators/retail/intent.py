@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-from simulators.retail.kinds import KINDS
+from crosswind.simulators.retail.kinds import KINDS
 
 _PLACEHOLDER = re.compile(r"\{\w+\}")
 _ENTITY = re.compile(r'"[^"]*"|#\w+|\S+@\S+')

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simulators.draws import Draws
-from simulators.retail.world import Order, World, address, email, pool
+from crosswind.simulators.draws import Draws
+from crosswind.simulators.retail.world import Order, World, address, email, pool
 
 Call = tuple[str, Mapping[str, Any]]
 """A tool's name with its arguments."""

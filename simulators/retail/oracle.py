@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from simulators.environment import Message
-from simulators.retail.intent import kind_of
-from simulators.retail.transcript import GaveUp, NextCalls, Transcript
+from crosswind.simulators.environment import Message
+from crosswind.simulators.retail.intent import kind_of
+from crosswind.simulators.retail.transcript import GaveUp, NextCalls, Transcript
 
 _PATTERNS = {
     "order": re.compile(r"#W\d{4}"),

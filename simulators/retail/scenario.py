@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulators.retail.kinds import Goal
+from crosswind.simulators.retail.kinds import Goal
 
 _ROLE = "You play a customer of a shop who writes to its assistant."
 _FACTS = "What you know, and tell when you are asked for it:"

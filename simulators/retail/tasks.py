@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from simulators.draws import Draws
-from simulators.environment import SPLITS, Task
-from simulators.retail.kinds import ALL, KINDS, PRACTICE, WITHHOLDING, Goal, Kind
-from simulators.retail.world import generate
+from crosswind.simulators.draws import Draws
+from crosswind.simulators.environment import SPLITS, Task
+from crosswind.simulators.retail.kinds import ALL, KINDS, PRACTICE, WITHHOLDING, Goal, Kind
+from crosswind.simulators.retail.world import generate
 
 PER_KIND = 7_919
 """Tasks of each kind in a split. A prime, so that any step but 0 walks through all of them."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from simulators.retail.tools import TOOLS
+from crosswind.simulators.retail.tools import TOOLS
 
 Call = tuple[str, Mapping[str, Any]]
 """A tool's name with its arguments."""

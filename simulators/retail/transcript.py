@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simulators.environment import Message
-from simulators.retail.toolbox import Call, Toolbox, refused
+from crosswind.simulators.environment import Message
+from crosswind.simulators.retail.toolbox import Call, Toolbox, refused
 
 ATTEMPTS = 4
 """Calls of one kind and arguments before it is given up."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from simulators.draws import Draws
-from simulators.retail.kinds import Goal, Kind
+from crosswind.simulators.draws import Draws
+from crosswind.simulators.retail.kinds import Goal, Kind
 
 PATIENCE = 3
 """Questions that the user answers before giving up."""

@@ -6,10 +6,10 @@ import json
 import sqlite3
 from collections.abc import Sequence
 
-from simulators.environment import Verdict
-from simulators.retail import claims
-from simulators.retail.tasks import Case
-from simulators.retail.world import TABLES, connect
+from crosswind.simulators.environment import Verdict
+from crosswind.simulators.retail import claims
+from crosswind.simulators.retail.tasks import Case
+from crosswind.simulators.retail.world import TABLES, connect
 
 MadeCall = tuple[str, str]
 """A call as it was made: the tool's name and the arguments' JSON text."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
-from simulators.draws import Draws
+from crosswind.simulators.draws import Draws
 
 STATUSES = ("pending", "shipped", "delivered", "cancelled", "returned")
 CITIES = (

@@ -8,7 +8,7 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
-from gateway.cli import root
+from crosswind.gateway.cli import root
 from tests.gateway.dialogue import TURNS, body, history, lead
 from tests.gateway.servers import gateway, upstream
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from injectors import operator, solvability, tool_guard
-from injectors.conversation import Site, ToolSchema
-from injectors.link import Exchanges
-from injectors.operator import Draw, Recovery, ToolChange, ToolResultTarget, ToolTarget, UserTarget
-from injectors.path import Path as Walked
-from injectors.streams import Stream
+from crosswind.injectors import operator, solvability, tool_guard
+from crosswind.injectors.conversation import Site, ToolSchema
+from crosswind.injectors.link import Exchanges
+from crosswind.injectors.operator import Draw, Recovery, ToolChange, ToolResultTarget, ToolTarget, UserTarget
+from crosswind.injectors.path import Path as Walked
+from crosswind.injectors.streams import Stream
 from tests.audit.stores import audited, broken, store
 from tests.gateway.dialogue import body, result, user
 from tests.gateway.servers import gateway, upstream

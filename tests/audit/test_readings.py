@@ -9,14 +9,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gateway.audit import values, words
-from gateway.audit.tools import class_of
-from injectors import entities, examples, registry, solvability
-from injectors.conversation import Site
-from injectors.entities import protected_spans
-from injectors.operator import Recovery, Registered, ToolResultTarget, UserTarget
-from injectors.streams import Stream
-from injectors.tool_classes import classify
+from crosswind.gateway.audit import values, words
+from crosswind.gateway.audit.tools import class_of
+from crosswind.injectors import entities, examples, registry, solvability
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.entities import protected_spans
+from crosswind.injectors.operator import Recovery, Registered, ToolResultTarget, UserTarget
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.tool_classes import classify
 from tests.injectors.dialogues import json_values, payloads, texts
 
 OPERATORS = sorted(registry.operators().values(), key=lambda entry: entry.name)

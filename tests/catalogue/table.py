@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from injectors import profile, registry
+from crosswind.injectors import profile, registry
 from tests.catalogue.probing import PROTOCOLS, acting
 
 ROOT = Path(__file__).parents[2]

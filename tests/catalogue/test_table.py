@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from injectors import registry
+from crosswind.injectors import registry
 from tests.catalogue import table
 from tests.catalogue.probing import acting
 

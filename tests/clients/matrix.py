@@ -14,8 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from gateway.configuration.sections import Logging
-from gateway.logs import configure
+from crosswind.gateway.configuration.sections import Logging
+from crosswind.gateway.logs import configure
 from tests.clients import cell, page
 from tests.clients.drivers import rows
 from tests.clients.job import Row

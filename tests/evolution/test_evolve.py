@@ -11,10 +11,10 @@ from typing import Any
 
 import yaml
 
-from gateway.evolution.prompts import TASK
-from injectors.profile import parse
-from simulators.environment import load
-from simulators.proof.policy import Decide, ScriptedPolicy
+from crosswind.gateway.evolution.prompts import TASK
+from crosswind.injectors.profile import parse
+from crosswind.simulators.environment import load
+from crosswind.simulators.proof.policy import Decide, ScriptedPolicy
 from tests.gateway.writer import configured, writer
 
 RETAIL = load("retail")
@@ -40,7 +40,7 @@ async def evolve(reference: str, second: str, out: Path, *more: str) -> tuple[in
     given += [part for name in OPERATORS for part in ("--operators", name)]
     given += ["--budget", "10"]
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "gateway.cli", *given, *SIZES, stdout=PIPE, stderr=PIPE
+        sys.executable, "-m", "crosswind.gateway.cli", *given, *SIZES, stdout=PIPE, stderr=PIPE
     )
     said, erred = await process.communicate()
     return process.returncode, said.decode(), erred.decode()
@@ -100,7 +100,7 @@ async def test_a_prompt_is_found_where_only_words_of_a_model_reach_the_weakness(
         given = ["noise", "evolve", "--reference", agent.url, "--out", str(tmp_path / "run")]
         given += ["--config", str(config), "--operators", "user.topic_drift", "--budget", "9"]
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "gateway.cli", *given, *SIZES), stdout=PIPE, stderr=PIPE
+            *(sys.executable, "-m", "crosswind.gateway.cli", *given, *SIZES), stdout=PIPE, stderr=PIPE
         )
         said, erred = await process.communicate()
         assert process.returncode == 0, said.decode() + erred.decode()
@@ -120,7 +120,16 @@ async def test_what_can_not_be_used_is_refused_before_anything_is_served(tmp_pat
         (("--reference", "nope"), "--reference nope: no policy"),
     ):
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "gateway.cli", "noise", "evolve", "--out", str(tmp_path / "run"), *given),
+            *(
+                sys.executable,
+                "-m",
+                "crosswind.gateway.cli",
+                "noise",
+                "evolve",
+                "--out",
+                str(tmp_path / "run"),
+                *given,
+            ),
             stdout=PIPE,
             stderr=PIPE,
         )

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import ConfigurationError
-from gateway.evolution.journal import Journal
-from gateway.evolution.lineage import ancestors
+from crosswind.gateway.errors import ConfigurationError
+from crosswind.gateway.evolution.journal import Journal
+from crosswind.gateway.evolution.lineage import ancestors
 
 
 def test_what_was_added_is_there_again_also_after_a_torn_line(tmp_path: Path) -> None:

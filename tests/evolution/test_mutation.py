@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.evolution import frozen
-from gateway.evolution.mutation import crossed, mutated, thinned, weakened
-from gateway.evolution.space import ALL_OF, CHANCES, MOST, SEVERITIES, Candidate, Space
-from injectors import profile
-from injectors.streams import Stream
+from crosswind.gateway.evolution import frozen
+from crosswind.gateway.evolution.mutation import crossed, mutated, thinned, weakened
+from crosswind.gateway.evolution.space import ALL_OF, CHANCES, MOST, SEVERITIES, Candidate, Space
+from crosswind.injectors import profile
+from crosswind.injectors.streams import Stream
 
 SPACE = Space.of(["*"], 0.7)
 AGAINST = profile.load("agentnoisebench/all")

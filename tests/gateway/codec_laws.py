@@ -6,10 +6,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from gateway.protocols.codec import Codec, Reader
-from gateway.protocols.document import decode
-from gateway.protocols.request import Request
-from injectors.conversation import Ref, ToolResult
+from crosswind.gateway.protocols.codec import Codec, Reader
+from crosswind.gateway.protocols.document import decode
+from crosswind.gateway.protocols.request import Request
+from crosswind.injectors.conversation import Ref, ToolResult
 from tests.gateway.test_documents import same
 
 

@@ -16,14 +16,14 @@ from typing import Any
 import httpx
 import uvicorn
 
-from gateway.app import create_app
-from gateway.config import Settings
-from gateway.configuration.loading import load
-from gateway.control.application import create_control
-from gateway.gateway import Gateway
-from gateway.serving import make_server
-from gateway.trajectory.record import Durable, Setting
-from gateway.workers.crew import Crew
+from crosswind.gateway.app import create_app
+from crosswind.gateway.config import Settings
+from crosswind.gateway.configuration.loading import load
+from crosswind.gateway.control.application import create_control
+from crosswind.gateway.gateway import Gateway
+from crosswind.gateway.serving import make_server
+from crosswind.gateway.trajectory.record import Durable, Setting
+from crosswind.gateway.workers.crew import Crew
 
 Reply = Callable[["Seen"], AsyncIterator["Part"]]
 Part = tuple[int, list[tuple[bytes, bytes]]] | bytes

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gateway.configuration.loading import load
-from gateway.errors import ConfigurationError
+from crosswind.gateway.configuration.loading import load
+from crosswind.gateway.errors import ConfigurationError
 from tests.gateway.dialogue import body, user
 from tests.gateway.servers import gateway, upstream
 from tests.gateway.test_bad_input import crosswind, refused
@@ -78,7 +78,7 @@ def test_a_key_is_given_in_one_way(entry: dict[str, str]) -> None:
 def test_the_doctor_gives_a_keys_digest(tmp_path: Path) -> None:
     def run(typed: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "gateway.cli", "doctor", "--hash-key"],
+            [sys.executable, "-m", "crosswind.gateway.cli", "doctor", "--hash-key"],
             cwd=tmp_path,
             env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
             input=typed,

@@ -16,7 +16,7 @@ UPSTREAM = ["--upstream", "http://127.0.0.1:1/v1"]
 def crosswind(cwd: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("CROSSWIND_")}
     return subprocess.run(
-        [sys.executable, "-m", "gateway.cli", *arguments],
+        [sys.executable, "-m", "crosswind.gateway.cli", *arguments],
         cwd=cwd,
         env=clean | {"PYTHONPATH": str(Path(__file__).parents[2])} | environment,
         capture_output=True,

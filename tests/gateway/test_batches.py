@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from gateway.cli import root
+from crosswind.gateway.cli import root
 from tests.gateway.closed_world import ABBREVIATED, profile, tool
 from tests.gateway.servers import Running, answer, gateway, plain, upstream
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.protocols.codec import Reader
-from gateway.protocols.completions import CODEC
-from gateway.protocols.document import decode
+from crosswind.gateway.protocols.codec import Reader
+from crosswind.gateway.protocols.completions import CODEC
+from crosswind.gateway.protocols.document import decode
 from tests.clients.upstream import Answer, Dialogue, provider
 from tests.gateway.dialogue import PROFILE
 from tests.gateway.servers import (

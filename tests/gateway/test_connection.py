@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from gateway.configuration.sections import Limits, Timeouts
-from gateway.errors import UpstreamError
-from gateway.upstreams import address
-from gateway.upstreams.outgoing import Outgoing
-from gateway.upstreams.pool import Pool
+from crosswind.gateway.configuration.sections import Limits, Timeouts
+from crosswind.gateway.errors import UpstreamError
+from crosswind.gateway.upstreams import address
+from crosswind.gateway.upstreams.outgoing import Outgoing
+from crosswind.gateway.upstreams.pool import Pool
 from tests.gateway.wire import OK, PLENTY, Server, asked, pooled, says, serving, whole
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from gateway.client import AsyncClient, Client, GatewayError
+from crosswind.gateway.client import AsyncClient, Client, GatewayError
 from tests.gateway.dialogue import PROFILE, body, lead, user
 from tests.gateway.servers import Running, gateway, upstream
 

@@ -49,7 +49,14 @@ async def test_texts_that_utf8_cannot_say_are_shown_as_they_are(tmp_path: Path) 
         assert found["session"]["reward_components"] == {"why": HALF}
         assert json.loads(found["turns"][0]["received"]) == json.loads(raw)
     for command in (["replay", session], ["report", "--out", f"{tmp_path}/report.html"]):
-        full = [sys.executable, "-m", "gateway.cli", *command, "--store", f"sqlite:///{tmp_path}/store.db"]
+        full = [
+            sys.executable,
+            "-m",
+            "crosswind.gateway.cli",
+            *command,
+            "--store",
+            f"sqlite:///{tmp_path}/store.db",
+        ]
         told = await asyncio.to_thread(subprocess.run, full, capture_output=True, text=True)
         assert (told.returncode, told.stderr) == (0, "")
 

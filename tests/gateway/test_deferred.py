@@ -10,14 +10,14 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.configuration.sections import Durability
-from gateway.decoding import Decoding
-from gateway.protocols import deferred
-from gateway.protocols.chat_answer import ChatAnswer
-from gateway.protocols.completions_answer import CompletionsAnswer
-from gateway.protocols.deferred import only_says
-from gateway.sse import EventSplitter
-from gateway.streaming import StreamRelay
+from crosswind.gateway.configuration.sections import Durability
+from crosswind.gateway.decoding import Decoding
+from crosswind.gateway.protocols import deferred
+from crosswind.gateway.protocols.chat_answer import ChatAnswer
+from crosswind.gateway.protocols.completions_answer import CompletionsAnswer
+from crosswind.gateway.protocols.deferred import only_says
+from crosswind.gateway.sse import EventSplitter
+from crosswind.gateway.streaming import StreamRelay
 
 TEXTS = st.text(alphabet='aé"\\\n\u00ff,{}[]:', max_size=6) | st.sampled_from(
     ['"finish_reason":null', "[DONE]"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from gateway.cli import root
+from crosswind.gateway.cli import root
 from tests.gateway.engine import engine
 from tests.gateway.servers import Reply, plain, upstream
 

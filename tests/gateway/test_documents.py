@@ -8,12 +8,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.protocols.chat import CODEC
-from gateway.protocols.codec import Reader
-from gateway.protocols.document import Document
-from gateway.protocols.request import Request
-from gateway.sse import EventSplitter, event_data, with_data
-from injectors.conversation import Ref, ToolResult, UserText
+from crosswind.gateway.protocols.chat import CODEC
+from crosswind.gateway.protocols.codec import Reader
+from crosswind.gateway.protocols.document import Document
+from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.sse import EventSplitter, event_data, with_data
+from crosswind.injectors.conversation import Ref, ToolResult, UserText
 
 SPACE = st.text(" \t\r\n", max_size=3)
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -183,7 +183,7 @@ def test_anchors_are_unique_and_results_know_their_calls() -> None:
 
 
 def test_a_turn_reads_only_what_is_new(monkeypatch: Any) -> None:
-    from gateway.protocols import format
+    from crosswind.gateway.protocols import format
 
     reader = Reader(CODEC)
     messages = [{"role": "user", "content": f"message {number}"} for number in range(50)]

@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.cli import root
-from gateway.configuration.sections import Abort, Dose
-from gateway.dose import Watch, chosen
+from crosswind.gateway.cli import root
+from crosswind.gateway.configuration.sections import Abort, Dose
+from crosswind.gateway.dose import Watch, chosen
 from tests.gateway.dialogue import PROFILE, TOOLS, body, history, user
 from tests.gateway.servers import Running, answer, gateway, plain, upstream
 

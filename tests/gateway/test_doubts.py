@@ -10,7 +10,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from gateway.cli import root
+from crosswind.gateway.cli import root
 from tests.gateway.dialogue import body, user
 from tests.gateway.servers import gateway, upstream
 from tests.gateway.test_replay import replayed, store_of

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from gateway.cli import root
+from crosswind.gateway.cli import root
 from tests.gateway.dialogue import TOOLS, TURNS, body, history, lead
 from tests.gateway.servers import gateway, upstream
 

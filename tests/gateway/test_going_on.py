@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.ledger import Ledger
-from gateway.noise import Circumstances, noise_in
-from gateway.opening import LiveSession
-from gateway.protocols.codec import Codec, Reader, codecs
-from gateway.redaction import Redactor
-from gateway.trajectory.ledger_rows import Shown
-from gateway.trajectory.record import Session
-from gateway.turns import Place
-from injectors.plan import Plan, make_plan
-from injectors.profile import parse
+from crosswind.gateway.ledger import Ledger
+from crosswind.gateway.noise import Circumstances, noise_in
+from crosswind.gateway.opening import LiveSession
+from crosswind.gateway.protocols.codec import Codec, Reader, codecs
+from crosswind.gateway.redaction import Redactor
+from crosswind.gateway.trajectory.ledger_rows import Shown
+from crosswind.gateway.trajectory.record import Session
+from crosswind.gateway.turns import Place
+from crosswind.injectors.plan import Plan, make_plan
+from crosswind.injectors.profile import parse
 from tests.gateway.test_documents import same
 from tests.injectors.dialogues import TOOLS, conversations
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from gateway.profiles import Profiles
-from gateway.trajectory.record import Reward, RewardState, SessionClosed
-from gateway.trajectory.sqlite import SqliteStore
-from injectors.plan import make_plan
+from crosswind.gateway.profiles import Profiles
+from crosswind.gateway.trajectory.record import Reward, RewardState, SessionClosed
+from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.injectors.plan import make_plan
 from tests.gateway.dialogue import body, user
 from tests.gateway.servers import Running, gateway, settings, upstream
 from tests.trajectory.rows import session

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.errors import UpstreamError
-from gateway.upstreams.answer import Answer
+from crosswind.gateway.errors import UpstreamError
+from crosswind.gateway.upstreams.answer import Answer
 from tests.gateway.wire import PLENTY, Server, asked, pooled, says, serving
 
 BODIES = st.binary(max_size=300)

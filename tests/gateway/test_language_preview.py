@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 from click.testing import CliRunner, Result
 
-from gateway.cli import root
+from crosswind.gateway.cli import root
 from tests.gateway.dialogue import body, user
 from tests.gateway.servers import gateway, upstream
 from tests.gateway.test_instructions import PROFILE, TOLD, system

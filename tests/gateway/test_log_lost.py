@@ -41,7 +41,7 @@ async def test_traffic_goes_on_where_the_log_cannot_be_written(
         environment = os.environ | {"CROSSWIND_LOG__LEVEL": "debug"}  # so that every turn is logged
         environment["PYTHONPATH"] = str(Path(__file__).parents[2])
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "gateway.cli", *command, cwd=tmp_path, env=environment, stderr=log
+            sys.executable, "-m", "crosswind.gateway.cli", *command, cwd=tmp_path, env=environment, stderr=log
         )
         os.close(log)
         try:

@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.protocols.document import decode, encode
-from gateway.protocols.messages import CODEC
-from gateway.protocols.messages_texts import own_words
-from gateway.protocols.splicing import spliced
-from injectors.conversation import ToolResult, UserText
+from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.protocols.messages import CODEC
+from crosswind.gateway.protocols.messages_texts import own_words
+from crosswind.gateway.protocols.splicing import spliced
+from crosswind.injectors.conversation import ToolResult, UserText
 from tests.gateway.codec_laws import assert_only_texts_change, assert_written_back_the_same, read, texts
 from tests.gateway.test_documents import TEXTS, VALUES, raw, same, written
 

@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.protocols.document import decode, encode
-from gateway.protocols.messages_closing import MessagesClosing
-from gateway.protocols.world import PutBack
+from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.protocols.messages_closing import MessagesClosing
+from crosswind.gateway.protocols.world import PutBack
 
 BLOCKS = st.lists(
     st.one_of(

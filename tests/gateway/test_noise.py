@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gateway.trajectory.store import StoreError
+from crosswind.gateway.trajectory.store import StoreError
 from tests.gateway.dialogue import PROFILE, body, call, history, lead, result, user
 from tests.gateway.servers import Running, Upstream, gateway, upstream
 
@@ -258,7 +258,7 @@ async def test_noise_that_cannot_be_written_lets_the_clean_request_through(
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr("gateway.protocols.chat.ChatMessages.write", broken)
+    monkeypatch.setattr("crosswind.gateway.protocols.chat.ChatMessages.write", broken)
     async with upstream() as app, gateway(tmp_path, app, capture="on", **flaky) as running:
         await lead(running, "s", range(1))
         assert app.seen[0].texts() == clean_texts(1) and "return_token_ids" not in app.seen[0].json
@@ -273,7 +273,7 @@ async def test_an_operator_that_fails_lets_the_clean_request_through(
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr("gateway.noise.perturb", broken)
+    monkeypatch.setattr("crosswind.gateway.noise.perturb", broken)
     async with upstream() as app, gateway(tmp_path, app, **flaky) as running:
         await lead(running, "s", range(1))
         assert app.seen[0].texts() == clean_texts(1)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from gateway.cli import root
+from crosswind.gateway.cli import root
 from tests.gateway import messages, responses
 from tests.gateway.closed_world import ABBREVIATED, TOOL, profile, tool
 from tests.gateway.servers import Running, Upstream, answer, gateway, plain, upstream

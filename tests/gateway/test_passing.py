@@ -68,7 +68,7 @@ async def streaming() -> AsyncIterator[tuple[Stream, str]]:
 async def process(tmp_path: Path, url: str) -> AsyncIterator[tuple[str, int]]:
     """`crosswind serve` as a process of its own; gives its address and its id."""
     serve = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "gateway.cli", "serve", "--upstream", f"{url}/v1"),
+        *(sys.executable, "-m", "crosswind.gateway.cli", "serve", "--upstream", f"{url}/v1"),
         *("--port", "0", "--control-port", "0"),
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},

@@ -99,7 +99,7 @@ async def test_relaxed_waits_for_nothing_and_says_so(tmp_path: Path, monkeypatch
 async def test_a_full_disk_stops_no_traffic_and_loses_nothing_that_was_acknowledged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gateway.trajectory.store import StoreUnavailable
+    from crosswind.gateway.trajectory.store import StoreUnavailable
 
     async with upstream() as app, gateway(tmp_path, app) as running:
         opened = (await running.api("POST", "/api/sessions", {})).json()

@@ -16,8 +16,8 @@ import httpx
 import pytest
 import yaml
 
-from gateway.config import Settings
-from gateway.configuration.loading import load
+from crosswind.gateway.config import Settings
+from crosswind.gateway.configuration.loading import load
 from tests.gateway.dialogue import PROFILE, body, history
 from tests.gateway.servers import JSON, Part, Running, Seen, answer, gateway, plain, upstream
 
@@ -161,7 +161,7 @@ async def test_a_hang_up_reads_the_file_anew_in_all_processes(tmp_path: Path, wo
     async with upstream(plain({"from": "one"})) as one, upstream(plain({"from": "two"})) as two:
         file.write_text(f"upstream: {one.url}/v1\nport: 0\ncontrol_port: 0\nworkers: {workers}\n")
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "gateway.cli", "serve", "--config", str(file)),
+            *(sys.executable, "-m", "crosswind.gateway.cli", "serve", "--config", str(file)),
             cwd=tmp_path,
             env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
             stderr=subprocess.PIPE,

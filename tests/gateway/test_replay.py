@@ -13,11 +13,11 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.cli import root
-from gateway.protocols.document import encode
-from gateway.replay.difference import differences
-from simulators.environment import load
-from simulators.proof.policy import ScriptedPolicy
+from crosswind.gateway.cli import root
+from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.replay.difference import differences
+from crosswind.simulators.environment import load
+from crosswind.simulators.proof.policy import ScriptedPolicy
 from tests.gateway.closed_world import ABBREVIATED, Client, calling, profile, script, tool
 from tests.gateway.dialogue import PROFILE, TURNS, body, user
 from tests.gateway.policy import Said

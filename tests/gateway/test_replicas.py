@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.configuration.upstreams import Health
-from gateway.upstreams.probing import probe
-from gateway.upstreams.replicas import Replica, Replicas
+from crosswind.gateway.configuration.upstreams import Health
+from crosswind.gateway.upstreams.probing import probe
+from crosswind.gateway.upstreams.replicas import Replica, Replicas
 from tests.gateway.dialogue import body, user
 from tests.gateway.servers import CUT, JSON, Part, Seen, chunks, delta, event, gateway, plain, upstream
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from gateway.cli import root
-from gateway.trajectory.content import View
-from gateway.trajectory.record import Turn
+from crosswind.gateway.cli import root
+from crosswind.gateway.trajectory.content import View
+from crosswind.gateway.trajectory.record import Turn
 from tests.gateway.dialogue import PROFILE, TURNS, body
 from tests.gateway.servers import gateway, settings, upstream
 from tests.trajectory import rows

@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.protocols.document import decode
-from gateway.protocols.responses import CODEC
-from gateway.protocols.responses_answer import ResponsesAnswer
-from gateway.sse import Event
-from injectors.conversation import ToolResult, UserText
+from crosswind.gateway.protocols.document import decode
+from crosswind.gateway.protocols.responses import CODEC
+from crosswind.gateway.protocols.responses_answer import ResponsesAnswer
+from crosswind.gateway.sse import Event
+from crosswind.injectors.conversation import ToolResult, UserText
 from tests.gateway.codec_laws import assert_only_texts_change, assert_written_back_the_same, read
 from tests.gateway.test_documents import TEXTS, VALUES, raw, same, written
 

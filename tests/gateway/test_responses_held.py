@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gateway.trajectory.store import StoreError
+from crosswind.gateway.trajectory.store import StoreError
 from tests.clients import shop
 from tests.clients.upstream import Provider, provider
 from tests.gateway.dialogue import PROFILE

@@ -8,14 +8,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.protocols.codec import Reader
-from gateway.protocols.history import made_base
-from gateway.protocols.request import Request
-from gateway.protocols.responses import CODEC
-from gateway.protocols.responses_closing import ResponsesClosing
-from gateway.protocols.responses_world import ClosedResponsesAnswer
-from gateway.protocols.world import Forward, World
-from gateway.sse import Event, EventSplitter
+from crosswind.gateway.protocols.codec import Reader
+from crosswind.gateway.protocols.history import made_base
+from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.protocols.responses import CODEC
+from crosswind.gateway.protocols.responses_closing import ResponsesClosing
+from crosswind.gateway.protocols.responses_world import ClosedResponsesAnswer
+from crosswind.gateway.protocols.world import Forward, World
+from crosswind.gateway.sse import Event, EventSplitter
 from tests.clients.upstream.response_events import events
 from tests.gateway.responses import RESPONSE, event
 from tests.gateway.test_documents import same

@@ -12,12 +12,12 @@ from typing import Any
 import httpx
 import pytest
 
-from gateway.trajectory.store import open_store
+from crosswind.gateway.trajectory.store import open_store
+from crosswind.trainer.groups import last_attempts
 from tests.gateway.crew import workers
 from tests.gateway.dialogue import PROFILE, body, history, user
 from tests.gateway.engine import engine
 from tests.gateway.servers import JSON, Part, Running, Seen, gateway, plain, upstream
-from trainer.groups import last_attempts
 
 COUNTED = {"x-stainless-retry-count": "1"}
 KEYED = {"idempotency-key": "one-request"}

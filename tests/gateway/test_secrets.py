@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway import redaction
-from gateway.redaction import Redactor
+from crosswind.gateway import redaction
+from crosswind.gateway.redaction import Redactor
 from tests.gateway.dialogue import PROFILE, body, history, user
 from tests.gateway.engine import engine
 from tests.gateway.servers import Running, gateway, upstream
@@ -197,8 +197,8 @@ def test_what_is_clean_for_one_caller_is_looked_through_for_another() -> None:
 
 DEFECT = """\
 import structlog
-from gateway.configuration.sections import Logging
-from gateway.logs import configure
+from crosswind.gateway.configuration.sections import Logging
+from crosswind.gateway.logs import configure
 
 def serve(headers):
     raise RuntimeError("a defect")

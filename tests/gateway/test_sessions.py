@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.client import AsyncClient, GatewayError
+from crosswind.gateway.client import AsyncClient, GatewayError
 from tests.gateway.dialogue import PROFILE, body, history, user
 from tests.gateway.servers import Running, gateway, plain, upstream
 

@@ -66,7 +66,7 @@ async def test_it_runs_where_nothing_heavy_is_installed(tmp_path: Path) -> None:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
-            "gateway.cli",
+            "crosswind.gateway.cli",
             *arguments,
             cwd=tmp_path,
             env=environment,
@@ -97,4 +97,4 @@ async def test_it_runs_where_nothing_heavy_is_installed(tmp_path: Path) -> None:
         assert "sk-hidden" not in said and "Traceback" not in said
         assert (tmp_path / "crosswind.db").stat().st_mode & 0o777 == 0o600
     loaded = {name.partition(".")[0] for name in json.loads((tmp_path / "modules.json").read_text())}
-    assert not loaded & {*HEAVY, "trainer", "policies", "simulators"}
+    assert not loaded & {*HEAVY, "crosswind.trainer", "crosswind.policies", "crosswind.simulators"}

@@ -9,9 +9,9 @@ import anthropic
 import openai
 import pytest
 
-from gateway.configuration.dialects import DIALECTS
-from gateway.configuration.loading import load
-from gateway.errors import ConfigurationError
+from crosswind.gateway.configuration.dialects import DIALECTS
+from crosswind.gateway.configuration.loading import load
+from crosswind.gateway.errors import ConfigurationError
 from tests.gateway.dialogue import body, user
 from tests.gateway.servers import gateway, plain, upstream
 

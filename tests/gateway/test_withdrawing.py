@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gateway.exchange import Exchange
-from gateway.protocols.request import Request
+from crosswind.gateway.exchange import Exchange
+from crosswind.gateway.protocols.request import Request
 from tests.audit.stores import audited, broken
 from tests.gateway.dialogue import PROFILE, history, lead
 from tests.gateway.servers import gateway, upstream
@@ -40,9 +40,9 @@ def raising(*_: Any, **__: Any) -> Any:
 @pytest.mark.parametrize(
     "fails",
     [
-        "gateway.protocols.chat.ChatMessages.write",
-        "gateway.noise._faults",
-        "gateway.composing.Exchange",
+        "crosswind.gateway.protocols.chat.ChatMessages.write",
+        "crosswind.gateway.noise._faults",
+        "crosswind.gateway.composing.Exchange",
     ],
     ids=["written", "decided", "made"],
 )
@@ -50,7 +50,7 @@ async def test_noise_that_could_not_be_shown_is_withdrawn_and_stays_so(
     tmp_path: Path, noisy: dict[str, Any], monkeypatch: pytest.MonkeyPatch, restarted: bool, fails: str
 ) -> None:
     failing = raising
-    if fails == "gateway.composing.Exchange":
+    if fails == "crosswind.gateway.composing.Exchange":
         made = Exchange
 
         def failing(*given: Any) -> Any:
@@ -109,7 +109,7 @@ async def test_a_defect_on_the_way_back_leaves_what_was_shown_on_record(
 ) -> None:
     async with upstream() as app, gateway(tmp_path, app, **noisy) as running:
         with monkeypatch.context() as defect:
-            defect.setattr("gateway.answering.foreseen", raising)
+            defect.setattr("crosswind.gateway.answering.foreseen", raising)
             answered = await running.chat({"model": "tiny", "messages": history(1)}, "s")
             assert answered.status_code == 500
         stored = await running.trajectory("s")

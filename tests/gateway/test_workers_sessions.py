@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gateway.trajectory.store import StoreError
+from crosswind.gateway.trajectory.store import StoreError
 from tests.gateway.crew import workers
 from tests.gateway.dialogue import PROFILE, body, call, history, result, user
 from tests.gateway.servers import CUT, answer, chunks, delta, event, gateway, plain, upstream

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from gateway.configuration.sections import Limits, Timeouts
-from gateway.upstreams.answer import Answer
-from gateway.upstreams.outgoing import Body, Outgoing
-from gateway.upstreams.pool import Pool
+from crosswind.gateway.configuration.sections import Limits, Timeouts
+from crosswind.gateway.upstreams.answer import Answer
+from crosswind.gateway.upstreams.outgoing import Body, Outgoing
+from crosswind.gateway.upstreams.pool import Pool
 
 Talk = Callable[["Server", asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 PLENTY = 1 << 30

@@ -10,14 +10,14 @@ import json
 import sys
 from typing import Any
 
-from injectors import examples, registry
-from injectors.curriculum import Curriculum, TypeState, assign
-from injectors.decide import perturb
-from injectors.documents import conversation
-from injectors.operator import Registered, ToolChange
-from injectors.plan import make_plan
-from injectors.profile import load
-from injectors.streams import Stream
+from crosswind.injectors import examples, registry
+from crosswind.injectors.curriculum import Curriculum, TypeState, assign
+from crosswind.injectors.decide import perturb
+from crosswind.injectors.documents import conversation
+from crosswind.injectors.operator import Registered, ToolChange
+from crosswind.injectors.plan import make_plan
+from crosswind.injectors.profile import load
+from crosswind.injectors.streams import Stream
 from tests.injectors.dialogues import TOOLS, order_desk
 
 

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from injectors import examples, registry, tool_guard
-from injectors.contract import checked_draw, checked_result
-from injectors.conversation import Site, ToolSchema
-from injectors.entities import protected_spans
-from injectors.operator import (
+from crosswind.injectors import examples, registry, tool_guard
+from crosswind.injectors.contract import checked_draw, checked_result
+from crosswind.injectors.conversation import Site, ToolSchema
+from crosswind.injectors.entities import protected_spans
+from crosswind.injectors.operator import (
     ModelTarget,
     Registered,
     Target,
@@ -29,8 +29,8 @@ from injectors.operator import (
     TransportTarget,
     UserTarget,
 )
-from injectors.streams import Stream
-from injectors.tool_guard import Asked
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.tool_guard import Asked
 from tests.injectors.dialogues import json_values, payloads, texts
 
 OPERATORS = sorted(registry.operators().values(), key=lambda entry: entry.name)

@@ -7,17 +7,17 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from injectors import registry
-from injectors.bounds import Bounds
-from injectors.conversation import Conversation, Ref, UserText
-from injectors.decide import perturb
-from injectors.decision import Known, NewlyShown
-from injectors.identity import text_anchor
-from injectors.operator import UserTarget
-from injectors.plan import CompiledRule, Plan
-from injectors.schedule import When
-from injectors.solvability import NO_ROOM
-from injectors.streams import Stream
+from crosswind.injectors import registry
+from crosswind.injectors.bounds import Bounds
+from crosswind.injectors.conversation import Conversation, Ref, UserText
+from crosswind.injectors.decide import perturb
+from crosswind.injectors.decision import Known, NewlyShown
+from crosswind.injectors.identity import text_anchor
+from crosswind.injectors.operator import UserTarget
+from crosswind.injectors.plan import CompiledRule, Plan
+from crosswind.injectors.schedule import When
+from crosswind.injectors.solvability import NO_ROOM
+from crosswind.injectors.streams import Stream
 
 SAYS = (
     "I want to return the blue lamp of order #W2378156.",

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from injectors.conversation import ToolSchema
-from injectors.entities import entities, numbers, protected_spans, survive
+from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.entities import entities, numbers, protected_spans, survive
 from tests.injectors.dialogues import texts
 
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from injectors import registry
+from crosswind.injectors import registry
 from tests.injectors import golden
 
 STORED = json.loads(Path(__file__).with_name("golden.json").read_text(encoding="utf-8"))

@@ -12,19 +12,19 @@ import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gateway.protocols.forms import shortened
-from injectors import registry
-from injectors.clusters import whole
-from injectors.conversation import Site
-from injectors.documents import conversation
-from injectors.entities import protected_spans
-from injectors.generation import Given, Prompt
-from injectors.languages import ENGLISH_ONLY, UNABLE, is_foreign
-from injectors.operator import Registered, ToolClass, ToolResultTarget, UserTarget
-from injectors.plan import make_plan
-from injectors.preview import preview
-from injectors.profile import parse
-from injectors.streams import Stream
+from crosswind.gateway.protocols.forms import shortened
+from crosswind.injectors import registry
+from crosswind.injectors.clusters import whole
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.documents import conversation
+from crosswind.injectors.entities import protected_spans
+from crosswind.injectors.generation import Given, Prompt
+from crosswind.injectors.languages import ENGLISH_ONLY, UNABLE, is_foreign
+from crosswind.injectors.operator import Registered, ToolClass, ToolResultTarget, UserTarget
+from crosswind.injectors.plan import make_plan
+from crosswind.injectors.preview import preview
+from crosswind.injectors.profile import parse
+from crosswind.injectors.streams import Stream
 from tests.injectors.dialogues import SCRIPTS
 
 LONGER = {

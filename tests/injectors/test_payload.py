@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from injectors import payload
-from injectors.payload import NOT_JSON, contains, parsed
+from crosswind.injectors import payload
+from crosswind.injectors.payload import NOT_JSON, contains, parsed
 
 ODD = [
     "NaN",

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from injectors import decide
-from injectors.bounds import Bounds
-from injectors.conversation import Conversation, Ref
-from injectors.decide import Decision, Item, Known, Perturbed, perturb
-from injectors.documents import conversation, replaced
-from injectors.plan import Plan, make_plan
-from injectors.profile import load, parse
-from injectors.walked import Walks
+from crosswind.injectors import decide
+from crosswind.injectors.bounds import Bounds
+from crosswind.injectors.conversation import Conversation, Ref
+from crosswind.injectors.decide import Decision, Item, Known, Perturbed, perturb
+from crosswind.injectors.documents import conversation, replaced
+from crosswind.injectors.plan import Plan, make_plan
+from crosswind.injectors.profile import load, parse
+from crosswind.injectors.walked import Walks
 from tests.injectors.dialogues import TOOLS, call, conversations, order_desk
 
 ALL = """

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from injectors import examples, profile, registry
-from injectors.conversation import Site
-from injectors.plan import Plan, make_plan
-from injectors.profile import Compose, ProfileError, load, parse
-from injectors.schedule import When
-from injectors.streams import Stream
+from crosswind.injectors import examples, profile, registry
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.plan import Plan, make_plan
+from crosswind.injectors.profile import Compose, ProfileError, load, parse
+from crosswind.injectors.schedule import When
+from crosswind.injectors.streams import Stream
 
 RULES = "rules:\n  - operator: tool.timeout\n    severity: 0.5\n"
 

@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from injectors.conversation import Site
-from injectors.link import decide_transport
-from injectors.model_link import decide_model
-from injectors.plan import Plan, make_plan
-from injectors.profile import parse
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.link import decide_transport
+from crosswind.injectors.model_link import decide_model
+from crosswind.injectors.plan import Plan, make_plan
+from crosswind.injectors.profile import parse
 
 RULES = """
 name: t

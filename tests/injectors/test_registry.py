@@ -9,9 +9,9 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from injectors import operator, registry
-from injectors.conversation import Site
-from injectors.operator import Recovery
+from crosswind.injectors import operator, registry
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Recovery
 
 
 class Nothing:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from injectors.decide import perturb
-from injectors.documents import conversation
-from injectors.plan import make_plan
-from injectors.profile import parse
-from injectors.schedule import STAGES, WHOLE, Burst, Occasion, Stage, When, due
-from injectors.streams import Stream
+from crosswind.injectors.decide import perturb
+from crosswind.injectors.documents import conversation
+from crosswind.injectors.plan import make_plan
+from crosswind.injectors.profile import parse
+from crosswind.injectors.schedule import STAGES, WHOLE, Burst, Occasion, Stage, When, due
+from crosswind.injectors.streams import Stream
 from tests.injectors.dialogues import TOOLS, call
 
 

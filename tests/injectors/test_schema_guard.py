@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from injectors import tool_guard
-from injectors.conversation import ToolSchema
-from injectors.schemas import perturb_tools
+from crosswind.injectors import tool_guard
+from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.schemas import perturb_tools
 from tests.injectors.test_schemas import (
     GET_ORDER,
     OPERATORS,

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema_rs import meta
 
-from injectors import registry, tool_guard
-from injectors.conversation import Site, ToolSchema
-from injectors.plan import Plan, make_plan
-from injectors.profile import parse
-from injectors.schemas import ShownTools, perturb_tools, tools_anchor
+from crosswind.injectors import registry, tool_guard
+from crosswind.injectors.conversation import Site, ToolSchema
+from crosswind.injectors.plan import Plan, make_plan
+from crosswind.injectors.profile import parse
+from crosswind.injectors.schemas import ShownTools, perturb_tools, tools_anchor
 
 OPERATORS = [entry.name for entry in registry.operators().values() if entry.site is Site.TOOL_SCHEMA]
 RENAMING = "schema.misleading_description_abbreviated"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from injectors.decide import perturb
-from injectors.documents import conversation
-from injectors.plan import Plan, make_plan
-from injectors.profile import ProfileError, parse
+from crosswind.injectors.decide import perturb
+from crosswind.injectors.documents import conversation
+from crosswind.injectors.plan import Plan, make_plan
+from crosswind.injectors.profile import ProfileError, parse
 from tests.injectors.dialogues import call
 
 RULE = "rules:\n  - operator: tool.timeout\n    severity: 1\n"

@@ -8,11 +8,11 @@ import json
 import pytest
 from hypothesis import given, settings
 
-from injectors import registry, solvability
-from injectors.conversation import Site
-from injectors.examples import TOOL_RESULT, sample
-from injectors.operator import Recovery, ToolResultTarget
-from injectors.payload import contains, contradicts_itself, looks_destroyed, parsed
+from crosswind.injectors import registry, solvability
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.examples import TOOL_RESULT, sample
+from crosswind.injectors.operator import Recovery, ToolResultTarget
+from crosswind.injectors.payload import contains, contradicts_itself, looks_destroyed, parsed
 from tests.injectors.dialogues import json_values
 
 TARGET = sample(Site.TOOL_RESULT)

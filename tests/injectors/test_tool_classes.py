@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from injectors.operator import ToolClass
-from injectors.tool_classes import classify, may_fault
+from crosswind.injectors.operator import ToolClass
+from crosswind.injectors.tool_classes import classify, may_fault
 
 
 @pytest.mark.parametrize(

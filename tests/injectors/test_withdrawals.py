@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from injectors import decide, operator
-from injectors.conversation import Conversation, Site
-from injectors.decide import perturb
-from injectors.documents import conversation
-from injectors.operator import Draw, Recovery, Result, UserTarget
-from injectors.streams import Stream
+from crosswind.injectors import decide, operator
+from crosswind.injectors.conversation import Conversation, Site
+from crosswind.injectors.decide import perturb
+from crosswind.injectors.documents import conversation
+from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget
+from crosswind.injectors.streams import Stream
 from tests.injectors.dialogues import call, order_desk
 from tests.injectors.test_perturb import FAULTS, plan_of
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from injectors import registry
-from injectors.conversation import (
+from crosswind.injectors import registry
+from crosswind.injectors.conversation import (
     Conversation,
     InstructionText,
     Ref,
@@ -19,15 +19,15 @@ from injectors.conversation import (
     ToolSchema,
     UserText,
 )
-from injectors.decide import perturb, replay
-from injectors.decision import Decision, Injection
-from injectors.generation import WORDING, Given, Prompt, applied, written_forms
-from injectors.instructions import perturb_instructions
-from injectors.operator import InstructionsTarget
-from injectors.payload import contains
-from injectors.plan import CompiledRule, Plan, make_plan
-from injectors.profile import ProfileError, parse
-from injectors.schemas import perturb_tools
+from crosswind.injectors.decide import perturb, replay
+from crosswind.injectors.decision import Decision, Injection
+from crosswind.injectors.generation import WORDING, Given, Prompt, applied, written_forms
+from crosswind.injectors.instructions import perturb_instructions
+from crosswind.injectors.operator import InstructionsTarget
+from crosswind.injectors.payload import contains
+from crosswind.injectors.plan import CompiledRule, Plan, make_plan
+from crosswind.injectors.profile import ProfileError, parse
+from crosswind.injectors.schemas import perturb_tools
 
 SAYS = (
     "Hello, I would like to know exactly where order #W2378156 is. "

@@ -26,7 +26,7 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.sta
     "OMP_NUM_THREADS": "1",
     "TOKENIZERS_PARALLELISM": "false",
 }
-COMMAND = (sys.executable, "-m", "gateway.cli")
+COMMAND = (sys.executable, "-m", "crosswind.gateway.cli")
 ROOT = Path(__file__).parents[2]
 
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from gateway.trajectory.content import content_key
-from gateway.trajectory.prefixes import by_model
-from gateway.trajectory.record import FIT, Arm, RewardState, Turn
-from gateway.trajectory.steps import TrainStep
-from gateway.trajectory.store import Store, open_store
-from gateway.trajectory.trust import VERSION
+from crosswind.gateway.trajectory.content import content_key
+from crosswind.gateway.trajectory.prefixes import by_model
+from crosswind.gateway.trajectory.record import FIT, Arm, RewardState, Turn
+from crosswind.gateway.trajectory.steps import TrainStep
+from crosswind.gateway.trajectory.store import Store, open_store
+from crosswind.gateway.trajectory.trust import VERSION
 from tests.loop.children import ROOT, Children, owner
 from tests.loop.replaying import compared
 

@@ -16,25 +16,22 @@ from tests.gateway.servers import DONE, upstream
 from tests.loop.children import ROOT, Children
 from tests.loop.clients import unique_answers
 
-PACKAGES = ("gateway", "injectors", "simulators", "trainer", "policies")
+PACKAGES = ("crosswind", "gateway", "injectors", "simulators", "trainer", "policies")
 FILES = ("pyproject.toml", "README.md", "LICENSE")
 PIP_S = 400
 HEAVY = ("torch", "transformers", "openai", "numpy", "matplotlib", "jinja2")
 ASKED = """
 import importlib.resources, importlib.util, json, sys
-import gateway, injectors, policies, simulators, trainer
+import crosswind
 files = importlib.resources.files
 print(json.dumps({
-    "where": gateway.__file__,
+    "where": crosswind.__file__,
     "heavy": [name for name in sys.argv[1:] if importlib.util.find_spec(name)],
-    "migrations": [one.name for one in files("gateway.trajectory").joinpath("migrations").iterdir()],
-    "page": files("gateway.report").joinpath("page.html.jinja").is_file(),
-    "profiles": [one.name for one in files("injectors").joinpath("profiles").iterdir()],
-    "policy": [one.name for one in files("policies").joinpath("pretrained", "retail").iterdir()],
-    "typed": [
-        files(one).joinpath("py.typed").is_file()
-        for one in (gateway, injectors, policies, simulators, trainer)
-    ],
+    "migrations": [one.name for one in (files("crosswind.gateway.trajectory") / "migrations").iterdir()],
+    "page": files("crosswind.gateway.report").joinpath("page.html.jinja").is_file(),
+    "profiles": [one.name for one in files("crosswind.injectors").joinpath("profiles").iterdir()],
+    "policy": [one.name for one in files("crosswind.policies").joinpath("pretrained", "retail").iterdir()],
+    "typed": files("crosswind").joinpath("py.typed").is_file(),
 }))
 """
 
@@ -57,7 +54,10 @@ def _source(folder: Path) -> Path:
     source = folder / "source"
     for package in PACKAGES:
         shutil.copytree(
-            ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info")
+            ROOT / package,
+            source / package,
+            symlinks=True,
+            ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"),
         )
     for file in FILES:
         shutil.copy(ROOT / file, source / file)
@@ -88,7 +88,7 @@ async def test_the_light_core_serves_and_answers_without_torch(
         children.run("-c", ASKED, *HEAVY, command=(str(light / "python"), "-I"), cwd=tmp_path)
     )
     assert packed["heavy"] == [] and Path(packed["where"]).is_relative_to(light.parent)
-    assert "0001_trajectories.sql" in packed["migrations"] and packed["page"] and all(packed["typed"])
+    assert "0001_trajectories.sql" in packed["migrations"] and packed["page"] and packed["typed"]
     assert {"noisyagent.yaml", "everything.yaml", "chaos"} <= set(packed["profiles"])
     assert {"model.safetensors", "crosswind.json", "tokenizer.json"} <= set(packed["policy"])
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from openai import AsyncOpenAI
 
-from gateway.trajectory.store import open_store
-from simulators.agent import AgentSettings, ToolAgent
-from simulators.environment import load
-from simulators.proof.policy import ScriptedPolicy
+from crosswind.gateway.trajectory.store import open_store
+from crosswind.simulators.agent import AgentSettings, ToolAgent
+from crosswind.simulators.environment import load
+from crosswind.simulators.proof.policy import ScriptedPolicy
 from tests.loop.children import Children
 from tests.loop.replaying import compared
 

@@ -13,14 +13,14 @@ from typing import Any
 import torch
 from click.testing import CliRunner
 
-from gateway.cli import root
-from gateway.trajectory.store import open_store
-from gateway.trajectory.trust import VERSION, doubted
-from policies.commands import policy
-from policies.tiny.directory import write_policy, write_successor
-from policies.tiny.model import Shape, initial_weights
-from policies.tiny.tokenizer import train_tokenizer
-from policies.version import Registry
+from crosswind.gateway.cli import root
+from crosswind.gateway.trajectory.store import open_store
+from crosswind.gateway.trajectory.trust import VERSION, doubted
+from crosswind.policies.commands import policy
+from crosswind.policies.tiny.directory import write_policy, write_successor
+from crosswind.policies.tiny.model import Shape, initial_weights
+from crosswind.policies.tiny.tokenizer import train_tokenizer
+from crosswind.policies.version import Registry
 from tests.gateway.crew import workers
 from tests.gateway.engine import engine as scripted
 from tests.gateway.servers import Running, Upstream, gateway, upstream

@@ -17,17 +17,17 @@ import torch
 import uvicorn
 from click.testing import CliRunner
 
-from gateway.cli import root
-from gateway.trajectory.store import open_store
-from gateway.trajectory.trust import VERSION, doubted
-from policies.commands import policy
-from policies.embedded.batch import Limits
-from policies.embedded.server import make_server
-from policies.publishers.embedded import EmbeddedEngine
-from policies.tiny.directory import write_policy, write_successor
-from policies.tiny.model import Shape, initial_weights
-from policies.tiny.tokenizer import train_tokenizer
-from policies.version import Registry, write_metadata
+from crosswind.gateway.cli import root
+from crosswind.gateway.trajectory.store import open_store
+from crosswind.gateway.trajectory.trust import VERSION, doubted
+from crosswind.policies.commands import policy
+from crosswind.policies.embedded.batch import Limits
+from crosswind.policies.embedded.server import make_server
+from crosswind.policies.publishers.embedded import EmbeddedEngine
+from crosswind.policies.tiny.directory import write_policy, write_successor
+from crosswind.policies.tiny.model import Shape, initial_weights
+from crosswind.policies.tiny.tokenizer import train_tokenizer
+from crosswind.policies.version import Registry, write_metadata
 from tests.gateway.crew import workers
 from tests.gateway.engine import engine as scripted
 from tests.gateway.servers import Running, gateway, listener, plain, upstream

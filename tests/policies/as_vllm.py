@@ -12,8 +12,8 @@ from typing import Any
 import orjson
 import uvicorn
 
-from policies.embedded.app import EngineApp
-from policies.embedded.batch import Limits
+from crosswind.policies.embedded.app import EngineApp
+from crosswind.policies.embedded.batch import Limits
 
 _CHOICE = {
     "token_ids": [1],

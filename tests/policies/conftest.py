@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 import torch
 
-from policies.embedded.batch import Limits
-from policies.embedded.server import make_server
-from policies.publishers.embedded import EmbeddedEngine
-from policies.tiny.directory import write_policy, write_successor
-from policies.tiny.model import Shape, initial_weights
-from policies.tiny.tokenizer import train_tokenizer
-from policies.version import PolicyVersion, Registry
+from crosswind.policies.embedded.batch import Limits
+from crosswind.policies.embedded.server import make_server
+from crosswind.policies.publishers.embedded import EmbeddedEngine
+from crosswind.policies.tiny.directory import write_policy, write_successor
+from crosswind.policies.tiny.model import Shape, initial_weights
+from crosswind.policies.tiny.tokenizer import train_tokenizer
+from crosswind.policies.version import PolicyVersion, Registry
 
 TOOLS: list[dict[str, Any]] = [
     {
@@ -98,7 +98,7 @@ def add_successor(
 
 
 def _vocabulary(version: PolicyVersion) -> int:
-    from policies.embedded.checkpoint import read_shape
+    from crosswind.policies.embedded.checkpoint import read_shape
 
     return read_shape(version.path).vocabulary
 

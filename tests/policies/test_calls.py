@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.embedded.calls import Call, CallParser, Part, Text, parse_call
+from crosswind.policies.embedded.calls import Call, CallParser, Part, Text, parse_call
 
 ARGUMENTS = '{"order_id": "#W1234", "deep": {"a": [1, "}"]}}'
 GOOD = f'<tool_call>{{"name": "get_order", "arguments": {ARGUMENTS}}}</tool_call>'

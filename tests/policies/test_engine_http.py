@@ -12,7 +12,7 @@ import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
-from policies.embedded.chat import ChatFormat
+from crosswind.policies.embedded.chat import ChatFormat
 from tests.policies.conftest import TOOLS, Served, serving
 
 ASK: list[Any] = [

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from policies.commands import policy
-from policies.journal import Journal, JournalError
-from policies.version import NotWritten, Registry
+from crosswind.policies.commands import policy
+from crosswind.policies.journal import Journal, JournalError
+from crosswind.policies.version import NotWritten, Registry
+from crosswind.trainer import checkpoint, model
+from crosswind.trainer.checkpoint import CheckpointError, State
+from crosswind.trainer.config import OptimiserSettings
+from crosswind.trainer.learner import make_optimiser
 from tests.policies.conftest import Served, add_successor
-from trainer import checkpoint, model
-from trainer.checkpoint import CheckpointError, State
-from trainer.config import OptimiserSettings
-from trainer.learner import make_optimiser
 
 
 @contextmanager

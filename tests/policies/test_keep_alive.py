@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gateway.config import Settings
-from policies.embedded.batch import Limits
-from policies.embedded.server import make_server
-from policies.version import PRETRAINED
-from policies.vllm.environment import Environment
-from policies.vllm.launching import Launch
+from crosswind.gateway.config import Settings
+from crosswind.policies.embedded.batch import Limits
+from crosswind.policies.embedded.server import make_server
+from crosswind.policies.version import PRETRAINED
+from crosswind.policies.vllm.environment import Environment
+from crosswind.policies.vllm.launching import Launch
 
 
 def test_engines_keep_connections_longer_than_the_gateway(tmp_path: Path) -> None:

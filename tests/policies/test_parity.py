@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import torch
 
-from policies.embedded.batch import Batch, Limits
-from policies.embedded.checkpoint import read_checkpoint, read_shape
-from policies.embedded.sampling import gumbel, sample
-from policies.embedded.sequence import Sequence
-from policies.tiny.model import Qwen3, initial_weights
-from policies.version import Registry
+from crosswind.policies.embedded.batch import Batch, Limits
+from crosswind.policies.embedded.checkpoint import read_checkpoint, read_shape
+from crosswind.policies.embedded.sampling import gumbel, sample
+from crosswind.policies.embedded.sequence import Sequence
+from crosswind.policies.tiny.model import Qwen3, initial_weights
+from crosswind.policies.version import Registry
 
 END: frozenset[int] = frozenset()
 

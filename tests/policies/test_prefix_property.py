@@ -9,7 +9,7 @@ import httpx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.embedded.chat import ChatFormat
+from crosswind.policies.embedded.chat import ChatFormat
 from tests.policies.conftest import TOOLS, Served
 
 
@@ -65,9 +65,9 @@ _SAID = st.lists(
 @given(said=_SAID.map("".join), split=st.integers(0, 5), follow=st.text(max_size=10))
 def test_over_anything_that_could_be_sampled(registry: Any, said: str, split: int, follow: str) -> None:
     """The text may be sampled in other tokens than the tokenizer's, with calls well or ill formed."""
-    from policies.embedded.choice import Choice
-    from policies.embedded.request import read_request
-    from policies.embedded.sequence import Sequence
+    from crosswind.policies.embedded.choice import Choice
+    from crosswind.policies.embedded.request import read_request
+    from crosswind.policies.embedded.sequence import Sequence
 
     chat = ChatFormat(registry.get("random-0").path)
     asked = [{"role": "user", "content": "Hello"}]

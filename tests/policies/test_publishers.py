@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from policies.confirmation import Probe, confirm
-from policies.engine import EngineError, Scored
-from policies.publishers import registry
-from policies.publishers.embedded import EmbeddedEngine
-from policies.publishers.hosted import HostedModel
+from crosswind.policies.confirmation import Probe, confirm
+from crosswind.policies.engine import EngineError, Scored
+from crosswind.policies.publishers import registry
+from crosswind.policies.publishers.embedded import EmbeddedEngine
+from crosswind.policies.publishers.hosted import HostedModel
 from tests.policies.conftest import Served
 from tests.policies.scripted import answering
 

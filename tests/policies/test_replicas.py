@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from policies.confirmation import Probe, confirm
-from policies.engine import Engine, EngineError
-from policies.publishers.registry import connect
-from policies.publishers.replicas import Replicas
-from policies.tiny.directory import write_policy
-from policies.tiny.model import Shape, initial_weights
-from policies.tiny.tokenizer import train_tokenizer
-from policies.version import PolicyVersion, Registry
+from crosswind.policies.confirmation import Probe, confirm
+from crosswind.policies.engine import Engine, EngineError
+from crosswind.policies.publishers.registry import connect
+from crosswind.policies.publishers.replicas import Replicas
+from crosswind.policies.tiny.directory import write_policy
+from crosswind.policies.tiny.model import Shape, initial_weights
+from crosswind.policies.tiny.tokenizer import train_tokenizer
+from crosswind.policies.version import PolicyVersion, Registry
 from tests.outage import Forwarder
 from tests.policies.conftest import Served, add_successor, serving
 

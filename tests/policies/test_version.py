@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from policies.version import (
+from crosswind.policies.version import (
     CHECKED_FILES,
     PRETRAINED,
     Registry,

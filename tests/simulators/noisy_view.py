@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from injectors.conversation import Conversation, Ref, ToolCall, ToolResult, ToolSchema, UserText
-from injectors.decide import Known, perturb
-from injectors.identity import call_anchor, logical_call, text_anchor
-from injectors.model_link import decide_model
-from injectors.plan import Plan
-from injectors.schemas import perturb_tools
-from injectors.transport import decide_transport
+from crosswind.injectors.conversation import Conversation, Ref, ToolCall, ToolResult, ToolSchema, UserText
+from crosswind.injectors.decide import Known, perturb
+from crosswind.injectors.identity import call_anchor, logical_call, text_anchor
+from crosswind.injectors.model_link import decide_model
+from crosswind.injectors.plan import Plan
+from crosswind.injectors.schemas import perturb_tools
+from crosswind.injectors.transport import decide_transport
 
 
 class NoisyView:

@@ -10,11 +10,11 @@ import pytest
 from aiohttp import web
 from openai import AsyncOpenAI
 
-from simulators.agent import AgentSettings, ToolAgent
-from simulators.demonstrations import play
-from simulators.environment import Verdict, load
-from simulators.proof.policy import Decide, ScriptedPolicy
-from simulators.record import Played
+from crosswind.simulators.agent import AgentSettings, ToolAgent
+from crosswind.simulators.demonstrations import play
+from crosswind.simulators.environment import Verdict, load
+from crosswind.simulators.proof.policy import Decide, ScriptedPolicy
+from crosswind.simulators.record import Played
 
 RETAIL = load("retail")
 

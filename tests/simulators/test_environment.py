@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import simulators
-from simulators.environment import UnknownEnvironmentError, load, names
+from crosswind import simulators
+from crosswind.simulators.environment import UnknownEnvironmentError, load, names
 
 
 def test_retail_is_found() -> None:
@@ -34,7 +34,7 @@ def test_a_package_with_an_environment_module_is_all_it_takes(
         assert "puddle" in names()
         assert load("puddle") == "a puddle"  # type: ignore[comparison-overlap]
     finally:
-        for module in [name for name in sys.modules if name.startswith("simulators.puddle")]:
+        for module in [name for name in sys.modules if name.startswith("crosswind.simulators.puddle")]:
             del sys.modules[module]
 
 

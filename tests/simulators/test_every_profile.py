@@ -6,9 +6,9 @@ from itertools import islice
 
 import pytest
 
-from injectors.plan import make_plan
-from injectors.profile import load, names
-from simulators.demonstrations import play
+from crosswind.injectors.plan import make_plan
+from crosswind.injectors.profile import load, names
+from crosswind.simulators.demonstrations import play
 from tests.simulators.noisy_view import NoisyView
 from tests.simulators.test_retail_oracle import RETAIL, Blurred
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulators.benchmark.metrics import mean_by_key, paired, wilson
+from crosswind.simulators.benchmark.metrics import mean_by_key, paired, wilson
 
 SHARES = st.floats(0, 1)
 BY_TASK = st.dictionaries(st.sampled_from("abcdefgh"), SHARES, min_size=1)

@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 from click.testing import CliRunner
 
-from gateway.cli import root
-from injectors.user.patterns import OBJECTIVE, PATTERNS
-from simulators.environment import load
+from crosswind.gateway.cli import root
+from crosswind.injectors.user.patterns import OBJECTIVE, PATTERNS
+from crosswind.simulators.environment import load
 from tests.simulators.customer import ROLE, customer
 from tests.simulators.test_through_gateway import command, gateway, outcome, sessions_of
 

@@ -12,18 +12,18 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from injectors.profile import names, parse, source
-from simulators.environment import load
-from simulators.proof.accounts import Account, fates
-from simulators.proof.cases import alone, as_written, varied
-from simulators.proof.catalogue import Catalogue
-from simulators.proof.commands import dose, prove
-from simulators.proof.distance import words_edited
-from simulators.proof.dose import Dose
-from simulators.proof.playing import Tasks
-from simulators.proof.proof import Proof
-from simulators.proof.ranks import spearman
-from simulators.proof.running import run
+from crosswind.injectors.profile import names, parse, source
+from crosswind.simulators.environment import load
+from crosswind.simulators.proof.accounts import Account, fates
+from crosswind.simulators.proof.cases import alone, as_written, varied
+from crosswind.simulators.proof.catalogue import Catalogue
+from crosswind.simulators.proof.commands import dose, prove
+from crosswind.simulators.proof.distance import words_edited
+from crosswind.simulators.proof.dose import Dose
+from crosswind.simulators.proof.playing import Tasks
+from crosswind.simulators.proof.proof import Proof
+from crosswind.simulators.proof.ranks import spearman
+from crosswind.simulators.proof.running import run
 
 RETAIL = load("retail")
 MANY = 40

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from injectors.plan import make_plan
-from injectors.profile import load as load_profile
-from simulators.demonstrations import play
-from simulators.environment import Message, Oracle, load
-from simulators.retail.toolbox import Toolbox
+from crosswind.injectors.plan import make_plan
+from crosswind.injectors.profile import load as load_profile
+from crosswind.simulators.demonstrations import play
+from crosswind.simulators.environment import Message, Oracle, load
+from crosswind.simulators.retail.toolbox import Toolbox
 from tests.simulators.noisy_view import NoisyView
 
 RETAIL = load("retail")

@@ -13,19 +13,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulators.demonstrations import demonstrations
-from simulators.draws import Draws
-from simulators.environment import load
-from simulators.retail import tasks
-from simulators.retail.kinds import ALL, PRACTICE
-from simulators.retail.world import generate, pool
+from crosswind.simulators.demonstrations import demonstrations
+from crosswind.simulators.draws import Draws
+from crosswind.simulators.environment import load
+from crosswind.simulators.retail import tasks
+from crosswind.simulators.retail.kinds import ALL, PRACTICE
+from crosswind.simulators.retail.world import generate, pool
 
 RETAIL = load("retail")
 SCRIPT = """
 import json
 from itertools import islice
-from simulators.demonstrations import demonstrations
-from simulators.environment import load
+from crosswind.simulators.demonstrations import demonstrations
+from crosswind.simulators.environment import load
 retail = load("retail")
 print(json.dumps([list(demonstrations(retail, split, "all", 39, 7)) for split in ("train", "test")]))
 """

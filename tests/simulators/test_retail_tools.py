@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulators.draws import Draws
-from simulators.retail.tools import TOOLS, call
-from simulators.retail.world import TABLES, connect, generate
+from crosswind.simulators.draws import Draws
+from crosswind.simulators.retail.tools import TOOLS, call
+from crosswind.simulators.retail.world import TABLES, connect, generate
 
 WORLD = generate("train", Draws("tools"))
 IMAGE = WORLD.image()

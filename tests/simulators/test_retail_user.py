@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from simulators.environment import load
-from simulators.retail.kinds import KINDS
-from simulators.retail.tasks import case
-from simulators.retail.user import PATIENCE
+from crosswind.simulators.environment import load
+from crosswind.simulators.retail.kinds import KINDS
+from crosswind.simulators.retail.tasks import case
+from crosswind.simulators.retail.user import PATIENCE
 
 RETAIL = load("retail")
 NUMBER = {kind: position for position, kind in enumerate(KINDS)}

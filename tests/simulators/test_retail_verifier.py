@@ -7,9 +7,9 @@ from itertools import islice
 
 import pytest
 
-from simulators.environment import Task, Verdict, load
-from simulators.retail.claims import agree, read
-from simulators.retail.tasks import Case, case
+from crosswind.simulators.environment import Task, Verdict, load
+from crosswind.simulators.retail.claims import agree, read
+from crosswind.simulators.retail.tasks import Case, case
 
 RETAIL = load("retail")
 
@@ -70,7 +70,7 @@ def test_writing_another_order_fails_even_beside_the_right_one() -> None:
 
 
 def pending_orders(due: Case) -> list[str]:
-    from simulators.retail.world import connect
+    from crosswind.simulators.retail.world import connect
 
     rows = connect(due.image).execute("select order_id from orders where status = 'pending'").fetchall()
     return [row[0] for row in rows]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from simulators.environment import Verdict, load
-from simulators.groups import GroupPlan, jobs
-from simulators.record import Played, Record
-from simulators.tally import Tally
+from crosswind.simulators.environment import Verdict, load
+from crosswind.simulators.groups import GroupPlan, jobs
+from crosswind.simulators.record import Played, Record
+from crosswind.simulators.tally import Tally
 
 RETAIL = load("retail")
 

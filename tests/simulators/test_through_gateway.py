@@ -16,9 +16,9 @@ from typing import Any
 
 import httpx
 
-from gateway.client import AsyncClient
-from simulators.environment import load
-from simulators.proof.policy import Decide, ScriptedPolicy
+from crosswind.gateway.client import AsyncClient
+from crosswind.simulators.environment import load
+from crosswind.simulators.proof.policy import Decide, ScriptedPolicy
 
 RETAIL = load("retail")
 TYPES = ("tool.incomplete", "tool.misleading", "tool.timeout", "user.redundant", "user.typos")
@@ -26,7 +26,7 @@ TYPES = ("tool.incomplete", "tool.misleading", "tool.timeout", "user.redundant",
 
 async def command(*given: str) -> Process:
     """One of our commands as a process of its own."""
-    main = "from gateway.cli import main; main()"
+    main = "from crosswind.gateway.cli import main; main()"
     return await asyncio.create_subprocess_exec(sys.executable, "-c", main, *given, stdout=PIPE, stderr=PIPE)
 
 

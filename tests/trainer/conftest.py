@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from gateway.trajectory.sqlite import SqliteStore
-from policies.embedded.batch import Limits
-from policies.embedded.server import make_server
-from policies.publishers.embedded import EmbeddedEngine
+from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.policies.embedded.batch import Limits
+from crosswind.policies.embedded.server import make_server
+from crosswind.policies.publishers.embedded import EmbeddedEngine
+from crosswind.trainer import model
 from tests.trainer.practice import write_tiny_policy
-from trainer import model
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -11,20 +11,20 @@ from typing import Any
 
 import torch
 
-from injectors.decide import perturb
-from injectors.decision import Known
-from injectors.plan import Plan, make_plan
-from injectors.profile import load as load_profile
-from policies.embedded.batch import Batch, Limits
-from policies.embedded.chat import ChatFormat
-from policies.embedded.checkpoint import read_checkpoint
-from policies.embedded.choice import Choice
-from policies.embedded.request import read_request
-from policies.embedded.sampling import stream_key
-from policies.embedded.sequence import Sequence
-from simulators.draws import stable_seed
-from simulators.environment import load as load_environment
-from trainer.imitation.variants import view
+from crosswind.injectors.decide import perturb
+from crosswind.injectors.decision import Known
+from crosswind.injectors.plan import Plan, make_plan
+from crosswind.injectors.profile import load as load_profile
+from crosswind.policies.embedded.batch import Batch, Limits
+from crosswind.policies.embedded.chat import ChatFormat
+from crosswind.policies.embedded.checkpoint import read_checkpoint
+from crosswind.policies.embedded.choice import Choice
+from crosswind.policies.embedded.request import read_request
+from crosswind.policies.embedded.sampling import stream_key
+from crosswind.policies.embedded.sequence import Sequence
+from crosswind.simulators.draws import stable_seed
+from crosswind.simulators.environment import load as load_environment
+from crosswind.trainer.imitation.variants import view
 
 MAX_TURNS = 10
 MAX_TOKENS = 32

@@ -16,11 +16,11 @@ from typing import Any
 
 import torch
 
-from gateway.trajectory.sqlite import SqliteStore
-from policies.publishers.embedded import EmbeddedEngine
-from policies.version import Registry
+from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.policies.publishers.embedded import EmbeddedEngine
+from crosswind.policies.version import Registry
+from crosswind.trainer.loop import train
 from tests.trainer.practice import make_run, settings
-from trainer.loop import train
 
 
 def on_call(owner: Any, name: str, number: int, *, before: bool) -> None:

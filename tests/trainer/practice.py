@@ -15,8 +15,8 @@ from typing import Any
 
 import torch
 
-from gateway.trajectory.content import Chain, View
-from gateway.trajectory.record import (
+from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.record import (
     FIT,
     Arm,
     Completion,
@@ -27,17 +27,17 @@ from gateway.trajectory.record import (
     Turn,
     VersionSpan,
 )
-from gateway.trajectory.store import Store
-from policies.tiny.directory import write_policy
-from policies.tiny.model import Shape, initial_weights
-from policies.tiny.tokenizer import train_tokenizer
-from policies.version import PolicyVersion, Registry, write_metadata
-from trainer.batches import Sample, collate
-from trainer.config import TrainConfig, configure
-from trainer.model import Policy
-from trainer.progress import Progress
-from trainer.run import Run
-from trainer.sequences import Sequences, TokenSequence
+from crosswind.gateway.trajectory.store import Store
+from crosswind.policies.tiny.directory import write_policy
+from crosswind.policies.tiny.model import Shape, initial_weights
+from crosswind.policies.tiny.tokenizer import train_tokenizer
+from crosswind.policies.version import PolicyVersion, Registry, write_metadata
+from crosswind.trainer.batches import Sample, collate
+from crosswind.trainer.config import TrainConfig, configure
+from crosswind.trainer.model import Policy
+from crosswind.trainer.progress import Progress
+from crosswind.trainer.run import Run
+from crosswind.trainer.sequences import Sequences, TokenSequence
 
 FIRST = "first"
 """The version that `write_tiny_policy` writes."""

@@ -14,15 +14,19 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.trainer import model
+from crosswind.trainer.commands import train
+from crosswind.trainer.locks import alone
 from tests.trainer.conftest import serving
 from tests.trainer.practice import play
-from trainer import model
-from trainer.commands import train
-from trainer.locks import alone
 
 ROOT = Path(__file__).parents[2]
-TRAIN = [sys.executable, "-c", "from trainer.commands import train; train(prog_name='crosswind train')"]
+TRAIN = [
+    sys.executable,
+    "-c",
+    "from crosswind.trainer.commands import train; train(prog_name='crosswind train')",
+]
 NOWHERE = "http://127.0.0.1:9"
 
 
@@ -32,7 +36,8 @@ def crosswind(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def test_its_help_needs_no_torch() -> None:
-    code = "import sys; from trainer.commands import train; train(['run', '--help'], standalone_mode=False); "
+    code = "import sys; from crosswind.trainer.commands import train; "
+    code += "train(['run', '--help'], standalone_mode=False); "
     code += "sys.exit('torch' in sys.modules or 'pydantic' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -246,7 +251,7 @@ def test_versions_that_cannot_be_kept_are_one_line(first_policy: Path, tmp_path:
 def test_presets_can_be_listed_and_read_without_torch() -> None:
     listed = CliRunner().invoke(train, ["presets"])
     assert "noisyagent/ours" in listed.stdout.splitlines()
-    code = "import sys; from trainer.commands import train; "
+    code = "import sys; from crosswind.trainer.commands import train; "
     code += "train(['presets', 'noisyagent/ours'], standalone_mode=False); sys.exit('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from trainer.config import SettingsError, TrainConfig, configure
-from trainer.presets import PRESETS
+from crosswind.trainer.config import SettingsError, TrainConfig, configure
+from crosswind.trainer.presets import PRESETS
 
 
 @pytest.mark.parametrize("name", PRESETS)

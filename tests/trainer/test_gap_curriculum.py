@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from injectors.curriculum import Curriculum, assign
-from trainer.curriculum.gap import (
+from crosswind.injectors.curriculum import Curriculum, assign
+from crosswind.trainer.curriculum.gap import (
     GapSettings,
     GapState,
     Observation,

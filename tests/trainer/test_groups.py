@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from gateway.trajectory.record import (
+from crosswind.gateway.trajectory.record import (
     Arm,
     Completion,
     Reward,
@@ -18,12 +18,12 @@ from gateway.trajectory.record import (
     Turn,
     VersionSpan,
 )
-from gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.trainer.config import configure
+from crosswind.trainer.groups import Admission, Group, Rollout, read_group
+from crosswind.trainer.material import assemble, divide, refusals
+from crosswind.trainer.source import GroupSource, NoGroups
 from tests.trainer.practice import CLOCK, FIRST, session, turn
-from trainer.config import configure
-from trainer.groups import Admission, Group, Rollout, read_group
-from trainer.material import assemble, divide, refusals
-from trainer.source import GroupSource, NoGroups
 
 ADMISSION = Admission({FIRST: 0, "second": 1, "third": 2}, staleness=1, temperature=1.0)
 DEMO = configure("demo", {})

@@ -15,20 +15,20 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.embedded.chat import ChatFormat
-from policies.embedded.checkpoint import read_checkpoint
-from policies.tiny.model import Qwen3, Shape, initial_weights
-from policies.version import PRETRAINED, read_version, verify
-from simulators.demonstrations import demonstrations, write
-from simulators.environment import load
+from crosswind.policies.embedded.chat import ChatFormat
+from crosswind.policies.embedded.checkpoint import read_checkpoint
+from crosswind.policies.tiny.model import Qwen3, Shape, initial_weights
+from crosswind.policies.version import PRETRAINED, read_version, verify
+from crosswind.simulators.demonstrations import demonstrations, write
+from crosswind.simulators.environment import load
+from crosswind.trainer.imitation.command import imitation as command
+from crosswind.trainer.imitation.examples import READ_WEIGHT, Demonstration, Example, batch, example
+from crosswind.trainer.imitation.learning import Recipe, learn, rate
+from crosswind.trainer.imitation.shares import Shares
+from crosswind.trainer.imitation.variants import GIVING_UP, variant
+from crosswind.trainer.imitation.warmup import CURVE_STEP, recorded, rerun
+from crosswind.trainer.objectives.imitation import imitation
 from tests.trainer.held_out import success
-from trainer.imitation.command import imitation as command
-from trainer.imitation.examples import READ_WEIGHT, Demonstration, Example, batch, example
-from trainer.imitation.learning import Recipe, learn, rate
-from trainer.imitation.shares import Shares
-from trainer.imitation.variants import GIVING_UP, variant
-from trainer.imitation.warmup import CURVE_STEP, recorded, rerun
-from trainer.objectives.imitation import imitation
 
 RETAIL = PRETRAINED / "retail"
 RERUN_STEPS = 2 * CURVE_STEP

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from crosswind.trainer import model
+from crosswind.trainer.config import configure
+from crosswind.trainer.learner import Learner
+from crosswind.trainer.material import Material, MiniBatch
+from crosswind.trainer.model import Policy
+from crosswind.trainer.objectives.objective import Scale
 from tests.trainer.practice import as_sample, settings
-from trainer import model
-from trainer.config import configure
-from trainer.learner import Learner
-from trainer.material import Material, MiniBatch
-from trainer.model import Policy
-from trainer.objectives.objective import Scale
 
 
 def test_one_optimiser_step_is_the_objectives_gradient_clipped_by_norm(first_policy: Path) -> None:

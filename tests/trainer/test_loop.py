@@ -11,19 +11,19 @@ import orjson
 import pytest
 import torch
 
-from gateway.trajectory.record import Completion, RewardState, Setting
-from gateway.trajectory.sqlite import SqliteStore
-from gateway.trajectory.trust import VERSION
-from policies.confirmation import Confirmation
-from policies.publishers.embedded import EmbeddedEngine
-from policies.version import PolicyVersion, Registry, read_version
+from crosswind.gateway.trajectory.record import Completion, RewardState, Setting
+from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.trust import VERSION
+from crosswind.policies.confirmation import Confirmation
+from crosswind.policies.publishers.embedded import EmbeddedEngine
+from crosswind.policies.version import PolicyVersion, Registry, read_version
+from crosswind.trainer import model
+from crosswind.trainer.loop import EngineMismatch, train
+from crosswind.trainer.model import Policy
+from crosswind.trainer.progress import Progress
+from crosswind.trainer.schedule import STATE_KIND
+from crosswind.trainer.source import NoGroups
 from tests.trainer.practice import FIRST, make_run, play, settings
-from trainer import model
-from trainer.loop import EngineMismatch, train
-from trainer.model import Policy
-from trainer.progress import Progress
-from trainer.schedule import STATE_KIND
-from trainer.source import NoGroups
 
 
 class Told:

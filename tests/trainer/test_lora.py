@@ -11,23 +11,23 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from gateway.trajectory.record import Completion
-from gateway.trajectory.sqlite import SqliteStore
-from policies.adapter import read_adapter
-from policies.engine import EngineError
-from policies.publishers.embedded import EmbeddedEngine
-from policies.reference import Reference, probe, probe_tokens
-from policies.service import Service
-from policies.version import LORA, Registry, VersionError, base_of, read_version
+from crosswind.gateway.trajectory.record import Completion
+from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.policies.adapter import read_adapter
+from crosswind.policies.engine import EngineError
+from crosswind.policies.publishers.embedded import EmbeddedEngine
+from crosswind.policies.reference import Reference, probe, probe_tokens
+from crosswind.policies.service import Service
+from crosswind.policies.version import LORA, Registry, VersionError, base_of, read_version
+from crosswind.trainer import model
+from crosswind.trainer.config import LoraSettings
+from crosswind.trainer.learner import Learner
+from crosswind.trainer.loop import train
+from crosswind.trainer.lora import AdapterPolicy
+from crosswind.trainer.material import Material, MiniBatch
+from crosswind.trainer.model import ModelError
+from crosswind.trainer.objectives.objective import Scale
 from tests.trainer.practice import FIRST, as_sample, make_run, play, settings
-from trainer import model
-from trainer.config import LoraSettings
-from trainer.learner import Learner
-from trainer.loop import train
-from trainer.lora import AdapterPolicy
-from trainer.material import Material, MiniBatch
-from trainer.model import ModelError
-from trainer.objectives.objective import Scale
 
 RANK = 3
 

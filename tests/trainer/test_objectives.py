@@ -11,8 +11,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainer.objectives.objective import Scale, Settings, Tokens, resolve
-from trainer.objectives.terms import divergence
+from crosswind.trainer.objectives.objective import Scale, Settings, Tokens, resolve
+from crosswind.trainer.objectives.terms import divergence
 
 Rollout = tuple[float, list[tuple[float, float, float, float]]]
 """Advantage, and per token log π_θ, log π_old, log π_engine, log π_ref."""

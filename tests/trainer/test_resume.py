@@ -16,16 +16,16 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.trajectory.sqlite import SqliteStore
-from policies.publishers.embedded import EmbeddedEngine
-from policies.version import PolicyVersion, Registry, read_version, write_metadata
+from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.policies.publishers.embedded import EmbeddedEngine
+from crosswind.policies.version import PolicyVersion, Registry, read_version, write_metadata
+from crosswind.trainer import checkpoint, model
+from crosswind.trainer.config import SettingsError
+from crosswind.trainer.loop import train
+from crosswind.trainer.progress import Progress
+from crosswind.trainer.run import begin_or_resume
 from tests.trainer.killed_run import POINTS
 from tests.trainer.practice import FIRST, make_run, play, settings
-from trainer import checkpoint, model
-from trainer.config import SettingsError
-from trainer.loop import train
-from trainer.progress import Progress
-from trainer.run import begin_or_resume
 
 ROOT = Path(__file__).parents[2]
 TIMED = ("waited_seconds", "train_seconds", "seconds", "swap_ms")

@@ -13,21 +13,25 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from gateway.trajectory.sqlite import SqliteStore
-from policies.commands import policy as policy_command
-from policies.confirmation import Confirmation
-from policies.publishers.embedded import EmbeddedEngine
-from policies.service import JournalWitness
-from policies.version import Registry
+from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.policies.commands import policy as policy_command
+from crosswind.policies.confirmation import Confirmation
+from crosswind.policies.publishers.embedded import EmbeddedEngine
+from crosswind.policies.service import JournalWitness
+from crosswind.policies.version import Registry
+from crosswind.trainer import model
+from crosswind.trainer.loop import train
+from crosswind.trainer.occupancy import EngineTaken
+from crosswind.trainer.progress import Progress
+from crosswind.trainer.run import Run
 from tests.trainer.practice import FIRST, make_run, play, settings
-from trainer import model
-from trainer.loop import train
-from trainer.occupancy import EngineTaken
-from trainer.progress import Progress
-from trainer.run import Run
 
 ROOT = Path(__file__).parents[2]
-TRAIN = [sys.executable, "-c", "from trainer.commands import train; train(prog_name='crosswind train')"]
+TRAIN = [
+    sys.executable,
+    "-c",
+    "from crosswind.trainer.commands import train; train(prog_name='crosswind train')",
+]
 
 
 @contextmanager

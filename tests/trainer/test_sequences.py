@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from gateway.trajectory.record import Completion, Turn, VersionSpan
-from gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.record import Completion, Turn, VersionSpan
+from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.trainer.batches import Sample, collate, micro_batches
+from crosswind.trainer.model import Policy
+from crosswind.trainer.sequences import Sequences, TokenSequence, build
 from tests.trainer.practice import FIRST, chain, play, session, turn
-from trainer.batches import Sample, collate, micro_batches
-from trainer.model import Policy
-from trainer.sequences import Sequences, TokenSequence, build
 
 ids = st.lists(st.integers(0, 99), min_size=1, max_size=5)
 

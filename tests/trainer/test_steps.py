@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from gateway.trajectory.record import Completion, Reward, SessionClosed, Turn, VersionSpan
-from gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.record import Completion, Reward, SessionClosed, Turn, VersionSpan
+from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.trainer.groups import Admission, read_group
+from crosswind.trainer.sequences import build
 from tests.gateway.servers import JSON, Part, Seen, answer, gateway, plain, upstream
 from tests.gateway.test_closed_world import ABBREVIATED, TOOL, profile, tool, true_and_phantom
 from tests.trainer.practice import CLOCK, FIRST, session, turn
-from trainer.groups import Admission, read_group
-from trainer.sequences import build
 
 ADMISSION = Admission({FIRST: 0, "second": 1}, staleness=0, temperature=1.0)
 ATTEMPT = {"kind": "attempt", "replica": "http://a/v1", "outcome": "status_503", "took_us": 9}

@@ -19,9 +19,9 @@ import sys
 import time
 from collections import Counter
 
-from gateway.recorder import Recorder
-from gateway.trajectory.record import Session
-from gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.recorder import Recorder
+from crosswind.gateway.trajectory.record import Session
+from crosswind.gateway.trajectory.sqlite import SqliteStore
 from tests.trajectory.children import submission
 
 TASKS = 6

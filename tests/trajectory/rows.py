@@ -8,10 +8,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from gateway.trajectory.columns import pack
-from gateway.trajectory.content import Chain, View
-from gateway.trajectory.ledger_rows import Shown
-from gateway.trajectory.record import (
+from crosswind.gateway.trajectory.columns import pack
+from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.ledger_rows import Shown
+from crosswind.gateway.trajectory.record import (
     Arm,
     Completion,
     Delivered,

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from gateway.cli import root
-from gateway.trajectory.record import Reward, RewardState, SessionClosed, SessionMarked, Setting
-from gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.cli import root
+from crosswind.gateway.trajectory.record import Reward, RewardState, SessionClosed, SessionMarked, Setting
+from crosswind.gateway.trajectory.sqlite import SqliteStore
 from tests.trajectory import rows
 from tests.trajectory.test_ownership import talk, turns_of
 
@@ -234,7 +234,7 @@ def test_orphans_are_counted_and_pruned(store: SqliteStore) -> None:
 
 
 def test_migrations_are_told_before_they_are_applied(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gateway.trajectory import schema
+    from crosswind.gateway.trajectory import schema
 
     every = schema.migrations()
     with monkeypatch.context() as patched:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gateway.detail import NOT_RECORDED, Detail, recorded
-from gateway.recorder import Recorder
-from gateway.trajectory.content import Chain, View
-from gateway.trajectory.record import FIT, Completion, Durable, Row, SessionClosed, Setting
-from gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.detail import NOT_RECORDED, Detail, recorded
+from crosswind.gateway.recorder import Recorder
+from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.record import FIT, Completion, Durable, Row, SessionClosed, Setting
+from crosswind.gateway.trajectory.sqlite import SqliteStore
 from tests.trajectory import rows
 
 SECRET = b"what was said"

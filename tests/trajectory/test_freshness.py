@@ -5,11 +5,17 @@ from __future__ import annotations
 import sqlite3
 import threading
 
-from gateway.trajectory.content import Chain, View
-from gateway.trajectory.freshness import SessionState
-from gateway.trajectory.ledger_rows import NameMap
-from gateway.trajectory.record import Session, SessionClosed, SessionDeleted, SessionMarked, SessionStatus
-from gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.freshness import SessionState
+from crosswind.gateway.trajectory.ledger_rows import NameMap
+from crosswind.gateway.trajectory.record import (
+    Session,
+    SessionClosed,
+    SessionDeleted,
+    SessionMarked,
+    SessionStatus,
+)
+from crosswind.gateway.trajectory.sqlite import SqliteStore
 from tests.trajectory import rows
 
 
@@ -81,7 +87,7 @@ def test_a_look_reads_nothing_that_grows_with_the_session(store: SqliteStore) ->
 
 
 def _plan(connection: sqlite3.Connection, store: SqliteStore) -> list[str]:
-    from gateway.trajectory.reading import _STATE
+    from crosswind.gateway.trajectory.reading import _STATE
 
     return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {_STATE}", ("s",))]
 

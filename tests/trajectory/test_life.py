@@ -10,10 +10,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from gateway.trajectory.content import Chain, Frame, View
-from gateway.trajectory.record import Reward, SessionClosed, SessionDeleted, Turn
-from gateway.trajectory.retention import Limits, prune
-from gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.content import Chain, Frame, View
+from crosswind.gateway.trajectory.record import Reward, SessionClosed, SessionDeleted, Turn
+from crosswind.gateway.trajectory.retention import Limits, prune
+from crosswind.gateway.trajectory.sqlite import SqliteStore
 from tests.trajectory import rows
 
 NAMES = st.sampled_from(["a", "b", "c"])

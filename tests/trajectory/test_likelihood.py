@@ -9,8 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.trajectory.likelihood import pack_top, step_entropy, turn_entropy, unpack_top
-from gateway.trajectory.record import Completion
+from crosswind.gateway.trajectory.likelihood import pack_top, step_entropy, turn_entropy, unpack_top
+from crosswind.gateway.trajectory.record import Completion
 
 _LOGPROB = st.floats(max_value=0.0, width=32, allow_nan=False)
 _PLACE = st.lists(st.tuples(st.integers(0, 2**31 - 1), _LOGPROB), max_size=21).map(tuple)

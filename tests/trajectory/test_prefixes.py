@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from gateway.trajectory.content import Chain, View
-from gateway.trajectory.prefixes import CAUSES, by_model, checked
-from gateway.trajectory.record import FIT, Completion, Turn
+from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.prefixes import CAUSES, by_model, checked
+from crosswind.gateway.trajectory.record import FIT, Completion, Turn
 from tests.trajectory import rows
 
 USER = {"role": "user", "content": "Where is #W1?"}

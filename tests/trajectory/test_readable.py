@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 
-from gateway.trajectory.content import Chain, View
-from gateway.trajectory.record import Arm, Completion, Reward, SessionClosed
-from gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.record import Arm, Completion, Reward, SessionClosed
+from crosswind.gateway.trajectory.sqlite import SqliteStore
 from tests.trajectory import rows
 
 CLEAN = '{"role":"tool","content":"shipped"}'

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway.recorder import NotDurable, Recorder
-from gateway.trajectory.content import View
-from gateway.trajectory.record import Durable, Reward, Row
-from gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.recorder import NotDurable, Recorder
+from crosswind.gateway.trajectory.content import View
+from crosswind.gateway.trajectory.record import Durable, Reward, Row
+from crosswind.gateway.trajectory.sqlite import SqliteStore
 from tests.trajectory import rows
 
 WAIT_S = 60.0

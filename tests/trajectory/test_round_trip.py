@@ -11,12 +11,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from gateway.trajectory.content import Chain, View
-from gateway.trajectory.ledger_rows import NameMap, Shown
-from gateway.trajectory.record import Completion, Event, Reward, Session, SessionDeleted, Setting, Turn
-from gateway.trajectory.sqlite import SqliteStore
-from gateway.trajectory.steps import TrainStep
-from gateway.trajectory.store import RowRefused
+from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.ledger_rows import NameMap, Shown
+from crosswind.gateway.trajectory.record import (
+    Completion,
+    Event,
+    Reward,
+    Session,
+    SessionDeleted,
+    Setting,
+    Turn,
+)
+from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.steps import TrainStep
+from crosswind.gateway.trajectory.store import RowRefused
 from tests.trajectory import rows
 
 anything = settings(

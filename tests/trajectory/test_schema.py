@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway.trajectory import schema
-from gateway.trajectory.schema import Migration, migrate, migrations
-from gateway.trajectory.sqlite import SqliteStore
-from gateway.trajectory.store import StoreError, open_store, stores
+from crosswind.gateway.trajectory import schema
+from crosswind.gateway.trajectory.schema import Migration, migrate, migrations
+from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.store import StoreError, open_store, stores
 from tests.trajectory import rows
 
 NEWEST = len(migrations())

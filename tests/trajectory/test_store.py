@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from gateway.trajectory.content import Chain, View
-from gateway.trajectory.ledger_rows import LedgerTextsErased
-from gateway.trajectory.record import (
+from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.ledger_rows import LedgerTextsErased
+from crosswind.gateway.trajectory.record import (
     Delivered,
     Delivery,
     Durable,
@@ -25,9 +25,9 @@ from gateway.trajectory.record import (
     SessionStatus,
     Setting,
 )
-from gateway.trajectory.sqlite import SqliteStore
-from gateway.trajectory.steps import TrainStep
-from gateway.trajectory.store import RowRefused, StoreError, StoreUnavailable
+from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.steps import TrainStep
+from crosswind.gateway.trajectory.store import RowRefused, StoreError, StoreUnavailable
 from tests.trajectory import rows
 
 

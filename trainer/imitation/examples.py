@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from policies.embedded.chat import ChatFormat
-from policies.tiny.template import ChatTemplate
+from crosswind.policies.embedded.chat import ChatFormat
+from crosswind.policies.tiny.template import ChatTemplate
 
 READ_WEIGHT = 0.3
 """Weight of tokens that the policy only reads. Predicting them too teaches it to copy ids sooner."""

@@ -10,9 +10,9 @@ from itertools import islice
 
 import torch
 
-from policies.tiny.model import Qwen3
-from trainer.imitation.examples import Example, batch
-from trainer.objectives.imitation import imitation
+from crosswind.policies.tiny.model import Qwen3
+from crosswind.trainer.imitation.examples import Example, batch
+from crosswind.trainer.objectives.imitation import imitation
 
 
 @dataclass(frozen=True, slots=True)

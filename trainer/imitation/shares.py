@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from injectors.streams import Stream
+from crosswind.injectors.streams import Stream
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from injectors.conversation import Conversation, Ref, ToolCall, ToolResult, UserText
-from injectors.decide import perturb
-from injectors.identity import call_anchor, logical_call, text_anchor
-from injectors.plan import NOISY, Plan, make_plan
-from injectors.profile import load
-from injectors.streams import Stream
-from trainer.imitation.shares import Shares
+from crosswind.injectors.conversation import Conversation, Ref, ToolCall, ToolResult, UserText
+from crosswind.injectors.decide import perturb
+from crosswind.injectors.identity import call_anchor, logical_call, text_anchor
+from crosswind.injectors.plan import NOISY, Plan, make_plan
+from crosswind.injectors.profile import load
+from crosswind.injectors.streams import Stream
+from crosswind.trainer.imitation.shares import Shares
 
 Message = Mapping[str, Any]
 

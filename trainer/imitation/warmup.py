@@ -13,16 +13,16 @@ from typing import Any
 import orjson
 import torch
 
-from policies.embedded.chat import ChatFormat
-from policies.tiny.directory import TEMPLATE, write_policy
-from policies.tiny.model import Qwen3, Shape, initial_weights
-from policies.tiny.template import ChatTemplate
-from policies.tiny.tokenizer import END_OF_TURN, PAD, train_tokenizer
-from policies.version import PolicyVersion, Registry
-from trainer.imitation.examples import Demonstration, Example, example, texts
-from trainer.imitation.learning import Learnt, Recipe, learn
-from trainer.imitation.shares import Shares
-from trainer.imitation.variants import variant
+from crosswind.policies.embedded.chat import ChatFormat
+from crosswind.policies.tiny.directory import TEMPLATE, write_policy
+from crosswind.policies.tiny.model import Qwen3, Shape, initial_weights
+from crosswind.policies.tiny.template import ChatTemplate
+from crosswind.policies.tiny.tokenizer import END_OF_TURN, PAD, train_tokenizer
+from crosswind.policies.version import PolicyVersion, Registry
+from crosswind.trainer.imitation.examples import Demonstration, Example, example, texts
+from crosswind.trainer.imitation.learning import Learnt, Recipe, learn
+from crosswind.trainer.imitation.shares import Shares
+from crosswind.trainer.imitation.variants import variant
 
 CURVE_STEP = 10
 """Steps that one point of the recorded loss curve is the mean of."""

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from trainer.objectives.objective import Outcome, Scale, Settings, Tokens, objective
-from trainer.objectives.terms import aggregate, divergence, rollout_lengths, rollout_sum, surrogate, truncated
+from crosswind.trainer.objectives.objective import Outcome, Scale, Settings, Tokens, objective
+from crosswind.trainer.objectives.terms import (
+    aggregate,
+    divergence,
+    rollout_lengths,
+    rollout_sum,
+    surrogate,
+    truncated,
+)
 
 
 @objective("gspo")

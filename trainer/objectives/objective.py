@@ -107,7 +107,7 @@ def objective(name: str) -> Callable[[Objective], Objective]:
 
 def objectives() -> dict[str, Objective]:
     """All objectives by name: those of this package and those of installed packages."""
-    package = importlib.import_module("trainer.objectives")
+    package = importlib.import_module("crosswind.trainer.objectives")
     for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
         importlib.import_module(module.name)
     for entry in entry_points(group=ENTRY_POINTS):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from trainer.objectives.objective import Scale, Settings
+from crosswind.trainer.objectives.objective import Scale, Settings
 
 
 def surrogate(ratio: Tensor, advantage: Tensor, settings: Settings) -> tuple[Tensor, Tensor]:

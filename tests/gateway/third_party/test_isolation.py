@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from gateway.cli import root
-from injectors import operator, registry
-from injectors.profile import load
+from crosswind.gateway.cli import root
+from crosswind.injectors import operator, registry
+from crosswind.injectors.profile import load
 from tests.gateway.dialogue import TURNS, body, history, lead, user
 from tests.gateway.servers import gateway, upstream
 

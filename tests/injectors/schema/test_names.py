@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from injectors import registry
-from injectors.profile import load
+from crosswind.injectors import registry
+from crosswind.injectors.profile import load
 from tests.injectors.worked.robustbench_samples import NOTE
 from tests.injectors.worked.sample import seen
 

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from injectors import registry, solvability
-from injectors.decide import perturb
-from injectors.documents import conversation
-from injectors.operator import ToolClass, ToolResultTarget
-from injectors.plan import make_plan
-from injectors.profile import load
-from injectors.state.grid import PLACES
-from injectors.state.household import LOOKS, OBJECTS
-from injectors.state.irrelevant import MOST
-from injectors.state.key_values import FIELDS
-from injectors.state.scene import Scene, end_of_state, gaps, scene_of
-from injectors.state.shop_pages import FEATURES
-from injectors.streams import Stream
+from crosswind.injectors import registry, solvability
+from crosswind.injectors.decide import perturb
+from crosswind.injectors.documents import conversation
+from crosswind.injectors.operator import ToolClass, ToolResultTarget
+from crosswind.injectors.plan import make_plan
+from crosswind.injectors.profile import load
+from crosswind.injectors.state.grid import PLACES
+from crosswind.injectors.state.household import LOOKS, OBJECTS
+from crosswind.injectors.state.irrelevant import MOST
+from crosswind.injectors.state.key_values import FIELDS
+from crosswind.injectors.state.scene import Scene, end_of_state, gaps, scene_of
+from crosswind.injectors.state.shop_pages import FEATURES
+from crosswind.injectors.streams import Stream
 from tests.injectors.dialogues import call
 
 ENTRY = registry.resolve("state.irrelevant")

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from injectors.conversation import Conversation
-from injectors.decide import perturb, replay
-from injectors.decision import Known
-from injectors.documents import conversation
-from injectors.marks import marked
-from injectors.payload import contains
-from injectors.plan import Plan, make_plan
-from injectors.profile import ProfileError, parse
-from injectors.state.household import OBJECTS
+from crosswind.injectors.conversation import Conversation
+from crosswind.injectors.decide import perturb, replay
+from crosswind.injectors.decision import Known
+from crosswind.injectors.documents import conversation
+from crosswind.injectors.marks import marked
+from crosswind.injectors.payload import contains
+from crosswind.injectors.plan import Plan, make_plan
+from crosswind.injectors.profile import ProfileError, parse
+from crosswind.injectors.state.household import OBJECTS
 
 MARK = r"(?s)(?:Prior|Current) observation: (.*?)(?=\n[A-Z]|\Z)"
 KITCHEN = "You are in the kitchen. You see a cabinet 3."

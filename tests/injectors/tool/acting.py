@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from injectors import registry, solvability
-from injectors.decide import NewlyShown, perturb
-from injectors.documents import conversation
-from injectors.operator import ToolClass, ToolResultTarget
-from injectors.plan import make_plan
-from injectors.profile import load, parse
-from injectors.streams import Stream
+from crosswind.injectors import registry, solvability
+from crosswind.injectors.decide import NewlyShown, perturb
+from crosswind.injectors.documents import conversation
+from crosswind.injectors.operator import ToolClass, ToolResultTarget
+from crosswind.injectors.plan import make_plan
+from crosswind.injectors.profile import load, parse
+from crosswind.injectors.streams import Stream
 from tests.injectors.dialogues import call
 
 BAGGAGE = {

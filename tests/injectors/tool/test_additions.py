@@ -8,10 +8,10 @@ import re
 
 import pytest
 
-from injectors import examples, registry
-from injectors.conversation import Site
-from injectors.operator import ToolResultTarget
-from injectors.streams import Stream
+from crosswind.injectors import examples, registry
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import ToolResultTarget
+from crosswind.injectors.streams import Stream
 from tests.injectors.tool.acting import BAGGAGE, BAGGAGE_TEXT, PASSAGE, outcomes, repeated, target
 
 ADDING = ("tool.misleading", "tool.redundant", "tool.context_pressure", "tool.prompt_injection")

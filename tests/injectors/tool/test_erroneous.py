@@ -8,8 +8,8 @@ from collections import Counter
 
 import pytest
 
-from injectors import registry
-from injectors.payload import RESTATED
+from crosswind.injectors import registry
+from crosswind.injectors.payload import RESTATED
 from tests.injectors.tool.acting import BAGGAGE, BAGGAGE_TEXT, PASSAGE, outcomes, repeated, rule
 
 

@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from injectors import registry
-from injectors.profile import load
-from injectors.tool.execution_failure import FAILURES
+from crosswind.injectors import registry
+from crosswind.injectors.profile import load
+from crosswind.injectors.tool.execution_failure import FAILURES
 from tests.injectors.tool.acting import BAGGAGE_TEXT, PASSAGE, outcomes, repeated, rule
 
 TRANSITION = {

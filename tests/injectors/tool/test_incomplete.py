@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from injectors import registry
-from injectors.payload import NOT_JSON, parsed
+from crosswind.injectors import registry
+from crosswind.injectors.payload import NOT_JSON, parsed
 from tests.injectors.tool.acting import BAGGAGE, BAGGAGE_TEXT, PASSAGE, outcomes, repeated
 
 

@@ -7,9 +7,9 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from injectors.operator import ToolClass, ToolResultTarget
-from injectors.tool.leaves import asked_for
-from injectors.tool.wrong_values import VOCABULARIES, neighbours
+from crosswind.injectors.operator import ToolClass, ToolResultTarget
+from crosswind.injectors.tool.leaves import asked_for
+from crosswind.injectors.tool.wrong_values import VOCABULARIES, neighbours
 
 PIECES = st.lists(st.sampled_from([*'ab_1 .-"', "½", "²", "é", "\u0301", "ab", "aa", "\n"]), max_size=14)
 

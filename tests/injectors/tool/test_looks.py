@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from injectors import registry
-from injectors.profile import load
-from injectors.streams import Stream
+from crosswind.injectors import registry
+from crosswind.injectors.profile import load
+from crosswind.injectors.streams import Stream
 from tests.injectors.tool.acting import BAGGAGE, BAGGAGE_TEXT, PASSAGE, outcomes, repeated, rule, target
 
 VIEW = "#####\n#.K.#\n#.H~#\n#@.D#\n#####"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from injectors import registry, solvability
-from injectors.conversation import ToolSchema
-from injectors.entities import protected_spans
-from injectors.operator import UserTarget
-from injectors.streams import Stream
+from crosswind.injectors import registry, solvability
+from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.entities import protected_spans
+from crosswind.injectors.operator import UserTarget
+from crosswind.injectors.streams import Stream
 
 BAGGAGE = (
     "Hello, my flight leaves soon and I need to know exactly how many bags I'm allowed to take along with my "

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from injectors import entities, registry
-from injectors.examples import USER_TEXT
-from injectors.streams import Stream
-from simulators.retail.intent import kind_of
-from simulators.retail.kinds import KINDS
+from crosswind.injectors import entities, registry
+from crosswind.injectors.examples import USER_TEXT
+from crosswind.injectors.streams import Stream
+from crosswind.simulators.retail.intent import kind_of
+from crosswind.simulators.retail.kinds import KINDS
 from tests.injectors.dialogues import texts
 from tests.injectors.user.acting import shown, user_target
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from injectors import registry
-from injectors.user.probes import PROBES, YIELDS
+from crosswind.injectors import registry
+from crosswind.injectors.user.probes import PROBES, YIELDS
 from tests.injectors.user.acting import BAGGAGE, shown, user_target
 
 

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from injectors import registry
-from injectors.examples import USER_TEXT
-from injectors.user.opposites import OTHERS
+from crosswind.injectors import registry
+from crosswind.injectors.examples import USER_TEXT
+from crosswind.injectors.user.opposites import OTHERS
 from tests.injectors.user.acting import shown, user_target
 
 SETTLED = re.compile(r"To settle it, and this is final: (.+)\.$")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from injectors.conversation import ToolSchema
-from injectors.user.errands import ERRANDS, LEAVES_FREE
+from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.user.errands import ERRANDS, LEAVES_FREE
 from tests.injectors.user.acting import BAGGAGE, shown, user_target
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from injectors import entities, registry
-from injectors.examples import USER_TEXT
-from injectors.user.synonyms import SYNONYMS
-from simulators.retail.intent import kind_of
-from simulators.retail.kinds import KINDS
+from crosswind.injectors import entities, registry
+from crosswind.injectors.examples import USER_TEXT
+from crosswind.injectors.user.synonyms import SYNONYMS
+from crosswind.simulators.retail.intent import kind_of
+from crosswind.simulators.retail.kinds import KINDS
 from tests.injectors.user.acting import RHYTHM, shown, user_target
 
 

@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from injectors.tool.low_value import FIELDS as LOW_VALUE
-from injectors.tool.misleading import KEYS as REMARKS
-from injectors.user.probes import PROBES, YIELDS
-from injectors.user.quantities import BELIEFS
-from injectors.user.side_topics import COMES_BACK, FIELDS
-from injectors.user.small_talk import CONTEXT
+from crosswind.injectors.tool.low_value import FIELDS as LOW_VALUE
+from crosswind.injectors.tool.misleading import KEYS as REMARKS
+from crosswind.injectors.user.probes import PROBES, YIELDS
+from crosswind.injectors.user.quantities import BELIEFS
+from crosswind.injectors.user.side_topics import COMES_BACK, FIELDS
+from crosswind.injectors.user.small_talk import CONTEXT
 from tests.injectors.worked.properties import (
     Example,
     Property,

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from injectors import profile
-from injectors.conversation import UserText
-from injectors.decide import perturb
-from injectors.documents import conversation
-from injectors.plan import make_plan
-from injectors.schemas import perturb_tools
+from crosswind.injectors import profile
+from crosswind.injectors.conversation import UserText
+from crosswind.injectors.decide import perturb
+from crosswind.injectors.documents import conversation
+from crosswind.injectors.plan import make_plan
+from crosswind.injectors.schemas import perturb_tools
 from tests.injectors.dialogues import call
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 import torch
 from safetensors.torch import load_file
 
-from policies.embedded.chat import ChatFormat
-from policies.embedded.checkpoint import read_shape
-from policies.tiny.directory import write_successor
-from policies.tiny.model import Qwen3
-from policies.version import PolicyVersion, Registry
+from crosswind.policies.embedded.chat import ChatFormat
+from crosswind.policies.embedded.checkpoint import read_shape
+from crosswind.policies.tiny.directory import write_successor
+from crosswind.policies.tiny.model import Qwen3
+from crosswind.policies.version import PolicyVersion, Registry
 from tests.policies.conftest import TOOLS
 
 ANSWERS = {

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gateway.trajectory.prefixes import CAUSES, by_model
+from crosswind.gateway.trajectory.prefixes import CAUSES, by_model
 from tests.gateway.servers import Running, gateway
 from tests.policies.conftest import TOOLS
 from tests.policies.vllm.conftest import Reciting

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from policies.vllm import environment
-from policies.vllm.environment import NOT_INSTALLED, Environment, NotInstalled
+from crosswind.policies.vllm import environment
+from crosswind.policies.vllm.environment import NOT_INSTALLED, Environment, NotInstalled
 
 LOCKS = Path(environment.__file__).parent / "locks"
 
@@ -24,7 +24,7 @@ def test_unreachable_indexes_end_with_a_code_of_their_own(tmp_path: Path) -> Non
         "PIP_RETRIES": "0",
     }
     done = subprocess.run(
-        [sys.executable, "-m", "policies.vllm.environment", "--into", str(tmp_path / "vllm")],
+        [sys.executable, "-m", "crosswind.policies.vllm.environment", "--into", str(tmp_path / "vllm")],
         env=os.environ | settings | {"PIP_RETRIES": "0", "TORCH_INDEX": nowhere},
         capture_output=True,
         text=True,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from policies.vllm import inside
-from policies.vllm.environment import find
+from crosswind.policies.vllm import inside
+from crosswind.policies.vllm.environment import find
 from tests.vllm_server import VllmServed
 
 SCRIPT = Path(__file__).with_name("half_a_reload.py")

@@ -15,10 +15,10 @@ import httpx
 import pytest
 from click.testing import CliRunner, Result
 
-from policies.commands import policy
-from policies.version import PRETRAINED
-from policies.vllm.answering import sampling_troubles
-from policies.vllm.diagnosis import diagnose
+from crosswind.policies.commands import policy
+from crosswind.policies.version import PRETRAINED
+from crosswind.policies.vllm.answering import sampling_troubles
+from crosswind.policies.vllm.diagnosis import diagnose
 from tests.gateway.servers import gateway
 from tests.policies.scripted import answering
 from tests.policies.vllm.asking import ask, chat, sampled

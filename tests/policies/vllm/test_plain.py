@@ -11,13 +11,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from policies.engine import EngineError
-from policies.publishers.registry import connect
-from policies.publishers.vllm import VllmEngine
-from policies.publishers.vllm_plain import PlainVllm
-from policies.tiny.directory import write_successor
-from policies.version import PolicyVersion, Registry, read_version
-from policies.vllm.inside.crosswind_inside.header import EMBEDDINGS
+from crosswind.policies.engine import EngineError
+from crosswind.policies.publishers.registry import connect
+from crosswind.policies.publishers.vllm import VllmEngine
+from crosswind.policies.publishers.vllm_plain import PlainVllm
+from crosswind.policies.tiny.directory import write_successor
+from crosswind.policies.version import PolicyVersion, Registry, read_version
+from crosswind.policies.vllm.inside.crosswind_inside.header import EMBEDDINGS
 from tests.policies.scripted import answering
 from tests.policies.vllm.asking import Streams, ask, chat, sampled
 from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from gateway.client import Client
+from crosswind.gateway.client import Client
 from tests.policies.conftest import TOOLS
 from tests.vllm_server import VllmServed
 
@@ -33,7 +33,7 @@ RESULT = (
 @contextmanager
 def gateway(upstream: str, folder: Path) -> Iterator[Client]:
     """The gateway as a process of its own; gives its control plane's client."""
-    program = "from gateway.cli import main; main()"
+    program = "from crosswind.gateway.cli import main; main()"
     options = ("--upstream", upstream, "--store", f"sqlite:///{folder / 'store.db'}", "--capture", "on")
     with subprocess.Popen(
         [sys.executable, "-c", program, "serve", *options, "--port", "0", "--control-port", "0"],

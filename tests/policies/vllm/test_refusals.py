@@ -12,11 +12,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from policies.engine import EngineError
-from policies.tiny.directory import write_policy, write_successor
-from policies.tiny.model import Shape, initial_weights
-from policies.tiny.tokenizer import train_tokenizer
-from policies.version import METADATA, PolicyVersion, Registry, write_metadata
+from crosswind.policies.engine import EngineError
+from crosswind.policies.tiny.directory import write_policy, write_successor
+from crosswind.policies.tiny.model import Shape, initial_weights
+from crosswind.policies.tiny.tokenizer import train_tokenizer
+from crosswind.policies.version import METADATA, PolicyVersion, Registry, write_metadata
 from tests.policies.vllm.asking import ask, chat, sampled
 from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs
 from tests.vllm_server import VllmServed

@@ -2,8 +2,8 @@
 
 import os
 
-from injectors.conversation import Site
-from injectors.operator import Recovery, Result, operator
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Recovery, Result, operator
 
 
 class Base:
