@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
 
-from crosswind import injectors
+from crosswind.injectors import operators as operators_package
 from crosswind.injectors.operator import Registered, registered
 
 ENTRY_POINTS = "crosswind.operators"
@@ -29,12 +29,8 @@ class BrokenOperatorPackageError(RuntimeError):
 
 @cache
 def _import_all() -> None:
-    for package in pkgutil.iter_modules(injectors.__path__, f"{injectors.__name__}."):
-        if not package.ispkg:
-            continue
-        walked = importlib.import_module(package.name)
-        for module in pkgutil.walk_packages(walked.__path__, f"{package.name}."):
-            importlib.import_module(module.name)
+    for module in pkgutil.walk_packages(operators_package.__path__, f"{operators_package.__name__}."):
+        importlib.import_module(module.name)
     for entry in entry_points(group=ENTRY_POINTS):
         try:
             entry.load()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from crosswind.injectors.user.patterns import OBJECTIVE, PATTERNS
+from crosswind.injectors.operators.user.patterns import OBJECTIVE, PATTERNS
 from tests.gateway.dialogue import body, user
 from tests.gateway.servers import Running, Seen, gateway, plain, upstream
 from tests.gateway.test_replay import replayed

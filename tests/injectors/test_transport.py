@@ -6,9 +6,9 @@ from statistics import mean, median
 
 import pytest
 
+from crosswind.injectors.operators.transport import decide_transport
 from crosswind.injectors.plan import Plan, make_plan
 from crosswind.injectors.profile import parse
-from crosswind.injectors.transport import decide_transport
 
 
 def plan_of(severity: float = 0.5, when: str = "{}", seed: int = 0) -> Plan:

@@ -9,9 +9,9 @@ from crosswind.injectors.conversation import Conversation, Ref, ToolCall, ToolRe
 from crosswind.injectors.decide import Known, perturb
 from crosswind.injectors.identity import call_anchor, logical_call, text_anchor
 from crosswind.injectors.model_link import decide_model
+from crosswind.injectors.operators.transport import decide_transport
 from crosswind.injectors.plan import Plan
 from crosswind.injectors.schemas import perturb_tools
-from crosswind.injectors.transport import decide_transport
 
 
 class NoisyView:

@@ -13,14 +13,14 @@ from crosswind.injectors import registry, solvability
 from crosswind.injectors.decide import perturb
 from crosswind.injectors.documents import conversation
 from crosswind.injectors.operator import ToolClass, ToolResultTarget
+from crosswind.injectors.operators.state.grid import PLACES
+from crosswind.injectors.operators.state.household import LOOKS, OBJECTS
+from crosswind.injectors.operators.state.irrelevant import MOST
+from crosswind.injectors.operators.state.key_values import FIELDS
+from crosswind.injectors.operators.state.scene import Scene, end_of_state, gaps, scene_of
+from crosswind.injectors.operators.state.shop_pages import FEATURES
 from crosswind.injectors.plan import make_plan
 from crosswind.injectors.profile import load
-from crosswind.injectors.state.grid import PLACES
-from crosswind.injectors.state.household import LOOKS, OBJECTS
-from crosswind.injectors.state.irrelevant import MOST
-from crosswind.injectors.state.key_values import FIELDS
-from crosswind.injectors.state.scene import Scene, end_of_state, gaps, scene_of
-from crosswind.injectors.state.shop_pages import FEATURES
 from crosswind.injectors.streams import Stream
 from tests.injectors.dialogues import call
 

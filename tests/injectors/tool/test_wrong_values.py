@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crosswind.injectors.operators.tool.wrong_values import earlier, neighbours, other
 from crosswind.injectors.streams import Stream
-from crosswind.injectors.tool.wrong_values import earlier, neighbours, other
 
 SCALARS = st.one_of(
     st.booleans(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crosswind.injectors import registry
-from crosswind.injectors.user.probes import PROBES, YIELDS
+from crosswind.injectors.operators.user.probes import PROBES, YIELDS
 from tests.injectors.user.acting import BAGGAGE, shown, user_target
 
 

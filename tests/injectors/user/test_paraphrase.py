@@ -6,7 +6,7 @@ import pytest
 
 from crosswind.injectors import entities, registry
 from crosswind.injectors.examples import USER_TEXT
-from crosswind.injectors.user.synonyms import SYNONYMS
+from crosswind.injectors.operators.user.synonyms import SYNONYMS
 from crosswind.simulators.retail.intent import kind_of
 from crosswind.simulators.retail.kinds import KINDS
 from tests.injectors.user.acting import RHYTHM, shown, user_target

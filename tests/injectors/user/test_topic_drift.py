@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crosswind.injectors import registry
-from crosswind.injectors.user.side_topics import COMES_BACK, FIELDS, field_of
+from crosswind.injectors.operators.user.side_topics import COMES_BACK, FIELDS, field_of
 from tests.injectors.user.acting import BAGGAGE, shown, user_target
 
 

@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from crosswind.injectors.tool.low_value import FIELDS as LOW_VALUE
-from crosswind.injectors.tool.misleading import KEYS as REMARKS
-from crosswind.injectors.user.probes import PROBES, YIELDS
-from crosswind.injectors.user.quantities import BELIEFS
-from crosswind.injectors.user.side_topics import COMES_BACK, FIELDS
-from crosswind.injectors.user.small_talk import CONTEXT
+from crosswind.injectors.operators.tool.low_value import FIELDS as LOW_VALUE
+from crosswind.injectors.operators.tool.misleading import KEYS as REMARKS
+from crosswind.injectors.operators.user.probes import PROBES, YIELDS
+from crosswind.injectors.operators.user.quantities import BELIEFS
+from crosswind.injectors.operators.user.side_topics import COMES_BACK, FIELDS
+from crosswind.injectors.operators.user.small_talk import CONTEXT
 from tests.injectors.worked.properties import (
     Example,
     Property,

@@ -1,0 +1,31 @@
+"""A connection that is closed without an answer."""
+
+from __future__ import annotations
+
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Draw, Recovery, Result, TransportTarget, operator
+from crosswind.injectors.operators.transport.links import repeatable
+from crosswind.injectors.streams import Stream
+
+
+@operator(
+    "transport.reset",
+    site=Site.TRANSPORT,
+    recovery=Recovery.RETRY,
+    source="beyond the papers; the fault of that name in network fault tools",
+    fault=True,
+)
+class Reset:
+    """The connection is closed: before the request is sent on, or after it was answered, as likely.
+
+    Severity: the probability that an exchange is broken off so. On a link to tools only before the request
+    is sent on: what was done need not be done again.
+    """
+
+    def draw(self, target: TransportTarget, rng: Stream, severity: float) -> Draw | None:
+        broken, after = rng.chance(severity), rng.chance(0.5) and repeatable(target)
+        return {"where": "response" if after else "request"} if broken else None
+
+    def apply(self, target: TransportTarget, draw: Draw) -> Result:
+        when = "before the request was sent on" if draw["where"] == "request" else "once the answer was there"
+        return Result({"kind": "reset", **draw}, f"The connection was closed {when}.")

@@ -1,0 +1,32 @@
+"""A body that ends too early."""
+
+from __future__ import annotations
+
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Draw, Recovery, Result, TransportTarget, operator
+from crosswind.injectors.operators.transport.links import repeatable
+from crosswind.injectors.streams import Stream
+
+
+@operator(
+    "transport.truncated_body",
+    site=Site.TRANSPORT,
+    recovery=Recovery.RETRY,
+    source="beyond the papers; the fault of that name in network fault tools",
+    fault=True,
+)
+class TruncatedBody:
+    """A plain answer ends before its end, under the Content-Length of the whole.
+
+    Severity: the probability that an answer is cut so. Between a fifth and nine tenths of it come. Streams
+    are left to `transport.sse_cut`, and so are links to tools, where what was done need not be done again.
+    """
+
+    def draw(self, target: TransportTarget, rng: Stream, severity: float) -> Draw | None:
+        cut, keep = rng.chance(severity), rng.uniform(0.2, 0.9)
+        possible = repeatable(target) and not target.streaming
+        return {"keep": round(keep, 3)} if cut and possible else None
+
+    def apply(self, target: TransportTarget, draw: Draw) -> Result:
+        settings = {"kind": "truncate", "where": "response", **draw}
+        return Result(settings, f"The answer ended after {draw['keep']:.0%} of its bytes.")

@@ -1,0 +1,33 @@
+"""An answer that is said to be another thing."""
+
+from __future__ import annotations
+
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.operator import Draw, Recovery, Result, TransportTarget, operator
+from crosswind.injectors.operators.transport.links import repeatable
+from crosswind.injectors.streams import Stream
+
+LABELS = ("text/html; charset=utf-8", "text/plain; charset=utf-8", "application/octet-stream")
+
+
+@operator(
+    "transport.wrong_content_type",
+    site=Site.TRANSPORT,
+    recovery=Recovery.RETRY,
+    source="beyond the papers; the fault of that name in network fault tools",
+    fault=True,
+)
+class WrongContentType:
+    """The answer's Content-Type is that of a page, of plain text, or of bytes; its body is as it was.
+
+    Severity: the probability that an answer is labelled so. Only on the link to the model: a client that
+    refuses the answer asks again.
+    """
+
+    def draw(self, target: TransportTarget, rng: Stream, severity: float) -> Draw | None:
+        wrong, label = rng.chance(severity), rng.choice(LABELS)
+        return {"content_type": label} if wrong and repeatable(target) else None
+
+    def apply(self, target: TransportTarget, draw: Draw) -> Result:
+        settings = {"kind": "content_type", "where": "response", **draw}
+        return Result(settings, f"The answer was labelled {draw['content_type']}.")

@@ -1,0 +1,82 @@
+"""A user who leaves constraints vague, and gives them when asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.edits import disjoint, edit, edited, phrases, unprotected
+from crosswind.injectors.languages import unable
+from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget, operator
+from crosswind.injectors.operators.user.sentences import is_prose
+from crosswind.injectors.operators.user.vague import COMPARED, DETERMINERS, NAMED, VAGUER
+from crosswind.injectors.streams import Stream
+
+_EXACT = phrases(*VAGUER)
+_COMPARED = re.compile(rf"(?<=\bthe )(?:{'|'.join(COMPARED)})(?= one\b)", re.IGNORECASE)
+_ID = re.compile(rf"(?:\b(\w+) )?\b({'|'.join(NAMED)}) (#?[A-Za-z-]*\d[\w-]*)(?![\w@-])", re.IGNORECASE)
+_EMAIL = re.compile(r"(?<=\bto )[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_DIGIT = re.compile(r"\d")
+
+
+@operator(
+    "user.ambiguous",
+    site=Site.USER_TEXT,
+    recovery=Recovery.ASK_USER,
+    aliases=("ambiguity",),
+    source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Ambiguous Instructions)",
+)
+class Ambiguous:
+    """Constraints are blurred (`exactly`, `the larger one`), and one fact is withheld until asked for.
+
+    Severity: the share of the message's constraints that are vague. Only the first message is: later ones
+    are the answers. An id or e-mail address is withheld only where a user can answer, and where the
+    message has no second of its kind that could be taken for it; one at most, so that one answer brings
+    all of it back.
+    """
+
+    def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
+        points = [rng.uniform(), rng.uniform()]
+        if target.ordinal > 0 or not is_prose(target.text):
+            return None
+        withheld = rng.shuffled(list(_facts(target))) if target.user_can_answer else []
+        edits = [fact for fact, point in zip(withheld, points, strict=False) if point < severity][:1]
+        lost = [fact["was"] for fact in edits]
+        edits += [blur for blur in _blurs(target) if rng.chance(severity)]
+        if not edits and points[0] < severity:
+            return unable(target.text, {"edits": [], "withheld": []})
+        return {"edits": disjoint(edits), "withheld": lost} if edits else None
+
+    def apply(self, target: UserTarget, draw: Draw) -> Result:
+        withheld = f", and withheld: {draw['withheld'][0]}" if draw["withheld"] else ""
+        return Result(edited(target.text, draw["edits"]), f"The user's message was made vague{withheld}.")
+
+
+def _facts(target: UserTarget) -> Iterator[dict[str, Any]]:
+    """Ways to leave out a fact that stands alone of its kind in the message."""
+    text = target.text
+    plain = [text[start:end] for start, end in target.protected if text[start] not in "\"'`“”‘’«»„「"]
+    emails = [value for value in plain if "@" in value]
+    ids = [value for value in plain if "@" not in value and _DIGIT.search(value)]
+    if len(ids) == 1 and (match := _ID.search(text)) and match[3] == ids[0]:
+        before, noun, _ = match.groups()
+        known = before is not None and before.lower() in DETERMINERS
+        kept = noun if known or (before or "").istitle() else f"my {noun}"
+        yield edit(match.start(2), text[match.start(2) : match.end()], kept)
+    if len(emails) == 1 and (match := _EMAIL.search(text)) and match[0] == emails[0]:
+        yield edit(match.start(), match[0], "my usual address")
+
+
+def _blurs(target: UserTarget) -> Iterator[dict[str, Any]]:
+    """What can be said less exactly. What is dropped takes the space before it along."""
+    text = target.text
+    for match in unprotected(_COMPARED, text, target.protected):
+        yield edit(match.start(), match.group(), "other")
+    for match in unprotected(_EXACT, text, target.protected):
+        start, end = match.span()
+        left = VAGUER[match.group().lower()]
+        if not left and text[start - 1 : start] == " ":
+            start -= 1
+        yield edit(start, text[start:end], left)

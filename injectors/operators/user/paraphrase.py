@@ -1,0 +1,86 @@
+"""The same request in other words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.edits import disjoint, edit, edited, phrases, touches, unprotected
+from crosswind.injectors.entities import Span
+from crosswind.injectors.languages import unable
+from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget, operator
+from crosswind.injectors.operators.user.sentences import is_prose, sentence_spans
+from crosswind.injectors.operators.user.synonyms import SYNONYMS
+from crosswind.injectors.streams import Stream
+
+_PHRASE = phrases(*SYNONYMS)
+_PLEASE = re.compile(r"Please (\w)")
+_THANKS = re.compile(r"(?:Thanks|Thank you|Many thanks)\b", re.IGNORECASE)
+
+
+@operator(
+    "user.paraphrase",
+    site=Site.USER_TEXT,
+    recovery=Recovery.NONE_NEEDED,
+    aliases=("query_paraphrase", "QueryPara"),
+    source="RobustBench-TC, table 1 and appendices C and F (Observation); by rule here, by a model there",
+)
+class Paraphrase:
+    """The same meaning in other words: synonyms, other turns of phrase, and politeness moved elsewhere.
+
+    Severity: lexical distance, as the share of the rewordable phrases that are reworded and of the movable
+    pieces (please, thanks) that are moved. Protected entities stay, and in their order; no word that
+    limits or measures is exchanged. English only: of another language the event is withdrawn, unless a model
+    writes.
+    """
+
+    def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
+        if not is_prose(target.text):
+            return None
+        found = [change for changes in _candidates(target, rng) if rng.chance(severity) for change in changes]
+        edits = disjoint(found)
+        if edits and edited(target.text, edits) != target.text:
+            return {"edits": edits}
+        return unable(target.text, {"edits": []}) if not edits and rng.chance(severity) else None
+
+    def apply(self, target: UserTarget, draw: Draw) -> Result:
+        count = len(draw["edits"])
+        what = "in one place" if count == 1 else f"in {count} places"
+        return Result(edited(target.text, draw["edits"]), f"The user's message was reworded {what}.")
+
+
+def _candidates(target: UserTarget, rng: Stream) -> Iterator[list[dict[str, Any]]]:
+    """Changes that go together, in the text's order. All of the draws come whatever the severity is."""
+    text, spans = target.text, sentence_spans(target.text)
+    for start, end in spans:
+        if moved := _please_last(target, start, end):
+            yield moved
+    if moved := _thanks_earlier(target, spans):
+        yield moved
+    for match in unprotected(_PHRASE, text, target.protected):
+        word = match.group()
+        other = rng.choice(SYNONYMS[word.lower()])
+        yield [edit(match.start(), word, other[0].upper() + other[1:] if word[0].isupper() else other)]
+
+
+def _please_last(target: UserTarget, start: int, end: int) -> list[dict[str, Any]]:
+    """`Please send it.` as `Send it, please.`"""
+    text, close = target.text, end - 1
+    match = _PLEASE.match(text, start, end)
+    if match is None or text[close] != "." or not text[close - 1].isalnum():
+        return []
+    if touches(target.protected, start, match.end()) or touches(target.protected, close, end):
+        return []
+    return [edit(start, match.group(), match.group(1).upper()), edit(close, "", ", please")]
+
+
+def _thanks_earlier(target: UserTarget, spans: list[Span]) -> list[dict[str, Any]]:
+    """Closing thanks, where they hold no entity, before the last request."""
+    if len(spans) < 2 or not _THANKS.match(target.text, spans[-1][0]):
+        return []
+    (place, before), (start, end) = spans[-2:]
+    if touches(target.protected, start, end):
+        return []
+    return [edit(place, "", f"{target.text[start:end]} "), edit(before, target.text[before:end], "")]
