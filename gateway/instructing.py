@@ -8,9 +8,9 @@ from crosswind.gateway.protocols.instructions import Instructions, instructions
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.turns import Place
 from crosswind.injectors.decision import NewlyShown
-from crosswind.injectors.generation import Texts
 from crosswind.injectors.instructions import acts_on_instructions, perturb_instructions
 from crosswind.injectors.walked import Perturbed
+from crosswind.injectors.wording import Texts
 
 
 def instruct(

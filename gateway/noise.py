@@ -24,9 +24,9 @@ from crosswind.gateway.turns import Place
 from crosswind.gateway.withdrawing import take_back
 from crosswind.injectors.conversation import Ref, Site
 from crosswind.injectors.decide import NewlyShown, perturb
-from crosswind.injectors.generation import Texts
 from crosswind.injectors.link import MODEL_LINK, Decided, decide_transport
 from crosswind.injectors.model_link import decide_model
+from crosswind.injectors.wording import Texts
 
 _log = structlog.get_logger("crosswind.noise")
 

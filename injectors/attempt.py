@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from crosswind.injectors.confinement import OperatorFailed
-from crosswind.injectors.generation import Texts, Unusable, applied, by_rule, in_words, prompt_for
-from crosswind.injectors.languages import UNABLE
 from crosswind.injectors.operator import Draw, Registered, Result
+from crosswind.injectors.text.languages import UNABLE
+from crosswind.injectors.wording import Texts, Unusable, applied, by_rule, in_words, prompt_for
 
 NOTHING = "it changes nothing"
 """The refusal of what leaves the payload as it is."""

@@ -18,11 +18,11 @@ from rich.table import Table
 from crosswind.injectors import examples, profile, registry
 from crosswind.injectors.conversation import Conversation, Site
 from crosswind.injectors.documents import DocumentError, conversation, instructions, messages_and_tools
-from crosswind.injectors.generation import Texts
 from crosswind.injectors.plan import Plan, make_plan
 from crosswind.injectors.preview import Previewed
 from crosswind.injectors.preview import preview as previewed
 from crosswind.injectors.rendering import event, heading, listed, reflowed, spoken
+from crosswind.injectors.wording import Texts
 
 GROUP = "crosswind.noise"
 """The entry-point group of further commands of `crosswind noise`."""

@@ -14,16 +14,16 @@ from crosswind.injectors import observations, registry, solvability
 from crosswind.injectors.attempt import NOTHING, Acting, carried_out, failed
 from crosswind.injectors.conversation import Conversation, Ref, Site, ToolResult, UserText
 from crosswind.injectors.decision import Decision, Injection, Item, Known, NewlyShown
-from crosswind.injectors.entities import protected_spans
-from crosswind.injectors.generation import Texts, applied, remark
 from crosswind.injectors.identity import slot_on
 from crosswind.injectors.operator import Draw, Registered, ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.path import Path, Place, in_scope
 from crosswind.injectors.plan import CompiledRule, InForce, Plan
 from crosswind.injectors.schedule import due
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text.entities import protected_spans
 from crosswind.injectors.tool_classes import classify
 from crosswind.injectors.walked import Perturbed, Walked
+from crosswind.injectors.wording import Texts, applied, remark
 
 __all__ = ["Decision", "Injection", "Item", "Known", "NewlyShown", "Perturbed", "perturb", "replay"]
 

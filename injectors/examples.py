@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from crosswind.injectors.conversation import Site, ToolSchema
-from crosswind.injectors.entities import protected_spans
 from crosswind.injectors.operator import (
     AddedTool,
     InstructionsTarget,
@@ -23,6 +22,7 @@ from crosswind.injectors.operator import (
     UserTarget,
 )
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text.entities import protected_spans
 
 USER_TEXT = (
     "Hello, I would like to exchange the blue kettle from order #W2378156 for the larger one. "

@@ -13,12 +13,12 @@ from crosswind.injectors import solvability
 from crosswind.injectors.attempt import NOTHING, Acting, carried_out, failed
 from crosswind.injectors.conversation import InstructionText, Site
 from crosswind.injectors.decision import Decision, Injection, Known, NewlyShown
-from crosswind.injectors.generation import Texts, remark
 from crosswind.injectors.identity import Slot
 from crosswind.injectors.operator import Draw, InstructionsTarget, Registered
 from crosswind.injectors.plan import CompiledRule, Plan
 from crosswind.injectors.schedule import Occasion, due
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.wording import Texts, remark
 
 
 def acts_on_instructions(plan: Plan) -> bool:

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from crosswind.injectors.operators.tool.leaves import written
-from crosswind.injectors.payload import is_container, parsed
+from crosswind.injectors.text.json_leaves import written
+from crosswind.injectors.text.json_payload import is_container, parsed
 
 MOST = 64
 """Observations of one message that are looked at."""

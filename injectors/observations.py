@@ -17,9 +17,9 @@ from crosswind.injectors.attempt import failed
 from crosswind.injectors.identity import slot_of_text
 from crosswind.injectors.marks import Marked, marked
 from crosswind.injectors.operator import Draw, Registered, Result, ToolClass, ToolResultTarget
-from crosswind.injectors.operators.tool.leaves import changed, written
 from crosswind.injectors.plan import InForce
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text.json_leaves import changed, written
 
 PARTS = "observations"
 """The member of a draw that holds the marked observations that were changed: where each is, and its own

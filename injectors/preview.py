@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from crosswind.injectors.conversation import Conversation, InstructionText
 from crosswind.injectors.decide import perturb
 from crosswind.injectors.decision import Decision
-from crosswind.injectors.generation import Texts
 from crosswind.injectors.instructions import perturb_instructions
 from crosswind.injectors.link import MODEL_LINK, decide_transport
 from crosswind.injectors.model_link import decide_model
 from crosswind.injectors.plan import Plan
 from crosswind.injectors.schemas import perturb_tools
+from crosswind.injectors.wording import Texts
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import msgspec
 
 from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.decision import Decision, Injection
-from crosswind.injectors.payload import parsed
+from crosswind.injectors.text.json_payload import parsed
 
 JSON_TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),

@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from crosswind.injectors import entities
 from crosswind.injectors.attempt import NOTHING
 from crosswind.injectors.bounds import Bounds
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import Recovery, Registered, ToolResultTarget, UserTarget
-from crosswind.injectors.payload import (
+from crosswind.injectors.text import entities
+from crosswind.injectors.text.json_payload import (
     NOT_JSON,
     contains,
     contradicts_itself,

@@ -15,7 +15,6 @@ from crosswind.injectors.arrangement import Standing, change_by
 from crosswind.injectors.attempt import NOTHING, Acting, carried_out, failed
 from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.decision import Decision, Injection
-from crosswind.injectors.generation import Texts, remark
 from crosswind.injectors.identity import Slot
 from crosswind.injectors.operator import AddedTool, Draw, Registered, ToolChange, ToolTarget
 from crosswind.injectors.plan import CompiledRule, Plan
@@ -25,6 +24,7 @@ from crosswind.injectors.solvability import FULL, why_solvable
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.tool_classes import classify
 from crosswind.injectors.tool_guard import Asked
+from crosswind.injectors.wording import Texts, remark
 
 Rules = list[tuple[CompiledRule, Registered]]
 

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema_rs import meta
 
-from crosswind.injectors import entities, examples, registry, solvability, tool_guard
+from crosswind.injectors import examples, registry, solvability, tool_guard
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.entities import protected_spans
 from crosswind.injectors.operator import (
     Draw,
     Recovery,
@@ -27,8 +26,16 @@ from crosswind.injectors.operator import (
     ToolTarget,
     UserTarget,
 )
-from crosswind.injectors.payload import contains, contradicts_itself, is_container, looks_destroyed, parsed
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text import entities
+from crosswind.injectors.text.entities import protected_spans
+from crosswind.injectors.text.json_payload import (
+    contains,
+    contradicts_itself,
+    is_container,
+    looks_destroyed,
+    parsed,
+)
 from crosswind.injectors.tool_guard import Asked
 from tests.injectors.dialogues import SCRIPTS, payloads, texts
 

@@ -9,9 +9,9 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.generation import written_forms
 from crosswind.injectors.identity import digest
 from crosswind.injectors.operator import Registered
+from crosswind.injectors.wording import written_forms
 
 SEVERITIES = tuple(step / 20 for step in range(1, 21))
 CHANCES = (1.0, 0.8, 0.65, 0.5, 0.35, 0.25, 0.15, 0.1)

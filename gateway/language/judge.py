@@ -9,7 +9,7 @@ import aiohttp
 
 from crosswind.gateway.configuration.noise_model import Judge
 from crosswind.gateway.language.chat_model import ModelFailed, asked
-from crosswind.injectors.generation import Prompt
+from crosswind.injectors.wording import Prompt
 
 _TASK = (
     "You judge a text that was written for a robustness test. You get the instruction that was given, the "

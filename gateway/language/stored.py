@@ -10,7 +10,7 @@ from crosswind.gateway.configuration.noise_model import NoiseModel
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.language.using import seen_by_judge, usable, writes_for
 from crosswind.gateway.trajectory.store import Store, StoreError, open_store
-from crosswind.injectors.generation import Given, Prompt, Texts
+from crosswind.injectors.wording import Given, Prompt, Texts
 
 
 class Stored:

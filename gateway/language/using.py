@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 from crosswind.gateway.configuration.noise_model import NoiseModel
 from crosswind.gateway.trajectory.generated_text import GeneratedText
-from crosswind.injectors.generation import Given
+from crosswind.injectors.wording import Given
 
 
 def writes_for(model: NoiseModel, operator: str) -> bool:

@@ -23,7 +23,7 @@ from crosswind.gateway.opening import LiveSession, now_us
 from crosswind.gateway.recorder import Recorder
 from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.gateway.trajectory.store import Store, StoreError
-from crosswind.injectors.generation import Given, Prompt
+from crosswind.injectors.wording import Given, Prompt
 
 _log = structlog.get_logger("crosswind.language")
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.faults import Fault
 from crosswind.gateway.protocols.request import Request
-from crosswind.injectors.clusters import whole
+from crosswind.injectors.text.graphemes import whole
 
 
 class AnswerForms(Protocol):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from crosswind.gateway.trajectory.record import Event
-from crosswind.injectors.generation import MODEL, WORDING, Given, Prompt
+from crosswind.injectors.wording import MODEL, WORDING, Given, Prompt
 
 
 class Recorded:

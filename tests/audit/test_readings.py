@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from crosswind.gateway.audit import values, words
 from crosswind.gateway.audit.tools import class_of
-from crosswind.injectors import entities, examples, registry, solvability
+from crosswind.injectors import examples, registry, solvability
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.entities import protected_spans
 from crosswind.injectors.operator import Recovery, Registered, ToolResultTarget, UserTarget
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text import entities
+from crosswind.injectors.text.entities import protected_spans
 from crosswind.injectors.tool_classes import classify
 from tests.injectors.dialogues import json_values, payloads, texts
 

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from crosswind.injectors import examples, registry, tool_guard
 from crosswind.injectors.contract import checked_draw, checked_result
 from crosswind.injectors.conversation import Site, ToolSchema
-from crosswind.injectors.entities import protected_spans
 from crosswind.injectors.operator import (
     ModelTarget,
     Registered,
@@ -30,6 +29,7 @@ from crosswind.injectors.operator import (
     UserTarget,
 )
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text.entities import protected_spans
 from crosswind.injectors.tool_guard import Asked
 from tests.injectors.dialogues import json_values, payloads, texts
 

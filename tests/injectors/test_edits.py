@@ -7,8 +7,8 @@ import re
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from crosswind.injectors.edits import phrases
 from crosswind.injectors.operators.user.synonyms import SYNONYMS
+from crosswind.injectors.text.edits import phrases
 
 ALPHABET = "aabbc d'’-.ſkKK\u0301"
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.injectors.conversation import ToolSchema
-from crosswind.injectors.entities import entities, numbers, protected_spans, survive
+from crosswind.injectors.text.entities import entities, numbers, protected_spans, survive
 from tests.injectors.dialogues import texts
 
 

@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 
 from crosswind.gateway.protocols.forms import shortened
 from crosswind.injectors import registry
-from crosswind.injectors.clusters import whole
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.documents import conversation
-from crosswind.injectors.entities import protected_spans
-from crosswind.injectors.generation import Given, Prompt
-from crosswind.injectors.languages import ENGLISH_ONLY, UNABLE, is_foreign
 from crosswind.injectors.operator import Registered, ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.plan import make_plan
 from crosswind.injectors.preview import preview
 from crosswind.injectors.profile import parse
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text.entities import protected_spans
+from crosswind.injectors.text.graphemes import whole
+from crosswind.injectors.text.languages import ENGLISH_ONLY, UNABLE, is_foreign
+from crosswind.injectors.wording import Given, Prompt
 from tests.injectors.dialogues import SCRIPTS
 
 LONGER = {

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.injectors import payload
-from crosswind.injectors.payload import NOT_JSON, contains, parsed
+from crosswind.injectors.text import json_payload as payload
+from crosswind.injectors.text.json_payload import NOT_JSON, contains, parsed
 
 ODD = [
     "NaN",

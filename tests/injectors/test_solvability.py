@@ -12,7 +12,7 @@ from crosswind.injectors import registry, solvability
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.examples import TOOL_RESULT, sample
 from crosswind.injectors.operator import Recovery, ToolResultTarget
-from crosswind.injectors.payload import contains, contradicts_itself, looks_destroyed, parsed
+from crosswind.injectors.text.json_payload import contains, contradicts_itself, looks_destroyed, parsed
 from tests.injectors.dialogues import json_values
 
 TARGET = sample(Site.TOOL_RESULT)

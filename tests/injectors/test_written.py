@@ -21,13 +21,13 @@ from crosswind.injectors.conversation import (
 )
 from crosswind.injectors.decide import perturb, replay
 from crosswind.injectors.decision import Decision, Injection
-from crosswind.injectors.generation import WORDING, Given, Prompt, applied, written_forms
 from crosswind.injectors.instructions import perturb_instructions
 from crosswind.injectors.operator import InstructionsTarget
-from crosswind.injectors.payload import contains
 from crosswind.injectors.plan import CompiledRule, Plan, make_plan
 from crosswind.injectors.profile import ProfileError, parse
 from crosswind.injectors.schemas import perturb_tools
+from crosswind.injectors.text.json_payload import contains
+from crosswind.injectors.wording import WORDING, Given, Prompt, applied, written_forms
 
 SAYS = (
     "Hello, I would like to know exactly where order #W2378156 is. "

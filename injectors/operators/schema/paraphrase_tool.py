@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.edits import edited
-from crosswind.injectors.languages import unable
 from crosswind.injectors.operator import Draw, Recovery, Result, ToolChange, ToolTarget, operator
 from crosswind.injectors.operators.schema.rewording import rewordings
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text.edits import edited
+from crosswind.injectors.text.languages import unable
 
 
 @operator(

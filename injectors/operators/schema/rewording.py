@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from crosswind.injectors.conversation import ToolSchema
-from crosswind.injectors.edits import edit, phrases, touches, unprotected
-from crosswind.injectors.entities import plainly_begun, protected_spans
 from crosswind.injectors.operators.schema.openings import FORMS, OPENING
 from crosswind.injectors.operators.schema.wordings import WORDINGS
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text.edits import edit, phrases, touches, unprotected
+from crosswind.injectors.text.entities import plainly_begun, protected_spans
 
 LENGTH = 0.2
 """The share of its length by which a description may grow or shrink."""

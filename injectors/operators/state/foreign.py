@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from crosswind.injectors.edits import edit
 from crosswind.injectors.operators.state.scene import end_of_state
 from crosswind.injectors.operators.state.shop_pages import FLAWS, PRODUCTS
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text.edits import edit
 
 OPENING = "Elsewhere, a monitor shows a shopping page."
 ENTRIES = ("It lists a {}, {}.", "Below is a {}, {}.", "It also offers a {}, {}.")

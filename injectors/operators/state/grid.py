@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from crosswind.injectors.edits import edit
 from crosswind.injectors.operators.state.scene import end_of_state
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text.edits import edit
 
 THINGS = (
     "broken crate",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from crosswind.injectors.payload import is_container, parsed
+from crosswind.injectors.text.json_payload import is_container, parsed
 
 
 class Scene(StrEnum):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from crosswind.injectors.clusters import whole
-from crosswind.injectors.operators.tool.leaves import MOST
+from crosswind.injectors.text.graphemes import whole
+from crosswind.injectors.text.json_leaves import MOST
 
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _NUMBER = re.compile(r"[0-9]{2}")

@@ -6,8 +6,8 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
 from crosswind.injectors.operators.tool.insertion import is_prose, object_span, taken_keys, with_fields
 from crosswind.injectors.operators.tool.low_value import LOG_LINES
-from crosswind.injectors.payload import is_container, parsed
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text.json_payload import is_container, parsed
 
 VOLUME = 16_000
 """Characters at severity 1: some 3,000 tokens in each result that is hit."""

@@ -8,10 +8,10 @@ from typing import Any
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
-from crosswind.injectors.operators.tool.leaves import can_be_marked, changed, facts, leaves, marked, written
 from crosswind.injectors.operators.tool.wrong_values import other
-from crosswind.injectors.payload import is_container, parsed
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text.json_leaves import can_be_marked, changed, facts, leaves, marked, written
+from crosswind.injectors.text.json_payload import is_container, parsed
 
 FIELD, ADMISSION = "errors", ["the backend was not reached; the values shown were generated"]
 

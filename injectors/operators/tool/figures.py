@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from crosswind.injectors.operator import ToolResultTarget
-from crosswind.injectors.operators.tool.leaves import MOST, asked_for
+from crosswind.injectors.text.json_leaves import MOST, asked_for
 
 _FIGURE = re.compile(r"(?<![\w#.,:/@\-\\])[0-9]{1,12}(?:\.[0-9]{1,6})?(?![\w:/@\-\\]|[.,][0-9\w])")
 _YEAR = re.compile(r"1[5-9][0-9][0-9]|20[0-9][0-9]")

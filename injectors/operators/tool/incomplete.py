@@ -6,12 +6,12 @@ import json
 import math
 from typing import Any
 
-from crosswind.injectors.clusters import whole
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
-from crosswind.injectors.operators.tool.leaves import written
-from crosswind.injectors.payload import FAULT_KEYS, is_container, parsed
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text.graphemes import whole
+from crosswind.injectors.text.json_leaves import written
+from crosswind.injectors.text.json_payload import FAULT_KEYS, is_container, parsed
 
 LEAST, SPREAD = 0.2, 0.6
 """A result that is hit loses a share of uniform(0.2, 0.2 + 0.6 x severity)."""

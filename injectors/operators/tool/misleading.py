@@ -5,8 +5,8 @@ from __future__ import annotations
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
 from crosswind.injectors.operators.tool.insertion import is_prose, object_span, taken_keys, with_fields
-from crosswind.injectors.payload import is_container, parsed
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text.json_payload import is_container, parsed
 
 KEYS = ("note", "hint", "tip", "advice")
 

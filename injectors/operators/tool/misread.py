@@ -10,11 +10,11 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
 from crosswind.injectors.operators.tool.cells import cells
 from crosswind.injectors.operators.tool.figures import rewritten
-from crosswind.injectors.operators.tool.leaves import Place, can_be_marked, changed, facts, marked, written
 from crosswind.injectors.operators.tool.uncertain import FIELD, MARK
 from crosswind.injectors.operators.tool.wrong_values import neighbours
-from crosswind.injectors.payload import is_container, parsed
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text.json_leaves import Place, can_be_marked, changed, facts, marked, written
+from crosswind.injectors.text.json_payload import is_container, parsed
 
 MOST_LIKELY = 0.4
 """The largest share of misread values at severity 1; the paper's is 0.2, at severity 0.5."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import Draw, Recovery, Result, ToolClass, ToolResultTarget, operator
-from crosswind.injectors.payload import is_container, parsed
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text.json_payload import is_container, parsed
 
 ACKNOWLEDGEMENTS = ("OK", "Success.", "Done.", "Completed.")
 

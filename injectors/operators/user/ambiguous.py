@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.edits import disjoint, edit, edited, phrases, unprotected
-from crosswind.injectors.languages import unable
 from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget, operator
 from crosswind.injectors.operators.user.sentences import is_prose
 from crosswind.injectors.operators.user.vague import COMPARED, DETERMINERS, NAMED, VAGUER
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text.edits import disjoint, edit, edited, phrases, unprotected
+from crosswind.injectors.text.languages import unable
 
 _EXACT = phrases(*VAGUER)
 _COMPARED = re.compile(rf"(?<=\bthe )(?:{'|'.join(COMPARED)})(?= one\b)", re.IGNORECASE)

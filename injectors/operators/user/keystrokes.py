@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from crosswind.injectors.entities import MEANING_WORDS
 from crosswind.injectors.operators.user.keyboards import NEIGHBOURS
 from crosswind.injectors.operators.user.misspellings import COMMON
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text.entities import MEANING_WORDS
 
 
 def mistyped(word: str, rng: Stream) -> tuple[str, str | None]:

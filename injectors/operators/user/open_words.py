@@ -7,8 +7,8 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-from crosswind.injectors.entities import LONGEST_TOKEN, MEANING_WORDS, Span
 from crosswind.injectors.operator import UserTarget
+from crosswind.injectors.text.entities import LONGEST_TOKEN, MEANING_WORDS, Span
 
 SHORTEST = 4
 """Shorter words are left alone: one letter makes too much of them, and many turn into other words."""

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.edits import disjoint, edit, edited, phrases, touches, unprotected
-from crosswind.injectors.entities import Span
-from crosswind.injectors.languages import unable
 from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget, operator
 from crosswind.injectors.operators.user.sentences import is_prose, sentence_spans
 from crosswind.injectors.operators.user.synonyms import SYNONYMS
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text.edits import disjoint, edit, edited, phrases, touches, unprotected
+from crosswind.injectors.text.entities import Span
+from crosswind.injectors.text.languages import unable
 
 _PHRASE = phrases(*SYNONYMS)
 _PLEASE = re.compile(r"Please (\w)")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from crosswind.injectors.edits import unprotected
-from crosswind.injectors.entities import Span
 from crosswind.injectors.operator import UserTarget
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text.edits import unprotected
+from crosswind.injectors.text.entities import Span
 
 BELIEFS = {
     "many": (("a single one", "several"), ("hardly any", "quite a few"), ("several", "none at all")),

@@ -7,8 +7,8 @@ import re
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget, operator
 from crosswind.injectors.operators.user.small_talk import CONTEXT, REPEATS
-from crosswind.injectors.payload import is_container, parsed
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text.json_payload import is_container, parsed
 
 REPEATED_WORDS = range(3, 26)
 """Only sentences of so many words are repeated: shorter ones are greetings, or the ends of abbreviations."""

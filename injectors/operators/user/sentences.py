@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from crosswind.injectors.payload import is_container, parsed
+from crosswind.injectors.text.json_payload import is_container, parsed
 
 _WORD = re.compile(r"\w")
 _BREAK = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")

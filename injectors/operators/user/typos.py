@@ -8,11 +8,11 @@ from typing import Annotated
 from pydantic import Field
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.languages import UNABLE
 from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget, operator
 from crosswind.injectors.operators.user.keystrokes import mistyped
 from crosswind.injectors.operators.user.open_words import CASELESS, is_caseless, open_words
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text.languages import UNABLE
 
 TRIALS = 12
 """A message gets at most so many typos, each with probability severity / 2: 6 x severity on average."""

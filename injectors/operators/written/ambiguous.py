@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from crosswind.injectors import entities
-from crosswind.injectors.edits import edited
-from crosswind.injectors.generation import Unusable, written
 from crosswind.injectors.operator import Draw, Result, UserTarget
 from crosswind.injectors.operators.written.reading import said
+from crosswind.injectors.text import entities
+from crosswind.injectors.text.edits import edited
+from crosswind.injectors.wording import Unusable, written
 
 
 @written("user.ambiguous")

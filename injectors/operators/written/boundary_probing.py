@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from crosswind.injectors.generation import written
 from crosswind.injectors.operator import Draw, Result, UserTarget
 from crosswind.injectors.operators.user.probes import YIELDS
 from crosswind.injectors.operators.user.sentences import appended
 from crosswind.injectors.operators.written.reading import general, lines
+from crosswind.injectors.wording import written
 
 KINDS = {
     "policy": "asks whether the assistant would go slightly past the rules for this request",

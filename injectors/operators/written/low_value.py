@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from crosswind.injectors.generation import written
 from crosswind.injectors.operator import Draw, Result, ToolResultTarget
 from crosswind.injectors.operators.tool.redundant import Redundant as ByRule
 from crosswind.injectors.operators.written.calls import call
 from crosswind.injectors.operators.written.reading import general, lines
+from crosswind.injectors.wording import written
 
 
 @written("tool.redundant")

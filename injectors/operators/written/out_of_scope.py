@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from crosswind.injectors.generation import written
 from crosswind.injectors.operator import Draw, Result, UserTarget
 from crosswind.injectors.operators.user.errands import LEAVES_FREE
 from crosswind.injectors.operators.user.sentences import appended
 from crosswind.injectors.operators.written.reading import general, lines
+from crosswind.injectors.wording import written
 
 
 @written("user.out_of_scope")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from crosswind.injectors.generation import written
 from crosswind.injectors.operator import Draw, Result, UserTarget
 from crosswind.injectors.operators.written.reading import said
+from crosswind.injectors.wording import written
 
 EXTENT = ("a few words and turns of phrase", "most of the wording", "the wording throughout")
 """By thirds of the severity."""

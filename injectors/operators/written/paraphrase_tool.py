@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from crosswind.injectors.generation import written
 from crosswind.injectors.operator import Draw, Result, ToolChange, ToolTarget
 from crosswind.injectors.operators.schema.rewording import LENGTH
 from crosswind.injectors.operators.written.reading import as_long, said
+from crosswind.injectors.wording import written
 
 
 @written("schema.paraphrase_tool")

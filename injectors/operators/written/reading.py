@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from crosswind.injectors.generation import Unusable
+from crosswind.injectors.wording import Unusable
 
 LONGEST_LINE = 240
 """Characters of one sentence that is added."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from crosswind.injectors.generation import Unusable, written
 from crosswind.injectors.operator import Draw, Result, UserTarget
 from crosswind.injectors.operators.written.reading import lines
+from crosswind.injectors.wording import Unusable, written
 
 
 @written("user.redundant")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from crosswind.injectors.generation import Unusable, written
 from crosswind.injectors.operator import Draw, Result, ToolTarget
 from crosswind.injectors.operators.schema.redundant_tool import RedundantTool as ByRule
 from crosswind.injectors.operators.written.reading import document, said
 from crosswind.injectors.tool_guard import NAME
+from crosswind.injectors.wording import Unusable, written
 
 LONGEST = 400
 KINDS = ("string", "integer", "number", "boolean")

@@ -16,9 +16,9 @@ from crosswind.injectors.decision import Known
 from crosswind.injectors.documents import conversation
 from crosswind.injectors.marks import marked
 from crosswind.injectors.operators.state.household import OBJECTS
-from crosswind.injectors.payload import contains
 from crosswind.injectors.plan import Plan, make_plan
 from crosswind.injectors.profile import ProfileError, parse
+from crosswind.injectors.text.json_payload import contains
 
 MARK = r"(?s)(?:Prior|Current) observation: (.*?)(?=\n[A-Z]|\Z)"
 KITCHEN = "You are in the kitchen. You see a cabinet 3."

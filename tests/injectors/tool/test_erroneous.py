@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from crosswind.injectors import registry
-from crosswind.injectors.payload import RESTATED
+from crosswind.injectors.text.json_payload import RESTATED
 from tests.injectors.tool.acting import BAGGAGE, BAGGAGE_TEXT, PASSAGE, outcomes, repeated, rule
 
 

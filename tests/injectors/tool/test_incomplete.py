@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from crosswind.injectors import registry
-from crosswind.injectors.payload import NOT_JSON, parsed
+from crosswind.injectors.text.json_payload import NOT_JSON, parsed
 from tests.injectors.tool.acting import BAGGAGE, BAGGAGE_TEXT, PASSAGE, outcomes, repeated
 
 

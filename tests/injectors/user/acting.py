@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from crosswind.injectors import registry, solvability
 from crosswind.injectors.conversation import ToolSchema
-from crosswind.injectors.entities import protected_spans
 from crosswind.injectors.operator import UserTarget
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text.entities import protected_spans
 
 BAGGAGE = (
     "Hello, my flight leaves soon and I need to know exactly how many bags I'm allowed to take along with my "

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.injectors import entities, registry
+from crosswind.injectors import registry
 from crosswind.injectors.examples import USER_TEXT
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text import entities
 from crosswind.simulators.retail.intent import kind_of
 from crosswind.simulators.retail.kinds import KINDS
 from tests.injectors.dialogues import texts

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from crosswind.injectors import entities, registry
+from crosswind.injectors import registry
 from crosswind.injectors.examples import USER_TEXT
 from crosswind.injectors.operators.user.synonyms import SYNONYMS
+from crosswind.injectors.text import entities
 from crosswind.simulators.retail.intent import kind_of
 from crosswind.simulators.retail.kinds import KINDS
 from tests.injectors.user.acting import RHYTHM, shown, user_target

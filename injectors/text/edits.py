@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from crosswind.injectors.entities import Span
+from crosswind.injectors.text.entities import Span
 
 
 def edit(at: int, was: str, now: str) -> dict[str, Any]:
