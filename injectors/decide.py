@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from crosswind.injectors import observations, registry, solvability
+from crosswind.injectors import observations, registry
 from crosswind.injectors.attempt import NOTHING, Acting, carried_out, failed
 from crosswind.injectors.conversation import Conversation, Ref, Site, ToolResult, UserText
 from crosswind.injectors.decision import Decision, Injection, Item, Known, NewlyShown
+from crosswind.injectors.guard import solvability
+from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.identity import slot_on
 from crosswind.injectors.operator import Draw, Registered, ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.path import Path, Place, in_scope
@@ -21,7 +23,6 @@ from crosswind.injectors.plan import CompiledRule, InForce, Plan
 from crosswind.injectors.schedule import due
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.text.entities import protected_spans
-from crosswind.injectors.tool_classes import classify
 from crosswind.injectors.walked import Perturbed, Walked
 from crosswind.injectors.wording import Texts, applied, remark
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from re import search
 
-from crosswind.injectors import solvability
 from crosswind.injectors.attempt import NOTHING, Acting, carried_out, failed
 from crosswind.injectors.conversation import InstructionText, Site
 from crosswind.injectors.decision import Decision, Injection, Known, NewlyShown
+from crosswind.injectors.guard import solvability
 from crosswind.injectors.identity import Slot
 from crosswind.injectors.operator import Draw, InstructionsTarget, Registered
 from crosswind.injectors.plan import CompiledRule, Plan

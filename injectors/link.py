@@ -33,12 +33,12 @@ from typing import Any
 from crosswind.injectors.attempt import failed
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.decision import Decision
+from crosswind.injectors.guard.solvability import FULL, why_solvable
 from crosswind.injectors.identity import Slot
 from crosswind.injectors.operator import Draw, ModelTarget, Registered, TransportTarget
 from crosswind.injectors.plan import CompiledRule, InForce, Plan
 from crosswind.injectors.recollection import Counted, Recollection
 from crosswind.injectors.schedule import Occasion, due
-from crosswind.injectors.solvability import FULL, why_solvable
 from crosswind.injectors.streams import Stream
 
 Settings = Mapping[str, Any]

@@ -12,8 +12,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from crosswind.injectors import solvability
 from crosswind.injectors.attempt import failed
+from crosswind.injectors.guard import solvability
 from crosswind.injectors.identity import slot_of_text
 from crosswind.injectors.marks import Marked, marked
 from crosswind.injectors.operator import Draw, Registered, Result, ToolClass, ToolResultTarget

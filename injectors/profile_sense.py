@@ -10,12 +10,12 @@ from fnmatch import fnmatchcase
 from crosswind.injectors import registry
 from crosswind.injectors.bounds import DEFAULT
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.guard.tool_classes import classify, may_fault
 from crosswind.injectors.operator import Recovery, Registered
 from crosswind.injectors.profile_errors import Trouble
 from crosswind.injectors.profile_model import Companion, Profile
 from crosswind.injectors.registry import nearest
 from crosswind.injectors.schedule import When
-from crosswind.injectors.tool_classes import classify, may_fault
 
 Where = tuple[str | int, ...]
 

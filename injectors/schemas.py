@@ -13,13 +13,13 @@ from typing import Any
 
 import msgspec
 
-from crosswind.injectors import tool_guard
 from crosswind.injectors.arrangement import arrange
 from crosswind.injectors.conversation import Site, ToolSchema
+from crosswind.injectors.guard import tools as tool_guard
+from crosswind.injectors.guard.tools import Asked
 from crosswind.injectors.identity import digest
 from crosswind.injectors.plan import Plan
 from crosswind.injectors.shown_tools import Phantom, Refusal, ShownTool, ShownTools
-from crosswind.injectors.tool_guard import Asked
 from crosswind.injectors.tool_walk import ToolWalk
 from crosswind.injectors.wording import Texts
 

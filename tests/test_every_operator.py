@@ -13,8 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema_rs import meta
 
-from crosswind.injectors import examples, registry, solvability, tool_guard
+from crosswind.injectors import examples, registry
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.guard import solvability
+from crosswind.injectors.guard import tools as tool_guard
+from crosswind.injectors.guard.tools import Asked
 from crosswind.injectors.operator import (
     Draw,
     Recovery,
@@ -36,7 +39,6 @@ from crosswind.injectors.text.json_payload import (
     looks_destroyed,
     parsed,
 )
-from crosswind.injectors.tool_guard import Asked
 from tests.injectors.dialogues import SCRIPTS, payloads, texts
 
 OPERATORS = sorted(registry.operators().values(), key=lambda entry: entry.name)

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from crosswind.injectors import operator, solvability, tool_guard
+from crosswind.injectors import operator
 from crosswind.injectors.conversation import Site, ToolSchema
+from crosswind.injectors.guard import solvability
+from crosswind.injectors.guard import tools as tool_guard
 from crosswind.injectors.link import Exchanges
 from crosswind.injectors.operator import Draw, Recovery, ToolChange, ToolResultTarget, ToolTarget, UserTarget
 from crosswind.injectors.path import Path as Walked

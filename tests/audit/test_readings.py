@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from crosswind.gateway.audit import values, words
 from crosswind.gateway.audit.tools import class_of
-from crosswind.injectors import examples, registry, solvability
+from crosswind.injectors import examples, registry
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.guard import solvability
+from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.operator import Recovery, Registered, ToolResultTarget, UserTarget
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.entities import protected_spans
-from crosswind.injectors.tool_classes import classify
 from tests.injectors.dialogues import json_values, payloads, texts
 
 OPERATORS = sorted(registry.operators().values(), key=lambda entry: entry.name)

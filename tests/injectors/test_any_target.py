@@ -14,9 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.injectors import examples, registry, tool_guard
+from crosswind.injectors import examples, registry
 from crosswind.injectors.contract import checked_draw, checked_result
 from crosswind.injectors.conversation import Site, ToolSchema
+from crosswind.injectors.guard import tools as tool_guard
+from crosswind.injectors.guard.tools import Asked
 from crosswind.injectors.operator import (
     ModelTarget,
     Registered,
@@ -30,7 +32,6 @@ from crosswind.injectors.operator import (
 )
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.text.entities import protected_spans
-from crosswind.injectors.tool_guard import Asked
 from tests.injectors.dialogues import json_values, payloads, texts
 
 OPERATORS = sorted(registry.operators().values(), key=lambda entry: entry.name)

@@ -12,11 +12,11 @@ from crosswind.injectors.bounds import Bounds
 from crosswind.injectors.conversation import Conversation, Ref, UserText
 from crosswind.injectors.decide import perturb
 from crosswind.injectors.decision import Known, NewlyShown
+from crosswind.injectors.guard.solvability import NO_ROOM
 from crosswind.injectors.identity import text_anchor
 from crosswind.injectors.operator import UserTarget
 from crosswind.injectors.plan import CompiledRule, Plan
 from crosswind.injectors.schedule import When
-from crosswind.injectors.solvability import NO_ROOM
 from crosswind.injectors.streams import Stream
 
 SAYS = (

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema_rs import meta
 
-from crosswind.injectors import registry, tool_guard
+from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site, ToolSchema
+from crosswind.injectors.guard import tools as tool_guard
 from crosswind.injectors.plan import Plan, make_plan
 from crosswind.injectors.profile import parse
 from crosswind.injectors.schemas import ShownTools, perturb_tools, tools_anchor

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from crosswind.injectors.guard.tool_classes import classify, may_fault
 from crosswind.injectors.operator import ToolClass
-from crosswind.injectors.tool_classes import classify, may_fault
 
 
 @pytest.mark.parametrize(

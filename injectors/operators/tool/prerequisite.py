@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.operator import Draw, Recovery, Result, ToolClass, ToolResultTarget, operator
 from crosswind.injectors.streams import Stream
-from crosswind.injectors.tool_classes import classify
 
 MISSING = (
     "HTTP 412 Precondition Failed: this call needs {} to have completed first. After that, make it again."

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.injectors import registry, solvability
+from crosswind.injectors import registry
 from crosswind.injectors.decide import perturb
 from crosswind.injectors.documents import conversation
+from crosswind.injectors.guard import solvability
 from crosswind.injectors.operator import ToolClass, ToolResultTarget
 from crosswind.injectors.operators.state.grid import PLACES
 from crosswind.injectors.operators.state.household import LOOKS, OBJECTS

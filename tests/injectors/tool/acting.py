@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from crosswind.injectors import registry, solvability
+from crosswind.injectors import registry
 from crosswind.injectors.decide import NewlyShown, perturb
 from crosswind.injectors.documents import conversation
+from crosswind.injectors.guard import solvability
 from crosswind.injectors.operator import ToolClass, ToolResultTarget
 from crosswind.injectors.plan import make_plan
 from crosswind.injectors.profile import load, parse

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from crosswind.injectors.guard.tool_classes import may_fault
 from crosswind.injectors.operator import AddedTool, ToolChange, ToolClass, ToolTarget
 from crosswind.injectors.text import entities
-from crosswind.injectors.tool_classes import may_fault
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """A tool name that every provider takes."""

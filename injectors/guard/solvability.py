@@ -15,6 +15,7 @@ from functools import lru_cache
 from crosswind.injectors.attempt import NOTHING
 from crosswind.injectors.bounds import Bounds
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.guard.tool_classes import may_fault
 from crosswind.injectors.operator import Recovery, Registered, ToolResultTarget, UserTarget
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.json_payload import (
@@ -25,7 +26,6 @@ from crosswind.injectors.text.json_payload import (
     looks_destroyed,
     parsed,
 )
-from crosswind.injectors.tool_classes import may_fault
 
 _WORD = re.compile(r"\w+")
 
