@@ -31,7 +31,7 @@ from crosswind.injectors.documents import conversation
 from crosswind.injectors.link import MODEL_LINK, decide_transport
 from crosswind.injectors.model_link import decide_model
 from crosswind.injectors.plan import Plan, make_plan
-from crosswind.injectors.profile import parse
+from crosswind.injectors.profiles.load import parse
 from crosswind.injectors.schemas import perturb_tools
 from crosswind.injectors.shown_tools import ShownTools
 from crosswind.injectors.walked import Walks

@@ -49,7 +49,7 @@ from crosswind.gateway.websockets import WebSockets
 from crosswind.gateway.workers.claims import Claims
 from crosswind.gateway.workers.crew import Crew
 from crosswind.injectors import registry
-from crosswind.injectors.profile import Profile, ProfileError
+from crosswind.injectors.profiles.load import Profile, ProfileError
 
 
 @dataclass(frozen=True, slots=True)

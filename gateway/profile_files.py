@@ -9,7 +9,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from crosswind.injectors.profile import Profile, ProfileError, parse
+from crosswind.injectors.profiles.load import Profile, ProfileError, parse
 
 
 def is_file(name: str) -> bool:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from crosswind.gateway.profile_files import is_file, read
-from crosswind.injectors import profile as built_in
-from crosswind.injectors.profile import Profile, ProfileError
+from crosswind.injectors.profiles import load as built_in
+from crosswind.injectors.profiles.load import Profile, ProfileError
 
 PROFILE = "profile"
 """The kind of setting under which a stored profile is kept."""

@@ -20,7 +20,7 @@ from crosswind.injectors.identity import slot_on
 from crosswind.injectors.operator import Draw, Registered, ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.path import Path, Place, in_scope
 from crosswind.injectors.plan import CompiledRule, InForce, Plan
-from crosswind.injectors.schedule import due
+from crosswind.injectors.profiles.schedule import due
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.text.entities import protected_spans
 from crosswind.injectors.walked import Perturbed, Walked

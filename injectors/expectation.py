@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from crosswind.injectors.conversation import Conversation, ToolResult
 from crosswind.injectors.plan import make_plan
 from crosswind.injectors.preview import preview
-from crosswind.injectors.profile import Profile
+from crosswind.injectors.profiles.load import Profile
 
 
 @dataclass(frozen=True, slots=True)

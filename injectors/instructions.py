@@ -16,7 +16,7 @@ from crosswind.injectors.guard import solvability
 from crosswind.injectors.identity import Slot
 from crosswind.injectors.operator import Draw, InstructionsTarget, Registered
 from crosswind.injectors.plan import CompiledRule, Plan
-from crosswind.injectors.schedule import Occasion, due
+from crosswind.injectors.profiles.schedule import Occasion, due
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.wording import Texts, remark
 

@@ -37,8 +37,8 @@ from crosswind.injectors.guard.solvability import FULL, why_solvable
 from crosswind.injectors.identity import Slot
 from crosswind.injectors.operator import Draw, ModelTarget, Registered, TransportTarget
 from crosswind.injectors.plan import CompiledRule, InForce, Plan
+from crosswind.injectors.profiles.schedule import Occasion, due
 from crosswind.injectors.recollection import Counted, Recollection
-from crosswind.injectors.schedule import Occasion, due
 from crosswind.injectors.streams import Stream
 
 Settings = Mapping[str, Any]

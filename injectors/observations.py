@@ -15,9 +15,9 @@ from typing import Any
 from crosswind.injectors.attempt import failed
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.identity import slot_of_text
-from crosswind.injectors.marks import Marked, marked
 from crosswind.injectors.operator import Draw, Registered, Result, ToolClass, ToolResultTarget
 from crosswind.injectors.plan import InForce
+from crosswind.injectors.profiles.marks import Marked, marked
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.text.json_leaves import changed, written
 

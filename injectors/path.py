@@ -14,9 +14,9 @@ from fnmatch import fnmatchcase
 from crosswind.injectors.conversation import Site, ToolResult
 from crosswind.injectors.decision import Decision, Item
 from crosswind.injectors.guard.solvability import FULL, FULL_TOOL, Spent
-from crosswind.injectors.marks import marked
 from crosswind.injectors.plan import CompiledRule, InForce, Plan
-from crosswind.injectors.schedule import Occasion
+from crosswind.injectors.profiles.marks import marked
+from crosswind.injectors.profiles.schedule import Occasion
 
 
 @dataclass(frozen=True, slots=True)

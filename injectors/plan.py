@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from crosswind.injectors import registry
-from crosswind.injectors.bounds import DEFAULT, Bounds
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.identity import slot_line
 from crosswind.injectors.operator import Registered
-from crosswind.injectors.profile import Companion, Compose, Profile, ProfileError
+from crosswind.injectors.profiles.bounds import DEFAULT, Bounds
+from crosswind.injectors.profiles.load import Companion, Compose, Profile, ProfileError
+from crosswind.injectors.profiles.schedule import ALWAYS, STAGES, WHOLE, When, Window
 from crosswind.injectors.recollection import Recollection
-from crosswind.injectors.schedule import ALWAYS, STAGES, WHOLE, When, Window
 from crosswind.injectors.streams import Stream
 
 CLEAN, NOISY = "clean", "noisy"

@@ -21,7 +21,7 @@ from crosswind.injectors.guard.tools import Asked
 from crosswind.injectors.identity import Slot
 from crosswind.injectors.operator import AddedTool, Draw, Registered, ToolChange, ToolTarget
 from crosswind.injectors.plan import CompiledRule, Plan
-from crosswind.injectors.schedule import Occasion, due
+from crosswind.injectors.profiles.schedule import Occasion, due
 from crosswind.injectors.shown_tools import ShownTools
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.wording import Texts, remark

@@ -171,7 +171,7 @@ def _config(preset: str, settings: dict[str, Any]) -> Any:
 
 def _train(run: Any) -> None:
     from crosswind.gateway.trajectory.store import StoreError
-    from crosswind.injectors.profile import ProfileError
+    from crosswind.injectors.profiles.load import ProfileError
     from crosswind.policies.engine import EngineError
     from crosswind.policies.journal import JournalError
     from crosswind.policies.service import NotConfirmed

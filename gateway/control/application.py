@@ -17,7 +17,7 @@ from crosswind.gateway.control import configuration, groups, profiles, sessions,
 from crosswind.gateway.control.models import Failed
 from crosswind.gateway.errors import ServiceError, openai_error
 from crosswind.gateway.trajectory.store import StoreError
-from crosswind.injectors.profile import ProfileError
+from crosswind.injectors.profiles.load import ProfileError
 
 if TYPE_CHECKING:
     from crosswind.gateway.gateway import Gateway

@@ -17,7 +17,7 @@ from crosswind.gateway.trajectory.record import Setting
 from crosswind.injectors import registry
 from crosswind.injectors.curriculum import Curriculum
 from crosswind.injectors.operator import Registered
-from crosswind.injectors.profile import parse
+from crosswind.injectors.profiles.load import parse
 
 if TYPE_CHECKING:
     from crosswind.gateway.gateway import Gateway

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from crosswind.gateway.evolution.space import Candidate
-from crosswind.injectors.profile import Profile, parse
+from crosswind.injectors.profiles.load import Profile, parse
 
 SOURCE = (
     "AgentNoiseBench, section 2.2.2 (eq. 1): profile parameters, searched so that a reference agent fails as "

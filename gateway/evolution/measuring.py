@@ -11,7 +11,7 @@ from crosswind.gateway.evolution.evaluation import Bench, Tasks
 from crosswind.gateway.evolution.fitness import Fitness
 from crosswind.gateway.evolution.journal import Journal
 from crosswind.gateway.evolution.search import Individual
-from crosswind.injectors.profile import Profile
+from crosswind.injectors.profiles.load import Profile
 
 TOGETHER = 8
 """Candidates that are played in one go; what a run loses at most when it is stopped."""

@@ -12,7 +12,7 @@ import click
 
 from crosswind.injectors.commands import ConfigurationError, parsed, read_conversation
 from crosswind.injectors.expectation import Dialogue, Expectation, expect, tools_of
-from crosswind.injectors.profile import Profile
+from crosswind.injectors.profiles.load import Profile
 
 
 @click.command()

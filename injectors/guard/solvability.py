@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from crosswind.injectors.attempt import NOTHING
-from crosswind.injectors.bounds import Bounds
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.tool_classes import may_fault
 from crosswind.injectors.operator import Recovery, Registered, ToolResultTarget, UserTarget
+from crosswind.injectors.profiles.bounds import Bounds
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.json_payload import (
     NOT_JSON,

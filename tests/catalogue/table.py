@@ -17,7 +17,8 @@ from typing import Any
 
 import yaml
 
-from crosswind.injectors import profile, registry
+from crosswind.injectors import registry
+from crosswind.injectors.profiles import load as profile
 from tests.catalogue.probing import PROTOCOLS, acting
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from crosswind.gateway.evolution.prompts import TASK
-from crosswind.injectors.profile import parse
+from crosswind.injectors.profiles.load import parse
 from crosswind.simulators.environment import load
 from crosswind.simulators.proof.policy import Decide, ScriptedPolicy
 from tests.gateway.writer import configured, writer

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from crosswind.gateway.evolution import frozen
 from crosswind.gateway.evolution.mutation import crossed, mutated, thinned, weakened
 from crosswind.gateway.evolution.space import ALL_OF, CHANCES, MOST, SEVERITIES, Candidate, Space
-from crosswind.injectors import profile
+from crosswind.injectors.profiles import load as profile
 from crosswind.injectors.streams import Stream
 
 SPACE = Space.of(["*"], 0.7)

@@ -16,7 +16,7 @@ from crosswind.injectors.decide import perturb
 from crosswind.injectors.documents import conversation
 from crosswind.injectors.operator import Registered, ToolChange
 from crosswind.injectors.plan import make_plan
-from crosswind.injectors.profile import load
+from crosswind.injectors.profiles.load import load
 from crosswind.injectors.streams import Stream
 from tests.injectors.dialogues import TOOLS, order_desk
 

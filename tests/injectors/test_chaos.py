@@ -7,13 +7,13 @@ from itertools import pairwise
 
 import pytest
 
-from crosswind.injectors import profile
 from crosswind.injectors.decide import perturb
 from crosswind.injectors.documents import conversation
 from crosswind.injectors.link import decide_transport
 from crosswind.injectors.model_link import decide_model
 from crosswind.injectors.plan import Plan, make_plan
-from crosswind.injectors.profile import ProfileError, parse
+from crosswind.injectors.profiles import load as profile
+from crosswind.injectors.profiles.load import ProfileError, parse
 from tests.injectors.dialogues import TOOLS, call
 from tests.injectors.user.acting import BAGGAGE
 

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosswind.injectors import registry
-from crosswind.injectors.bounds import Bounds
 from crosswind.injectors.conversation import Conversation, Ref, UserText
 from crosswind.injectors.decide import perturb
 from crosswind.injectors.decision import Known, NewlyShown
@@ -16,7 +15,8 @@ from crosswind.injectors.guard.solvability import NO_ROOM
 from crosswind.injectors.identity import text_anchor
 from crosswind.injectors.operator import UserTarget
 from crosswind.injectors.plan import CompiledRule, Plan
-from crosswind.injectors.schedule import When
+from crosswind.injectors.profiles.bounds import Bounds
+from crosswind.injectors.profiles.schedule import When
 from crosswind.injectors.streams import Stream
 
 SAYS = (

@@ -19,7 +19,7 @@ from crosswind.injectors.documents import conversation
 from crosswind.injectors.operator import Registered, ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.plan import make_plan
 from crosswind.injectors.preview import preview
-from crosswind.injectors.profile import parse
+from crosswind.injectors.profiles.load import parse
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.text.entities import protected_spans
 from crosswind.injectors.text.graphemes import whole

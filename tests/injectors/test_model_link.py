@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.injectors import registry
-from crosswind.injectors.bounds import Bounds
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.link import Decided, decide_transport
 from crosswind.injectors.model_link import decide_model
 from crosswind.injectors.plan import Plan, make_plan
-from crosswind.injectors.profile import load, parse
+from crosswind.injectors.profiles.bounds import Bounds
+from crosswind.injectors.profiles.load import load, parse
 
 ON_MODELS = [entry.name for entry in registry.operators().values() if entry.site is Site.MODEL_RESPONSE]
 ON_LINKS = [entry.name for entry in registry.operators().values() if entry.site is Site.TRANSPORT]

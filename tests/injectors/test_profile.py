@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from crosswind.injectors import examples, profile, registry
+from crosswind.injectors import examples, registry
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.plan import Plan, make_plan
-from crosswind.injectors.profile import Compose, ProfileError, load, parse
-from crosswind.injectors.schedule import When
+from crosswind.injectors.profiles import load as profile
+from crosswind.injectors.profiles.load import Compose, ProfileError, load, parse
+from crosswind.injectors.profiles.schedule import When
 from crosswind.injectors.streams import Stream
 
 RULES = "rules:\n  - operator: tool.timeout\n    severity: 0.5\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crosswind.injectors.profile import ProfileError, parse
+from crosswind.injectors.profiles.load import ProfileError, parse
 
 RULES = "rules:\n  - operator: tool.timeout\n    severity: 0.5\n"
 

@@ -11,7 +11,7 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.link import decide_transport
 from crosswind.injectors.model_link import decide_model
 from crosswind.injectors.plan import Plan, make_plan
-from crosswind.injectors.profile import parse
+from crosswind.injectors.profiles.load import parse
 
 RULES = """
 name: t

@@ -10,8 +10,8 @@ import pytest
 from crosswind.injectors.decide import perturb
 from crosswind.injectors.documents import conversation
 from crosswind.injectors.plan import make_plan
-from crosswind.injectors.profile import parse
-from crosswind.injectors.schedule import STAGES, WHOLE, Burst, Occasion, Stage, When, due
+from crosswind.injectors.profiles.load import parse
+from crosswind.injectors.profiles.schedule import STAGES, WHOLE, Burst, Occasion, Stage, When, due
 from crosswind.injectors.streams import Stream
 from tests.injectors.dialogues import TOOLS, call
 

@@ -13,7 +13,7 @@ from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site, ToolSchema
 from crosswind.injectors.guard import tools as tool_guard
 from crosswind.injectors.plan import Plan, make_plan
-from crosswind.injectors.profile import parse
+from crosswind.injectors.profiles.load import parse
 from crosswind.injectors.schemas import ShownTools, perturb_tools, tools_anchor
 
 OPERATORS = [entry.name for entry in registry.operators().values() if entry.site is Site.TOOL_SCHEMA]

@@ -7,7 +7,7 @@ import pytest
 from crosswind.injectors.decide import perturb
 from crosswind.injectors.documents import conversation
 from crosswind.injectors.plan import Plan, make_plan
-from crosswind.injectors.profile import ProfileError, parse
+from crosswind.injectors.profiles.load import ProfileError, parse
 from tests.injectors.dialogues import call
 
 RULE = "rules:\n  - operator: tool.timeout\n    severity: 1\n"

@@ -8,7 +8,7 @@ import pytest
 
 from crosswind.injectors.operators.transport import decide_transport
 from crosswind.injectors.plan import Plan, make_plan
-from crosswind.injectors.profile import parse
+from crosswind.injectors.profiles.load import parse
 
 
 def plan_of(severity: float = 0.5, when: str = "{}", seed: int = 0) -> Plan:

@@ -24,7 +24,7 @@ from crosswind.injectors.decision import Decision, Injection
 from crosswind.injectors.instructions import perturb_instructions
 from crosswind.injectors.operator import InstructionsTarget
 from crosswind.injectors.plan import CompiledRule, Plan, make_plan
-from crosswind.injectors.profile import ProfileError, parse
+from crosswind.injectors.profiles.load import ProfileError, parse
 from crosswind.injectors.schemas import perturb_tools
 from crosswind.injectors.text.json_payload import contains
 from crosswind.injectors.wording import WORDING, Given, Prompt, applied, written_forms

@@ -7,7 +7,7 @@ from itertools import islice
 import pytest
 
 from crosswind.injectors.plan import make_plan
-from crosswind.injectors.profile import load, names
+from crosswind.injectors.profiles.load import load, names
 from crosswind.simulators.demonstrations import play
 from tests.simulators.noisy_view import NoisyView
 from tests.simulators.test_retail_oracle import RETAIL, Blurred

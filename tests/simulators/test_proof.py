@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosswind.injectors.profile import names, parse, source
+from crosswind.injectors.profiles.load import names, parse, source
 from crosswind.simulators.environment import load
 from crosswind.simulators.proof.accounts import Account, fates
 from crosswind.simulators.proof.cases import alone, as_written, varied

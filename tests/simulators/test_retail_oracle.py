@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from crosswind.injectors.plan import make_plan
-from crosswind.injectors.profile import load as load_profile
+from crosswind.injectors.profiles.load import load as load_profile
 from crosswind.simulators.demonstrations import play
 from crosswind.simulators.environment import Message, Oracle, load
 from crosswind.simulators.retail.toolbox import Toolbox

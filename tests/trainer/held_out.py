@@ -14,7 +14,7 @@ import torch
 from crosswind.injectors.decide import perturb
 from crosswind.injectors.decision import Known
 from crosswind.injectors.plan import Plan, make_plan
-from crosswind.injectors.profile import load as load_profile
+from crosswind.injectors.profiles.load import load as load_profile
 from crosswind.policies.embedded.batch import Batch, Limits
 from crosswind.policies.embedded.chat import ChatFormat
 from crosswind.policies.embedded.checkpoint import read_checkpoint

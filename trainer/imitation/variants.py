@@ -13,7 +13,7 @@ from crosswind.injectors.conversation import Conversation, Ref, ToolCall, ToolRe
 from crosswind.injectors.decide import perturb
 from crosswind.injectors.identity import call_anchor, logical_call, text_anchor
 from crosswind.injectors.plan import NOISY, Plan, make_plan
-from crosswind.injectors.profile import load
+from crosswind.injectors.profiles.load import load
 from crosswind.injectors.streams import Stream
 from crosswind.trainer.imitation.shares import Shares
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from crosswind.gateway.cli import root
 from crosswind.injectors import operator, registry
-from crosswind.injectors.profile import load
+from crosswind.injectors.profiles.load import load
 from tests.gateway.dialogue import TURNS, body, history, lead, user
 from tests.gateway.servers import gateway, upstream
 

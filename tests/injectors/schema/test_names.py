@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crosswind.injectors import registry
-from crosswind.injectors.profile import load
+from crosswind.injectors.profiles.load import load
 from tests.injectors.worked.robustbench_samples import NOTE
 from tests.injectors.worked.sample import seen
 

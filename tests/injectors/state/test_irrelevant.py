@@ -21,7 +21,7 @@ from crosswind.injectors.operators.state.key_values import FIELDS
 from crosswind.injectors.operators.state.scene import Scene, end_of_state, gaps, scene_of
 from crosswind.injectors.operators.state.shop_pages import FEATURES
 from crosswind.injectors.plan import make_plan
-from crosswind.injectors.profile import load
+from crosswind.injectors.profiles.load import load
 from crosswind.injectors.streams import Stream
 from tests.injectors.dialogues import call
 

@@ -14,10 +14,10 @@ from crosswind.injectors.conversation import Conversation
 from crosswind.injectors.decide import perturb, replay
 from crosswind.injectors.decision import Known
 from crosswind.injectors.documents import conversation
-from crosswind.injectors.marks import marked
 from crosswind.injectors.operators.state.household import OBJECTS
 from crosswind.injectors.plan import Plan, make_plan
-from crosswind.injectors.profile import ProfileError, parse
+from crosswind.injectors.profiles.load import ProfileError, parse
+from crosswind.injectors.profiles.marks import marked
 from crosswind.injectors.text.json_payload import contains
 
 MARK = r"(?s)(?:Prior|Current) observation: (.*?)(?=\n[A-Z]|\Z)"

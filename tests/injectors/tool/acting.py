@@ -11,7 +11,7 @@ from crosswind.injectors.documents import conversation
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.operator import ToolClass, ToolResultTarget
 from crosswind.injectors.plan import make_plan
-from crosswind.injectors.profile import load, parse
+from crosswind.injectors.profiles.load import load, parse
 from crosswind.injectors.streams import Stream
 from tests.injectors.dialogues import call
 

@@ -8,7 +8,7 @@ import pytest
 
 from crosswind.injectors import registry
 from crosswind.injectors.operators.tool.execution_failure import FAILURES
-from crosswind.injectors.profile import load
+from crosswind.injectors.profiles.load import load
 from tests.injectors.tool.acting import BAGGAGE_TEXT, PASSAGE, outcomes, repeated, rule
 
 TRANSITION = {

@@ -13,7 +13,7 @@ from crosswind.injectors.documents import conversation
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.operator import ToolClass
 from crosswind.injectors.plan import make_plan
-from crosswind.injectors.profile import parse
+from crosswind.injectors.profiles.load import parse
 from tests.injectors.dialogues import TOOLS, call, payloads
 from tests.injectors.tool.acting import BAGGAGE_TEXT, PASSAGE, repeated, rule
 

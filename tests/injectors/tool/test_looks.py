@@ -7,7 +7,7 @@ import json
 import pytest
 
 from crosswind.injectors import registry
-from crosswind.injectors.profile import load
+from crosswind.injectors.profiles.load import load
 from crosswind.injectors.streams import Stream
 from tests.injectors.tool.acting import BAGGAGE, BAGGAGE_TEXT, PASSAGE, outcomes, repeated, rule, target
 

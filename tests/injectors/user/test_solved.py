@@ -7,7 +7,7 @@ from itertools import islice
 import pytest
 
 from crosswind.injectors.plan import make_plan
-from crosswind.injectors.profile import parse
+from crosswind.injectors.profiles.load import parse
 from crosswind.simulators.demonstrations import play
 from tests.simulators.noisy_view import NoisyView
 from tests.simulators.test_retail_oracle import RETAIL, Blurred

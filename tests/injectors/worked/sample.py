@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from crosswind.injectors import profile
 from crosswind.injectors.conversation import UserText
 from crosswind.injectors.decide import perturb
 from crosswind.injectors.documents import conversation
 from crosswind.injectors.plan import make_plan
+from crosswind.injectors.profiles import load as profile
 from crosswind.injectors.schemas import perturb_tools
 from tests.injectors.dialogues import call
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crosswind.injectors.profile import names
+from crosswind.injectors.profiles.load import names
 from tests.injectors.worked import agentnoisebench, robustbench_tc
 from tests.injectors.worked.properties import Example
 from tests.injectors.worked.sample import seen

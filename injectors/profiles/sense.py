@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from crosswind.injectors import registry
-from crosswind.injectors.bounds import DEFAULT
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.tool_classes import classify, may_fault
 from crosswind.injectors.operator import Recovery, Registered
-from crosswind.injectors.profile_errors import Trouble
-from crosswind.injectors.profile_model import Companion, Profile
+from crosswind.injectors.profiles.bounds import DEFAULT
+from crosswind.injectors.profiles.errors import Trouble
+from crosswind.injectors.profiles.model import Companion, Profile
+from crosswind.injectors.profiles.schedule import When
 from crosswind.injectors.registry import nearest
-from crosswind.injectors.schedule import When
 
 Where = tuple[str | int, ...]
 

@@ -8,7 +8,7 @@ from typing import Any, get_args, get_type_hints
 
 from pydantic import BaseModel, ValidationError
 
-from crosswind.injectors.marked_yaml import MarkedYaml, Path
+from crosswind.injectors.profiles.located_yaml import MarkedYaml, Path
 from crosswind.injectors.registry import nearest
 
 _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")

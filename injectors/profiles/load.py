@@ -14,12 +14,12 @@ from importlib.resources.abc import Traversable
 from pydantic import ValidationError
 
 from crosswind.injectors import registry
-from crosswind.injectors.bounds import Bounds
-from crosswind.injectors.marked_yaml import MarkedYaml, YamlSyntaxError
-from crosswind.injectors.profile_checks import checked
-from crosswind.injectors.profile_errors import ProfileError, Trouble, of_validation
-from crosswind.injectors.profile_model import LEVEL, Companion, Compose, Profile, Rule, Where
-from crosswind.injectors.profile_sense import check_tools
+from crosswind.injectors.profiles.bounds import Bounds
+from crosswind.injectors.profiles.checks import checked
+from crosswind.injectors.profiles.errors import ProfileError, Trouble, of_validation
+from crosswind.injectors.profiles.located_yaml import MarkedYaml, YamlSyntaxError
+from crosswind.injectors.profiles.model import LEVEL, Companion, Compose, Profile, Rule, Where
+from crosswind.injectors.profiles.sense import check_tools
 
 __all__ = [
     "Bounds",
@@ -77,7 +77,7 @@ def _built_in() -> Mapping[str, Traversable]:
             elif entry.name.endswith(".yaml"):
                 found[prefix + entry.name.removesuffix(".yaml")] = entry
 
-    walk(files("crosswind.injectors") / "profiles", "")
+    walk(files("crosswind.injectors.profiles") / "builtin", "")
     return dict(sorted(found.items()))
 
 
