@@ -25,16 +25,16 @@ from crosswind.gateway.redaction import Redactor
 from crosswind.gateway.trajectory.record import Session as SessionRecord
 from crosswind.gateway.turns import Place
 from crosswind.injectors.conversation import Conversation
-from crosswind.injectors.decide import perturb
-from crosswind.injectors.decision import Known
 from crosswind.injectors.documents import conversation
-from crosswind.injectors.link import MODEL_LINK, decide_transport
-from crosswind.injectors.model_link import decide_model
-from crosswind.injectors.plan import Plan, make_plan
+from crosswind.injectors.engine.decide import perturb
+from crosswind.injectors.engine.decision import Known
+from crosswind.injectors.engine.link import MODEL_LINK, decide_transport
+from crosswind.injectors.engine.model_link import decide_model
+from crosswind.injectors.engine.plan import Plan, make_plan
+from crosswind.injectors.engine.resume import Walks
+from crosswind.injectors.engine.shown_tools import ShownTools
+from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.profiles.load import parse
-from crosswind.injectors.schemas import perturb_tools
-from crosswind.injectors.shown_tools import ShownTools
-from crosswind.injectors.walked import Walks
 
 TURNS, SIZE = 40, 60_000
 OPERATORS = (

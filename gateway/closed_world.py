@@ -12,8 +12,8 @@ from crosswind.gateway.protocols.history import made_base
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.tools import chosen, named
 from crosswind.gateway.protocols.world import Forward, InnerCall
-from crosswind.injectors.plan import Plan
-from crosswind.injectors.schemas import ShownTools, acts_on_tools, perturb_tools, tools_anchor
+from crosswind.injectors.engine.plan import Plan
+from crosswind.injectors.engine.tools import ShownTools, acts_on_tools, perturb_tools, tools_anchor
 from crosswind.injectors.wording import Texts
 
 UNKNOWN_TOOL = '{"error": "unknown_tool", "message": "there is no tool of that name"}'

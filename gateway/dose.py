@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import structlog
 
 from crosswind.gateway.configuration.sections import Abort, Dose
-from crosswind.injectors.plan import CLEAN, Plan
+from crosswind.injectors.engine.plan import CLEAN, Plan
 from crosswind.injectors.streams import Stream
 
 _log = structlog.get_logger("crosswind.dose")

@@ -10,8 +10,8 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One decision carried out: an operator and its settings (`crosswind.injectors.link`,
-    `crosswind.injectors.model_link`).
+    """One decision carried out: an operator and its settings (`crosswind.injectors.engine.link`,
+    `crosswind.injectors.engine.model_link`).
     """
 
     operator: str

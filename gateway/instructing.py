@@ -7,9 +7,9 @@ from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.instructions import Instructions, instructions
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.turns import Place
-from crosswind.injectors.decision import NewlyShown
-from crosswind.injectors.instructions import acts_on_instructions, perturb_instructions
-from crosswind.injectors.walked import Perturbed
+from crosswind.injectors.engine.decision import NewlyShown
+from crosswind.injectors.engine.resume import Perturbed
+from crosswind.injectors.engine.system_prompt import acts_on_instructions, perturb_instructions
 from crosswind.injectors.wording import Texts
 
 

@@ -13,9 +13,9 @@ from crosswind.gateway.protocols.closing import LastTools
 from crosswind.gateway.protocols.world import PutBack
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.injectors.conversation import InstructionText, Site, ToolResult, UserText
-from crosswind.injectors.decide import Decision, Known, NewlyShown
+from crosswind.injectors.engine.decide import Decision, Known, NewlyShown
+from crosswind.injectors.engine.shown_tools import ShownTools
 from crosswind.injectors.identity import digest, normalise
-from crosswind.injectors.shown_tools import ShownTools
 
 _SITES = {
     UserText: Site.USER_TEXT,

@@ -23,9 +23,9 @@ from crosswind.gateway.trajectory.record import Event, Row, SessionMarked
 from crosswind.gateway.turns import Place
 from crosswind.gateway.withdrawing import take_back
 from crosswind.injectors.conversation import Ref, Site
-from crosswind.injectors.decide import NewlyShown, perturb
-from crosswind.injectors.link import MODEL_LINK, Decided, decide_transport
-from crosswind.injectors.model_link import decide_model
+from crosswind.injectors.engine.decide import NewlyShown, perturb
+from crosswind.injectors.engine.link import MODEL_LINK, Decided, decide_transport
+from crosswind.injectors.engine.model_link import decide_model
 from crosswind.injectors.wording import Texts
 
 _log = structlog.get_logger("crosswind.noise")

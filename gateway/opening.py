@@ -19,8 +19,8 @@ from crosswind.gateway.submission import Ticket
 from crosswind.gateway.trajectory.freshness import SessionState
 from crosswind.gateway.trajectory.record import Arm, Row, Session
 from crosswind.gateway.turns import TokenLine, TurnLine
-from crosswind.injectors.plan import Plan, make_plan
-from crosswind.injectors.walked import Walks
+from crosswind.injectors.engine.plan import Plan, make_plan
+from crosswind.injectors.engine.resume import Walks
 
 _SESSION_BYTES = 8_000
 """What a session takes besides its histories."""

@@ -14,7 +14,7 @@ from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Event
 from crosswind.gateway.turns import Place
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.decide import Decision
+from crosswind.injectors.engine.decide import Decision
 
 NO_TURN = -1
 """The index of events outside of turns."""

@@ -27,8 +27,8 @@ from crosswind.gateway.trajectory.ledger_rows import DeliveredId
 from crosswind.gateway.trajectory.record import Session, SessionMarked, SessionStatus
 from crosswind.gateway.trajectory.store import Store, StoreError
 from crosswind.gateway.turns import Asked, Place, TurnLine
+from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.identity import digest
-from crosswind.injectors.plan import Plan
 
 _log = structlog.get_logger("crosswind.sessions")
 

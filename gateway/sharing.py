@@ -19,7 +19,7 @@ from crosswind.gateway.trajectory.record import Session
 from crosswind.gateway.trajectory.store import Store, StoreError
 from crosswind.gateway.turns import Asked, Place
 from crosswind.gateway.workers.claims import Claims, ClaimsUnavailable
-from crosswind.injectors.plan import Plan
+from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.profiles.load import ProfileError
 
 _log = structlog.get_logger("crosswind.sessions")

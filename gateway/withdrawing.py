@@ -9,8 +9,8 @@ from crosswind.gateway.opening import LiveSession
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.trajectory.record import Row
 from crosswind.gateway.turns import Place
-from crosswind.injectors.decide import NewlyShown
-from crosswind.injectors.shown_tools import ShownTools
+from crosswind.injectors.engine.decide import NewlyShown
+from crosswind.injectors.engine.shown_tools import ShownTools
 
 
 def take_back(

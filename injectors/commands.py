@@ -18,7 +18,7 @@ from rich.table import Table
 from crosswind.injectors import examples, registry
 from crosswind.injectors.conversation import Conversation, Site
 from crosswind.injectors.documents import DocumentError, conversation, instructions, messages_and_tools
-from crosswind.injectors.plan import Plan, make_plan
+from crosswind.injectors.engine.plan import Plan, make_plan
 from crosswind.injectors.preview import Previewed
 from crosswind.injectors.preview import preview as previewed
 from crosswind.injectors.profiles import load as profile

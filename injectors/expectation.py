@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from crosswind.injectors.conversation import Conversation, ToolResult
-from crosswind.injectors.plan import make_plan
+from crosswind.injectors.engine.plan import make_plan
 from crosswind.injectors.preview import preview
 from crosswind.injectors.profiles.load import Profile
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from crosswind.injectors.conversation import Conversation, InstructionText
-from crosswind.injectors.decide import perturb
-from crosswind.injectors.decision import Decision
-from crosswind.injectors.instructions import perturb_instructions
-from crosswind.injectors.link import MODEL_LINK, decide_transport
-from crosswind.injectors.model_link import decide_model
-from crosswind.injectors.plan import Plan
-from crosswind.injectors.schemas import perturb_tools
+from crosswind.injectors.engine.decide import perturb
+from crosswind.injectors.engine.decision import Decision
+from crosswind.injectors.engine.link import MODEL_LINK, decide_transport
+from crosswind.injectors.engine.model_link import decide_model
+from crosswind.injectors.engine.plan import Plan
+from crosswind.injectors.engine.system_prompt import perturb_instructions
+from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.wording import Texts
 
 

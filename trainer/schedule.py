@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from crosswind.gateway.client import GatewayError
 from crosswind.gateway.trajectory.record import Arm, Setting
-from crosswind.injectors.curriculum import Curriculum
+from crosswind.injectors.engine.curriculum import Curriculum
 from crosswind.injectors.profiles import load as profiles
 from crosswind.trainer.config import CurriculumSettings
 from crosswind.trainer.curriculum import gap

@@ -19,7 +19,7 @@ from crosswind.gateway.redaction import MASK
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.record import Event, Session, Trajectory, Turn
 from crosswind.injectors.conversation import Conversation, Ref, Site, ToolResult
-from crosswind.injectors.plan import Plan
+from crosswind.injectors.engine.plan import Plan
 
 _MASK = MASK.decode()
 TEXTS = frozenset((Site.USER_TEXT.value, Site.TOOL_RESULT.value))

@@ -19,8 +19,8 @@ from crosswind.gateway.confinement.process import NoAnswer, Process
 from crosswind.injectors import registry
 from crosswind.injectors.confinement import OperatorFailed, confined
 from crosswind.injectors.contract import checked_draw, checked_result
+from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.operator import Draw, Registered, Result, ToolChange
-from crosswind.injectors.plan import Plan
 from crosswind.injectors.streams import Stream
 
 _log = structlog.get_logger("crosswind.confinement")

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from crosswind.gateway.opening import now_us
 from crosswind.gateway.trajectory.record import Setting
 from crosswind.gateway.trajectory.store import Store
-from crosswind.injectors.curriculum import Curriculum
+from crosswind.injectors.engine.curriculum import Curriculum
 
 KIND = "curriculum"
 _CURRENT = "current"

@@ -15,7 +15,7 @@ from crosswind.gateway.profiles import PROFILE
 from crosswind.gateway.safety import NOISE, SWITCH
 from crosswind.gateway.trajectory.record import Setting
 from crosswind.injectors import registry
-from crosswind.injectors.curriculum import Curriculum
+from crosswind.injectors.engine.curriculum import Curriculum
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.load import parse
 

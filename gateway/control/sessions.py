@@ -19,7 +19,7 @@ from crosswind.gateway.opening import LiveSession, Opening, now_us, opened
 from crosswind.gateway.session_keys import KIND, key_setting
 from crosswind.gateway.trajectory import record
 from crosswind.gateway.trajectory.record import SessionClosed, SessionDeleted, SessionStatus
-from crosswind.injectors.curriculum import Assignment, Curriculum, assign
+from crosswind.injectors.engine.curriculum import Assignment, Curriculum, assign
 
 if TYPE_CHECKING:
     from crosswind.gateway.gateway import Gateway

@@ -11,8 +11,8 @@ from crosswind.gateway.recalling import tell
 from crosswind.gateway.trajectory.record import Trajectory
 from crosswind.gateway.trajectory.store import Store
 from crosswind.injectors.conversation import Conversation
+from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.expectation import Dialogue
-from crosswind.injectors.plan import Plan
 
 
 def dialogues(store: Store, limit: int) -> Iterator[Dialogue]:

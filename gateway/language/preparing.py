@@ -26,8 +26,8 @@ from crosswind.gateway.redaction import Redactor
 from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.gateway.turns import Place
 from crosswind.injectors.conversation import Conversation
-from crosswind.injectors.decide import perturb
-from crosswind.injectors.plan import Plan
+from crosswind.injectors.engine.decide import perturb
+from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.wording import Given, Prompt, written_forms
 
 _log = structlog.get_logger("crosswind.language")

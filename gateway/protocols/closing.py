@@ -8,7 +8,7 @@ from typing import Protocol
 from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.world import Carrying, InnerCall, PutBack, World
-from crosswind.injectors.shown_tools import ShownTool
+from crosswind.injectors.engine.shown_tools import ShownTool
 
 RoundBefore = tuple[bytes, Sequence[tuple[InnerCall, str]]]
 """What a round produced, and how its inner calls were answered."""

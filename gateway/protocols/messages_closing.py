@@ -19,7 +19,7 @@ from crosswind.gateway.protocols.rewriting import elements, shallow
 from crosswind.gateway.protocols.splicing import Path, spliced
 from crosswind.gateway.protocols.tools import arranged, changed_members, list_of, other_names
 from crosswind.gateway.protocols.world import InnerCall, PutBack, World
-from crosswind.injectors.shown_tools import ShownTool
+from crosswind.injectors.engine.shown_tools import ShownTool
 
 _MARKS = {"text": "text", "thinking": "signature", "redacted_thinking": "data"}
 """The member by which a block is known again, by the block's type."""

@@ -9,7 +9,7 @@ from typing import Any
 from crosswind.gateway.protocols.document import decode, encode
 from crosswind.injectors import documents
 from crosswind.injectors.conversation import ToolSchema
-from crosswind.injectors.shown_tools import ShownTool
+from crosswind.injectors.engine.shown_tools import ShownTool
 
 ReadTools = Callable[[Any], list[ToolSchema]]
 """Reads the decoded `tools` member of a protocol; never raises."""

@@ -32,7 +32,7 @@ from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Event, Session, Turn
 from crosswind.gateway.turns import Place
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.plan import Plan
+from crosswind.injectors.engine.plan import Plan
 
 _WITHOUT_NOISE = frozenset((LEDGER_UNAVAILABLE, NOISE_FAILED, NOISE_STOPPED))
 _nothing_hidden = Redactor("keep")

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from crosswind.injectors.attempt import NOTHING
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.engine.rule import NOTHING
 from crosswind.injectors.guard.tool_classes import may_fault
 from crosswind.injectors.operator import Recovery, Registered, ToolResultTarget, UserTarget
 from crosswind.injectors.profiles.bounds import Bounds

@@ -1,7 +1,7 @@
 """Profiles: named, versioned YAML documents that say which operators act, how hard, when and where.
 
 Validated once, here at the edge. A session gets a `Plan` that is compiled from a profile
-(`crosswind.injectors.plan`).
+(`crosswind.injectors.engine.plan`).
 """
 
 from __future__ import annotations

@@ -11,11 +11,11 @@ import pytest
 
 from crosswind.injectors import operator
 from crosswind.injectors.conversation import Site, ToolSchema
+from crosswind.injectors.engine.counters import Path as Walked
+from crosswind.injectors.engine.link import Exchanges
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.guard import tools as tool_guard
-from crosswind.injectors.link import Exchanges
 from crosswind.injectors.operator import Draw, Recovery, ToolChange, ToolResultTarget, ToolTarget, UserTarget
-from crosswind.injectors.path import Path as Walked
 from crosswind.injectors.streams import Stream
 from tests.audit.stores import audited, broken, store
 from tests.gateway.dialogue import body, result, user

@@ -19,7 +19,7 @@ from crosswind.gateway.redaction import Redactor
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Session
 from crosswind.gateway.turns import Place
-from crosswind.injectors.plan import Plan, make_plan
+from crosswind.injectors.engine.plan import Plan, make_plan
 from crosswind.injectors.profiles.load import parse
 from tests.gateway.test_documents import same
 from tests.injectors.dialogues import TOOLS, conversations

@@ -11,11 +11,11 @@ import sys
 from typing import Any
 
 from crosswind.injectors import examples, registry
-from crosswind.injectors.curriculum import Curriculum, TypeState, assign
-from crosswind.injectors.decide import perturb
 from crosswind.injectors.documents import conversation
+from crosswind.injectors.engine.curriculum import Curriculum, TypeState, assign
+from crosswind.injectors.engine.decide import perturb
+from crosswind.injectors.engine.plan import make_plan
 from crosswind.injectors.operator import Registered, ToolChange
-from crosswind.injectors.plan import make_plan
 from crosswind.injectors.profiles.load import load
 from crosswind.injectors.streams import Stream
 from tests.injectors.dialogues import TOOLS, order_desk

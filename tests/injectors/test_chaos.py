@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import pytest
 
-from crosswind.injectors.decide import perturb
 from crosswind.injectors.documents import conversation
-from crosswind.injectors.link import decide_transport
-from crosswind.injectors.model_link import decide_model
-from crosswind.injectors.plan import Plan, make_plan
+from crosswind.injectors.engine.decide import perturb
+from crosswind.injectors.engine.link import decide_transport
+from crosswind.injectors.engine.model_link import decide_model
+from crosswind.injectors.engine.plan import Plan, make_plan
 from crosswind.injectors.profiles import load as profile
 from crosswind.injectors.profiles.load import ProfileError, parse
 from tests.injectors.dialogues import TOOLS, call

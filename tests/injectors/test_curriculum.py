@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.injectors.curriculum import Assignment, Curriculum, TypeState, assign
+from crosswind.injectors.engine.curriculum import Assignment, Curriculum, TypeState, assign
 
 TYPES = {
     "user.typos": TypeState(1, 0.1),

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.link import Decided, decide_transport
-from crosswind.injectors.model_link import decide_model
-from crosswind.injectors.plan import Plan, make_plan
+from crosswind.injectors.engine.link import Decided, decide_transport
+from crosswind.injectors.engine.model_link import decide_model
+from crosswind.injectors.engine.plan import Plan, make_plan
 from crosswind.injectors.profiles.bounds import Bounds
 from crosswind.injectors.profiles.load import load, parse
 

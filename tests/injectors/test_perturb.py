@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.injectors import decide
 from crosswind.injectors.conversation import Conversation, Ref
-from crosswind.injectors.decide import Decision, Item, Known, Perturbed, perturb
 from crosswind.injectors.documents import conversation, replaced
-from crosswind.injectors.plan import Plan, make_plan
+from crosswind.injectors.engine import decide
+from crosswind.injectors.engine.decide import Decision, Item, Known, Perturbed, perturb
+from crosswind.injectors.engine.plan import Plan, make_plan
+from crosswind.injectors.engine.resume import Walks
 from crosswind.injectors.profiles.bounds import Bounds
 from crosswind.injectors.profiles.load import load, parse
-from crosswind.injectors.walked import Walks
 from tests.injectors.dialogues import TOOLS, call, conversations, order_desk
 
 ALL = """

@@ -11,7 +11,7 @@ import pytest
 
 from crosswind.injectors import examples, registry
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.plan import Plan, make_plan
+from crosswind.injectors.engine.plan import Plan, make_plan
 from crosswind.injectors.profiles import load as profile
 from crosswind.injectors.profiles.load import Compose, ProfileError, load, parse
 from crosswind.injectors.profiles.schedule import When

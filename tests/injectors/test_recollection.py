@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.link import decide_transport
-from crosswind.injectors.model_link import decide_model
-from crosswind.injectors.plan import Plan, make_plan
+from crosswind.injectors.engine.link import decide_transport
+from crosswind.injectors.engine.model_link import decide_model
+from crosswind.injectors.engine.plan import Plan, make_plan
 from crosswind.injectors.profiles.load import parse
 
 RULES = """

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from crosswind.injectors.decide import perturb
 from crosswind.injectors.documents import conversation
-from crosswind.injectors.plan import make_plan
+from crosswind.injectors.engine.decide import perturb
+from crosswind.injectors.engine.plan import make_plan
 from crosswind.injectors.profiles.load import parse
 from crosswind.injectors.profiles.schedule import STAGES, WHOLE, Burst, Occasion, Stage, When, due
 from crosswind.injectors.streams import Stream

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.guard import tools as tool_guard
-from crosswind.injectors.schemas import perturb_tools
 from tests.injectors.test_schemas import (
     GET_ORDER,
     OPERATORS,

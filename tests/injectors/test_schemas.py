@@ -11,10 +11,10 @@ from jsonschema_rs import meta
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site, ToolSchema
+from crosswind.injectors.engine.plan import Plan, make_plan
+from crosswind.injectors.engine.tools import ShownTools, perturb_tools, tools_anchor
 from crosswind.injectors.guard import tools as tool_guard
-from crosswind.injectors.plan import Plan, make_plan
 from crosswind.injectors.profiles.load import parse
-from crosswind.injectors.schemas import ShownTools, perturb_tools, tools_anchor
 
 OPERATORS = [entry.name for entry in registry.operators().values() if entry.site is Site.TOOL_SCHEMA]
 RENAMING = "schema.misleading_description_abbreviated"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from crosswind.injectors.decide import perturb
 from crosswind.injectors.documents import conversation
-from crosswind.injectors.plan import Plan, make_plan
+from crosswind.injectors.engine.decide import perturb
+from crosswind.injectors.engine.plan import Plan, make_plan
 from crosswind.injectors.profiles.load import ProfileError, parse
 from tests.injectors.dialogues import call
 

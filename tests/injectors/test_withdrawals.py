@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from crosswind.injectors import decide, operator
+from crosswind.injectors import operator
 from crosswind.injectors.conversation import Conversation, Site
-from crosswind.injectors.decide import perturb
 from crosswind.injectors.documents import conversation
+from crosswind.injectors.engine import decide
+from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget
 from crosswind.injectors.streams import Stream
 from tests.injectors.dialogues import call, order_desk

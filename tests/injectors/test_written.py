@@ -19,13 +19,13 @@ from crosswind.injectors.conversation import (
     ToolSchema,
     UserText,
 )
-from crosswind.injectors.decide import perturb, replay
-from crosswind.injectors.decision import Decision, Injection
-from crosswind.injectors.instructions import perturb_instructions
+from crosswind.injectors.engine.decide import perturb, replay
+from crosswind.injectors.engine.decision import Decision, Injection
+from crosswind.injectors.engine.plan import CompiledRule, Plan, make_plan
+from crosswind.injectors.engine.system_prompt import perturb_instructions
+from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.operator import InstructionsTarget
-from crosswind.injectors.plan import CompiledRule, Plan, make_plan
 from crosswind.injectors.profiles.load import ProfileError, parse
-from crosswind.injectors.schemas import perturb_tools
 from crosswind.injectors.text.json_payload import contains
 from crosswind.injectors.wording import WORDING, Given, Prompt, applied, written_forms
 

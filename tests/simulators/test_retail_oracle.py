@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from crosswind.injectors.plan import make_plan
+from crosswind.injectors.engine.plan import make_plan
 from crosswind.injectors.profiles.load import load as load_profile
 from crosswind.simulators.demonstrations import play
 from crosswind.simulators.environment import Message, Oracle, load

@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 
-from crosswind.injectors.decide import perturb
-from crosswind.injectors.decision import Known
-from crosswind.injectors.plan import Plan, make_plan
+from crosswind.injectors.engine.decide import perturb
+from crosswind.injectors.engine.decision import Known
+from crosswind.injectors.engine.plan import Plan, make_plan
 from crosswind.injectors.profiles.load import load as load_profile
 from crosswind.policies.embedded.batch import Batch, Limits
 from crosswind.policies.embedded.chat import ChatFormat

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosswind.injectors.curriculum import Curriculum, assign
+from crosswind.injectors.engine.curriculum import Curriculum, assign
 from crosswind.trainer.curriculum.gap import (
     GapSettings,
     GapState,

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from crosswind.injectors.curriculum import Curriculum, TypeState
+from crosswind.injectors.engine.curriculum import Curriculum, TypeState
 
 SeedScope = Literal["session", "group", "task"]
 

@@ -10,9 +10,9 @@ from functools import cache
 from typing import Any
 
 from crosswind.injectors.conversation import Conversation, Ref, ToolCall, ToolResult, UserText
-from crosswind.injectors.decide import perturb
+from crosswind.injectors.engine.decide import perturb
+from crosswind.injectors.engine.plan import NOISY, Plan, make_plan
 from crosswind.injectors.identity import call_anchor, logical_call, text_anchor
-from crosswind.injectors.plan import NOISY, Plan, make_plan
 from crosswind.injectors.profiles.load import load
 from crosswind.injectors.streams import Stream
 from crosswind.trainer.imitation.shares import Shares

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.injectors import registry
-from crosswind.injectors.decide import perturb
 from crosswind.injectors.documents import conversation
+from crosswind.injectors.engine.decide import perturb
+from crosswind.injectors.engine.plan import make_plan
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.operator import ToolClass, ToolResultTarget
 from crosswind.injectors.operators.state.grid import PLACES
@@ -20,7 +21,6 @@ from crosswind.injectors.operators.state.irrelevant import MOST
 from crosswind.injectors.operators.state.key_values import FIELDS
 from crosswind.injectors.operators.state.scene import Scene, end_of_state, gaps, scene_of
 from crosswind.injectors.operators.state.shop_pages import FEATURES
-from crosswind.injectors.plan import make_plan
 from crosswind.injectors.profiles.load import load
 from crosswind.injectors.streams import Stream
 from tests.injectors.dialogues import call

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.injectors.conversation import Conversation
-from crosswind.injectors.decide import perturb, replay
-from crosswind.injectors.decision import Known
 from crosswind.injectors.documents import conversation
+from crosswind.injectors.engine.decide import perturb, replay
+from crosswind.injectors.engine.decision import Known
+from crosswind.injectors.engine.plan import Plan, make_plan
 from crosswind.injectors.operators.state.household import OBJECTS
-from crosswind.injectors.plan import Plan, make_plan
 from crosswind.injectors.profiles.load import ProfileError, parse
 from crosswind.injectors.profiles.marks import marked
 from crosswind.injectors.text.json_payload import contains

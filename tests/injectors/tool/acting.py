@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 from crosswind.injectors import registry
-from crosswind.injectors.decide import NewlyShown, perturb
 from crosswind.injectors.documents import conversation
+from crosswind.injectors.engine.decide import NewlyShown, perturb
+from crosswind.injectors.engine.plan import make_plan
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.operator import ToolClass, ToolResultTarget
-from crosswind.injectors.plan import make_plan
 from crosswind.injectors.profiles.load import load, parse
 from crosswind.injectors.streams import Stream
 from tests.injectors.dialogues import call

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.decide import perturb
 from crosswind.injectors.documents import conversation
+from crosswind.injectors.engine.decide import perturb
+from crosswind.injectors.engine.plan import make_plan
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.operator import ToolClass
-from crosswind.injectors.plan import make_plan
 from crosswind.injectors.profiles.load import parse
 from tests.injectors.dialogues import TOOLS, call, payloads
 from tests.injectors.tool.acting import BAGGAGE_TEXT, PASSAGE, repeated, rule

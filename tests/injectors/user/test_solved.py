@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from crosswind.injectors.plan import make_plan
+from crosswind.injectors.engine.plan import make_plan
 from crosswind.injectors.profiles.load import parse
 from crosswind.simulators.demonstrations import play
 from tests.simulators.noisy_view import NoisyView

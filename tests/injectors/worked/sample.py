@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from crosswind.injectors.conversation import UserText
-from crosswind.injectors.decide import perturb
 from crosswind.injectors.documents import conversation
-from crosswind.injectors.plan import make_plan
+from crosswind.injectors.engine.decide import perturb
+from crosswind.injectors.engine.plan import make_plan
+from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.profiles import load as profile
-from crosswind.injectors.schemas import perturb_tools
 from tests.injectors.dialogues import call
 
 

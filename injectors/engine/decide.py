@@ -10,20 +10,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from crosswind.injectors import observations, registry
-from crosswind.injectors.attempt import NOTHING, Acting, carried_out, failed
+from crosswind.injectors import registry
 from crosswind.injectors.conversation import Conversation, Ref, Site, ToolResult, UserText
-from crosswind.injectors.decision import Decision, Injection, Item, Known, NewlyShown
+from crosswind.injectors.engine import observations
+from crosswind.injectors.engine.counters import Path, Place, in_scope
+from crosswind.injectors.engine.decision import Decision, Injection, Item, Known, NewlyShown
+from crosswind.injectors.engine.plan import CompiledRule, InForce, Plan
+from crosswind.injectors.engine.resume import Perturbed, Walked
+from crosswind.injectors.engine.rule import NOTHING, Acting, carried_out, failed
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.identity import slot_on
 from crosswind.injectors.operator import Draw, Registered, ToolClass, ToolResultTarget, UserTarget
-from crosswind.injectors.path import Path, Place, in_scope
-from crosswind.injectors.plan import CompiledRule, InForce, Plan
 from crosswind.injectors.profiles.schedule import due
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.text.entities import protected_spans
-from crosswind.injectors.walked import Perturbed, Walked
 from crosswind.injectors.wording import Texts, applied, remark
 
 __all__ = ["Decision", "Injection", "Item", "Known", "NewlyShown", "Perturbed", "perturb", "replay"]

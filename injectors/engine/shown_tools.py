@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from crosswind.injectors.conversation import ToolSchema
-from crosswind.injectors.decision import Decision, Injection
+from crosswind.injectors.engine.decision import Decision, Injection
 from crosswind.injectors.text.json_payload import parsed
 
 JSON_TYPES: Mapping[str, tuple[type, ...]] = {

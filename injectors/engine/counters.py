@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from crosswind.injectors.conversation import Site, ToolResult
-from crosswind.injectors.decision import Decision, Item
+from crosswind.injectors.engine.decision import Decision, Item
+from crosswind.injectors.engine.plan import CompiledRule, InForce, Plan
 from crosswind.injectors.guard.solvability import FULL, FULL_TOOL, Spent
-from crosswind.injectors.plan import CompiledRule, InForce, Plan
 from crosswind.injectors.profiles.marks import marked
 from crosswind.injectors.profiles.schedule import Occasion
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from crosswind.injectors.conversation import Conversation, Ref
-from crosswind.injectors.decision import Item, Known, NewlyShown
-from crosswind.injectors.path import Path
-from crosswind.injectors.plan import Plan
+from crosswind.injectors.engine.counters import Path
+from crosswind.injectors.engine.decision import Item, Known, NewlyShown
+from crosswind.injectors.engine.plan import Plan
 
 MOST_KEPT = 4
 """Walks that are kept of a session: its branches, and the beginnings of a last message that changed."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from re import search
 
-from crosswind.injectors.attempt import NOTHING, Acting, carried_out, failed
 from crosswind.injectors.conversation import InstructionText, Site
-from crosswind.injectors.decision import Decision, Injection, Known, NewlyShown
+from crosswind.injectors.engine.decision import Decision, Injection, Known, NewlyShown
+from crosswind.injectors.engine.plan import CompiledRule, Plan
+from crosswind.injectors.engine.rule import NOTHING, Acting, carried_out, failed
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.identity import Slot
 from crosswind.injectors.operator import Draw, InstructionsTarget, Registered
-from crosswind.injectors.plan import CompiledRule, Plan
 from crosswind.injectors.profiles.schedule import Occasion, due
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.wording import Texts, remark

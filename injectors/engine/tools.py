@@ -13,14 +13,14 @@ from typing import Any
 
 import msgspec
 
-from crosswind.injectors.arrangement import arrange
 from crosswind.injectors.conversation import Site, ToolSchema
+from crosswind.injectors.engine.plan import Plan
+from crosswind.injectors.engine.shown_tools import Phantom, Refusal, ShownTool, ShownTools
+from crosswind.injectors.engine.tool_list import arrange
+from crosswind.injectors.engine.tool_walk import ToolWalk
 from crosswind.injectors.guard import tools as tool_guard
 from crosswind.injectors.guard.tools import Asked
 from crosswind.injectors.identity import digest
-from crosswind.injectors.plan import Plan
-from crosswind.injectors.shown_tools import Phantom, Refusal, ShownTool, ShownTools
-from crosswind.injectors.tool_walk import ToolWalk
 from crosswind.injectors.wording import Texts
 
 Anchors = tuple[str, list[str]]

@@ -24,8 +24,8 @@ one call only, a shorter stream) is passed on as it is.
 from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.link import MODEL_LINK, Decided, exchanges
-from crosswind.injectors.plan import Plan
+from crosswind.injectors.engine.link import MODEL_LINK, Decided, exchanges
+from crosswind.injectors.engine.plan import Plan
 
 
 def decide_model(

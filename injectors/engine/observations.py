@@ -12,11 +12,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from crosswind.injectors.attempt import failed
+from crosswind.injectors.engine.plan import InForce
+from crosswind.injectors.engine.rule import failed
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.identity import slot_of_text
 from crosswind.injectors.operator import Draw, Registered, Result, ToolClass, ToolResultTarget
-from crosswind.injectors.plan import InForce
 from crosswind.injectors.profiles.marks import Marked, marked
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.text.json_leaves import changed, written

@@ -8,10 +8,10 @@ from typing import Any
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import ToolSchema
-from crosswind.injectors.decision import Decision
+from crosswind.injectors.engine.decision import Decision
+from crosswind.injectors.engine.shown_tools import Phantom, Refusal, ShownTool
 from crosswind.injectors.guard.tools import Asked
 from crosswind.injectors.operator import AddedTool, ToolChange, ToolTarget
-from crosswind.injectors.shown_tools import Phantom, Refusal, ShownTool
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.wording import applied
 

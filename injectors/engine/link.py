@@ -30,15 +30,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crosswind.injectors.attempt import failed
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.decision import Decision
+from crosswind.injectors.engine.decision import Decision
+from crosswind.injectors.engine.link_memory import Counted, Recollection
+from crosswind.injectors.engine.plan import CompiledRule, InForce, Plan
+from crosswind.injectors.engine.rule import failed
 from crosswind.injectors.guard.solvability import FULL, why_solvable
 from crosswind.injectors.identity import Slot
 from crosswind.injectors.operator import Draw, ModelTarget, Registered, TransportTarget
-from crosswind.injectors.plan import CompiledRule, InForce, Plan
 from crosswind.injectors.profiles.schedule import Occasion, due
-from crosswind.injectors.recollection import Counted, Recollection
 from crosswind.injectors.streams import Stream
 
 Settings = Mapping[str, Any]

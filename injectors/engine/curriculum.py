@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from crosswind.injectors.plan import CLEAN, NOISY
+from crosswind.injectors.engine.plan import CLEAN, NOISY
 from crosswind.injectors.streams import Stream
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
