@@ -24,8 +24,8 @@ from crosswind.gateway.protocols.document import decode
 from crosswind.gateway.redaction import Redactor
 from crosswind.gateway.trajectory.record import Session as SessionRecord
 from crosswind.gateway.turns import Place
+from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.conversation import Conversation
-from crosswind.injectors.documents import conversation
 from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.decision import Known
 from crosswind.injectors.engine.link import MODEL_LINK, decide_transport

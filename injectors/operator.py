@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from typing import Any, Protocol, TypeVar
 
-from crosswind.injectors import confinement
 from crosswind.injectors.conversation import Site, ToolSchema
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.third_party import confinement
 
 Draw = Mapping[str, Any]
 """What a draw decided, as JSON data. Stored in the ledger; `apply` needs nothing else."""
@@ -215,7 +215,7 @@ class Registered:
 
 def _contract() -> Any:
     # It is written in the terms of this module, and only third parties' operators need it.
-    from crosswind.injectors import contract
+    from crosswind.injectors.third_party import contract
 
     return contract
 

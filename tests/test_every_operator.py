@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema_rs import meta
 
-from crosswind.injectors import examples, registry
+from crosswind.injectors import registry
+from crosswind.injectors.cli import examples
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.guard import tools as tool_guard

@@ -17,11 +17,11 @@ import structlog
 from crosswind.gateway.configuration.sections import ThirdParty
 from crosswind.gateway.confinement.process import NoAnswer, Process
 from crosswind.injectors import registry
-from crosswind.injectors.confinement import OperatorFailed, confined
-from crosswind.injectors.contract import checked_draw, checked_result
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.operator import Draw, Registered, Result, ToolChange
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.third_party.confinement import OperatorFailed, confined
+from crosswind.injectors.third_party.contract import checked_draw, checked_result
 
 _log = structlog.get_logger("crosswind.confinement")
 _GRACE_S = 1.0

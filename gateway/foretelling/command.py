@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from crosswind.injectors.commands import ConfigurationError, parsed, read_conversation
-from crosswind.injectors.expectation import Dialogue, Expectation, expect, tools_of
+from crosswind.injectors.cli.commands import ConfigurationError, parsed, read_conversation
+from crosswind.injectors.cli.forecast import Dialogue, Expectation, expect, tools_of
 from crosswind.injectors.profiles.load import Profile
 
 

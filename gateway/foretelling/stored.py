@@ -10,9 +10,9 @@ from crosswind.gateway.protocols.codec import codec_named
 from crosswind.gateway.recalling import tell
 from crosswind.gateway.trajectory.record import Trajectory
 from crosswind.gateway.trajectory.store import Store
+from crosswind.injectors.cli.forecast import Dialogue
 from crosswind.injectors.conversation import Conversation
 from crosswind.injectors.engine.plan import Plan
-from crosswind.injectors.expectation import Dialogue
 
 
 def dialogues(store: Store, limit: int) -> Iterator[Dialogue]:

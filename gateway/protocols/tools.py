@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from crosswind.gateway.protocols.document import decode, encode
-from crosswind.injectors import documents
+from crosswind.injectors.cli import documents
 from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.engine.shown_tools import ShownTool
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from crosswind.injectors.confinement import OperatorFailed
 from crosswind.injectors.operator import Draw, Registered, Result
 from crosswind.injectors.text.languages import UNABLE
+from crosswind.injectors.third_party.confinement import OperatorFailed
 from crosswind.injectors.wording import Texts, Unusable, applied, by_rule, in_words, prompt_for
 
 NOTHING = "it changes nothing"

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from crosswind.gateway.audit import values, words
 from crosswind.gateway.audit.tools import class_of
-from crosswind.injectors import examples, registry
+from crosswind.injectors import registry
+from crosswind.injectors.cli import examples
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.guard.tool_classes import classify

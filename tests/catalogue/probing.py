@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 from crosswind.injectors import registry
-from crosswind.injectors.examples import INSTRUCTIONS, TOOL, TOOL_RESULT, USER_TEXT
+from crosswind.injectors.cli.examples import INSTRUCTIONS, TOOL, TOOL_RESULT, USER_TEXT
 from tests.gateway.servers import DONE, JSON, SSE, Part, Running, Seen, answer, gateway, upstream
 
 GLIMPSE = "(6, 2) is a wall. You see a cabinet. The door (1, 4) is open.\n..#W..\n.WW#.K\n"

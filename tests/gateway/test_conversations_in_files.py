@@ -19,8 +19,8 @@ from msgspec.structs import asdict
 from crosswind.gateway.cli import root
 from crosswind.gateway.protocols.codec import Codec, Reader, codec_named
 from crosswind.gateway.trajectory.store import open_store
+from crosswind.injectors.cli.documents import conversation, instructions, messages_and_tools
 from crosswind.injectors.conversation import ToolResult
-from crosswind.injectors.documents import conversation, instructions, messages_and_tools
 from tests.gateway import dialogue, messages, responses
 from tests.gateway.servers import Running, answer, gateway, plain, upstream
 from tests.gateway.test_documents import same

@@ -10,8 +10,9 @@ import json
 import sys
 from typing import Any
 
-from crosswind.injectors import examples, registry
-from crosswind.injectors.documents import conversation
+from crosswind.injectors import registry
+from crosswind.injectors.cli import examples
+from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.curriculum import Curriculum, TypeState, assign
 from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.plan import make_plan

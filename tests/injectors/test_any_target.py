@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.injectors import examples, registry
-from crosswind.injectors.contract import checked_draw, checked_result
+from crosswind.injectors import registry
+from crosswind.injectors.cli import examples
 from crosswind.injectors.conversation import Site, ToolSchema
 from crosswind.injectors.guard import tools as tool_guard
 from crosswind.injectors.guard.tools import Asked
@@ -32,6 +32,7 @@ from crosswind.injectors.operator import (
 )
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.text.entities import protected_spans
+from crosswind.injectors.third_party.contract import checked_draw, checked_result
 from tests.injectors.dialogues import json_values, payloads, texts
 
 OPERATORS = sorted(registry.operators().values(), key=lambda entry: entry.name)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from crosswind.injectors.documents import conversation
+from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.link import decide_transport
 from crosswind.injectors.engine.model_link import decide_model

@@ -11,10 +11,10 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 from crosswind.injectors import registry
-from crosswind.injectors.commands import noise, print_preview, read_conversation
+from crosswind.injectors.cli.commands import noise, print_preview, read_conversation
+from crosswind.injectors.cli.rendering import severity_of
 from crosswind.injectors.engine.plan import make_plan
 from crosswind.injectors.profiles import load as profile
-from crosswind.injectors.rendering import severity_of
 from tests.injectors.dialogues import TOOLS, order_desk
 
 

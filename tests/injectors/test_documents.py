@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from crosswind.injectors.cli.documents import conversation, replaced
 from crosswind.injectors.conversation import ToolResult, UserText
-from crosswind.injectors.documents import conversation, replaced
 from tests.injectors.dialogues import TOOLS, call
 
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from crosswind.gateway.protocols.forms import shortened
 from crosswind.injectors import registry
+from crosswind.injectors.cli.documents import conversation
+from crosswind.injectors.cli.preview import preview
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.documents import conversation
 from crosswind.injectors.engine.plan import make_plan
 from crosswind.injectors.operator import Registered, ToolClass, ToolResultTarget, UserTarget
-from crosswind.injectors.preview import preview
 from crosswind.injectors.profiles.load import parse
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.text.entities import protected_spans

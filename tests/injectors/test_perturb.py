@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crosswind.injectors.cli.documents import conversation, replaced
 from crosswind.injectors.conversation import Conversation, Ref
-from crosswind.injectors.documents import conversation, replaced
 from crosswind.injectors.engine import decide
 from crosswind.injectors.engine.decide import Decision, Item, Known, Perturbed, perturb
 from crosswind.injectors.engine.plan import Plan, make_plan

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from crosswind.injectors import examples, registry
+from crosswind.injectors import registry
+from crosswind.injectors.cli import examples
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.plan import Plan, make_plan
 from crosswind.injectors.profiles import load as profile

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from crosswind.injectors.documents import conversation
+from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.plan import make_plan
 from crosswind.injectors.profiles.load import parse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crosswind.injectors.documents import conversation
+from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.plan import Plan, make_plan
 from crosswind.injectors.profiles.load import ProfileError, parse

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from crosswind.injectors import operator
+from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.conversation import Conversation, Site
-from crosswind.injectors.documents import conversation
 from crosswind.injectors.engine import decide
 from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget

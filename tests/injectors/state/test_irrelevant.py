@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.injectors import registry
-from crosswind.injectors.documents import conversation
+from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.plan import make_plan
 from crosswind.injectors.guard import solvability

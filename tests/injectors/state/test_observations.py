@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.conversation import Conversation
-from crosswind.injectors.documents import conversation
 from crosswind.injectors.engine.decide import perturb, replay
 from crosswind.injectors.engine.decision import Known
 from crosswind.injectors.engine.plan import Plan, make_plan

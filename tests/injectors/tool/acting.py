@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from crosswind.injectors import registry
-from crosswind.injectors.documents import conversation
+from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.decide import NewlyShown, perturb
 from crosswind.injectors.engine.plan import make_plan
 from crosswind.injectors.guard import solvability

@@ -8,7 +8,8 @@ import re
 
 import pytest
 
-from crosswind.injectors import examples, registry
+from crosswind.injectors import registry
+from crosswind.injectors.cli import examples
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import ToolResultTarget
 from crosswind.injectors.streams import Stream

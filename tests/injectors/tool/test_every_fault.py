@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.injectors import registry
+from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.documents import conversation
 from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.plan import make_plan
 from crosswind.injectors.guard.tool_classes import classify

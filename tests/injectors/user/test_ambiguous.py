@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.injectors import registry
-from crosswind.injectors.examples import USER_TEXT
+from crosswind.injectors.cli.examples import USER_TEXT
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.text import entities
 from crosswind.simulators.retail.intent import kind_of

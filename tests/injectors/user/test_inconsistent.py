@@ -8,7 +8,7 @@ import re
 import pytest
 
 from crosswind.injectors import registry
-from crosswind.injectors.examples import USER_TEXT
+from crosswind.injectors.cli.examples import USER_TEXT
 from crosswind.injectors.operators.user.opposites import OTHERS
 from tests.injectors.user.acting import shown, user_target
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crosswind.injectors import registry
-from crosswind.injectors.examples import USER_TEXT
+from crosswind.injectors.cli.examples import USER_TEXT
 from crosswind.injectors.operators.user.synonyms import SYNONYMS
 from crosswind.injectors.text import entities
 from crosswind.simulators.retail.intent import kind_of

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.conversation import UserText
-from crosswind.injectors.documents import conversation
 from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.plan import make_plan
 from crosswind.injectors.engine.tools import perturb_tools

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
+from crosswind.injectors.cli.api_formats import chat_document
 from crosswind.injectors.conversation import (
     Conversation,
     InstructionText,
@@ -18,7 +19,6 @@ from crosswind.injectors.conversation import (
     ToolSchema,
     UserText,
 )
-from crosswind.injectors.dialects import chat_document
 from crosswind.injectors.identity import call_anchor, logical_call, text_anchor
 
 Message = Mapping[str, Any]

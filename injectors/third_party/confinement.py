@@ -1,8 +1,8 @@
 """Where third parties' operators run: here, or where whoever asks for noise has confined them to.
 
 Our own operators are pure, and tested to be. Of others nobody knows: they may raise, stall, or give what no
-operator may give. What they give is checked in any case (`crosswind.injectors.contract`); a host of live
-traffic confines them besides, to a process that it can kill.
+operator may give. What they give is checked in any case (`crosswind.injectors.third_party.contract`); a host
+of live traffic confines them besides, to a process that it can kill.
 """
 
 from __future__ import annotations

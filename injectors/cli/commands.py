@@ -15,14 +15,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from crosswind.injectors import examples, registry
+from crosswind.injectors import registry
+from crosswind.injectors.cli import examples
+from crosswind.injectors.cli.documents import DocumentError, conversation, instructions, messages_and_tools
+from crosswind.injectors.cli.preview import Previewed
+from crosswind.injectors.cli.preview import preview as previewed
+from crosswind.injectors.cli.rendering import event, heading, listed, reflowed, spoken
 from crosswind.injectors.conversation import Conversation, Site
-from crosswind.injectors.documents import DocumentError, conversation, instructions, messages_and_tools
 from crosswind.injectors.engine.plan import Plan, make_plan
-from crosswind.injectors.preview import Previewed
-from crosswind.injectors.preview import preview as previewed
 from crosswind.injectors.profiles import load as profile
-from crosswind.injectors.rendering import event, heading, listed, reflowed, spoken
 from crosswind.injectors.wording import Texts
 
 GROUP = "crosswind.noise"

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from crosswind.injectors.confinement import OperatorFailed
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import Draw, Registered, Result, ToolChange
+from crosswind.injectors.third_party.confinement import OperatorFailed
 
 LONGEST = 4 << 20
 """Characters of a text, at most."""

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from crosswind.injectors.cli.preview import preview
 from crosswind.injectors.conversation import Conversation, ToolResult
 from crosswind.injectors.engine.plan import make_plan
-from crosswind.injectors.preview import preview
 from crosswind.injectors.profiles.load import Profile
 
 
