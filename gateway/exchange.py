@@ -14,8 +14,8 @@ from crosswind.gateway.opening import LiveSession, now_us
 from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.constraints import CONSTRAINED, constraints
+from crosswind.gateway.protocols.hidden_tools import InnerCall
 from crosswind.gateway.protocols.request import Request
-from crosswind.gateway.protocols.world import InnerCall
 from crosswind.gateway.redaction import MASK, Redactor
 from crosswind.gateway.trajectory.content import Chain, Frame, View
 from crosswind.gateway.trajectory.record import (

@@ -15,7 +15,7 @@ import msgspec
 import structlog
 
 from crosswind.gateway.protocols.codec import Codec
-from crosswind.gateway.protocols.format import Read, read_raw
+from crosswind.gateway.protocols.message_format import Read, read_raw
 from crosswind.gateway.protocols.request import SplitBody
 from crosswind.gateway.trajectory.store import Store
 from crosswind.gateway.workers.claims import Claims, ClaimsUnavailable

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from crosswind.gateway.opening import LiveSession
 from crosswind.gateway.protocols.codec import Codec
-from crosswind.gateway.protocols.instructions import Instructions, instructions
 from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.protocols.system_prompt import Instructions, instructions
 from crosswind.gateway.turns import Place
 from crosswind.injectors.engine.decision import NewlyShown
 from crosswind.injectors.engine.resume import Perturbed

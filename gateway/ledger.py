@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from crosswind.gateway.protocols.closing import LastTools
-from crosswind.gateway.protocols.world import PutBack
+from crosswind.gateway.protocols.hidden_tools import PutBack
+from crosswind.gateway.protocols.tool_mapping import LastTools
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.injectors.conversation import InstructionText, Site, ToolResult, UserText
 from crosswind.injectors.engine.decide import Decision, Known, NewlyShown

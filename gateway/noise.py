@@ -9,13 +9,13 @@ import structlog
 from msgspec.structs import replace
 
 from crosswind.gateway.closed_world import ClosedWorld, owing, world_in
-from crosswind.gateway.faults import NO_FAULTS, Fault, Faults
 from crosswind.gateway.instructing import instruct
 from crosswind.gateway.opening import LiveSession
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.protocols.faults import NO_FAULTS, Fault, Faults
+from crosswind.gateway.protocols.hidden_tools import Forward
 from crosswind.gateway.protocols.request import Request
-from crosswind.gateway.protocols.world import Forward
 from crosswind.gateway.redaction import Redactor
 from crosswind.gateway.scribe import Scribe
 from crosswind.gateway.trajectory.ledger_rows import NameMap

@@ -9,11 +9,11 @@ from http import HTTPStatus
 from crosswind.gateway.asgi import JSON
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.exchange import Exchange
-from crosswind.gateway.faults import Fault
 from crosswind.gateway.headers import Headers
 from crosswind.gateway.outlet import Outlet
 from crosswind.gateway.protocols.document import encode
-from crosswind.gateway.protocols.forms import AnswerForms
+from crosswind.gateway.protocols.faults import Fault
+from crosswind.gateway.protocols.provider_errors import AnswerForms
 from crosswind.gateway.recording import Recording
 from crosswind.gateway.trajectory.record import Delivered
 

@@ -16,7 +16,7 @@ from crosswind.gateway.opening import LiveSession
 from crosswind.gateway.protocols.codec import Codec, codec_named
 from crosswind.gateway.protocols.document import Document, decode
 from crosswind.gateway.protocols.splicing import Path, spliced
-from crosswind.gateway.protocols.stored import ClientsView, as_delivered, withheld
+from crosswind.gateway.protocols.stored_items import ClientsView, as_delivered, withheld
 from crosswind.gateway.sessions import Sessions
 from crosswind.gateway.trajectory.record import Turn
 from crosswind.gateway.trajectory.store import StoreError

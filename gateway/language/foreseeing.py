@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from crosswind.gateway.protocols.codec import Codec
-from crosswind.gateway.protocols.format import read_raw
+from crosswind.gateway.protocols.message_format import read_raw
 from crosswind.injectors.conversation import Conversation, Ref, ToolCall, ToolResult, UserText
 from crosswind.injectors.identity import logical_call
 

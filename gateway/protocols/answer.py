@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from crosswind.gateway.protocols.world import InnerCall
+from crosswind.gateway.protocols.hidden_tools import InnerCall
 from crosswind.gateway.sse import Event
 from crosswind.gateway.trajectory.record import Completion
 

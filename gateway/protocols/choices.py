@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 from crosswind.gateway.protocols.answer import Chunk, SingleRound
-from crosswind.gateway.protocols.deferred import Deferred, chunks, only_says
+from crosswind.gateway.protocols.coercion import as_object
+from crosswind.gateway.protocols.deferred_chunks import Deferred, chunks, only_says
 from crosswind.gateway.protocols.document import encode
-from crosswind.gateway.protocols.members import as_object
-from crosswind.gateway.protocols.sampled import Sampled, recorded, spanned, well_formed
+from crosswind.gateway.protocols.sampled_tokens import Sampled, recorded, spanned, well_formed
 from crosswind.gateway.sse import DONE, Event, with_data
 from crosswind.gateway.trajectory.record import ENGINE_NO_TOKENS, FIT, NO_TOKEN_IDS, Completion
 

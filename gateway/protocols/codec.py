@@ -10,13 +10,13 @@ from typing import Protocol
 
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.protocols.answer import AnswerReader
-from crosswind.gateway.protocols.closing import Closing
-from crosswind.gateway.protocols.format import MessageFormat
-from crosswind.gateway.protocols.forms import AnswerForms
-from crosswind.gateway.protocols.held import HeldHistories
-from crosswind.gateway.protocols.histories import Histories
 from crosswind.gateway.protocols.history import Mask
+from crosswind.gateway.protocols.history_cache import Histories
+from crosswind.gateway.protocols.message_format import MessageFormat
+from crosswind.gateway.protocols.provider_errors import AnswerForms
 from crosswind.gateway.protocols.request import Request, SplitBody
+from crosswind.gateway.protocols.server_history import HeldHistories
+from crosswind.gateway.protocols.tool_mapping import Closing
 from crosswind.gateway.protocols.tools import ReadTools, ToolReader
 from crosswind.injectors.conversation import Conversation
 
@@ -132,13 +132,13 @@ class Reader:
 
 @cache
 def codecs() -> Mapping[str, Codec]:
-    """The codecs by the path of their route."""
+    """The codecs by the path of their route: the `CODEC` of each protocol's module `codec`."""
     package = importlib.import_module("crosswind.gateway.protocols")
-    modules = [
-        importlib.import_module(f"{package.__name__}.{found.name}")
-        for found in pkgutil.iter_modules(package.__path__)
+    found: list[Codec] = [
+        importlib.import_module(f"{package.__name__}.{protocol.name}.codec").CODEC
+        for protocol in pkgutil.iter_modules(package.__path__)
+        if protocol.ispkg
     ]
-    found: list[Codec] = [module.CODEC for module in modules if hasattr(module, "CODEC")]
     return {codec.path: codec for codec in found}
 
 

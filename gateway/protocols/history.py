@@ -11,7 +11,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from crosswind.gateway.protocols.format import (
+from crosswind.gateway.protocols.message_format import (
     UNREAD,
     Answered,
     MessageFormat,

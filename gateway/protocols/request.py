@@ -13,10 +13,10 @@ import msgspec
 from msgspec import structs
 
 from crosswind.gateway.protocols.document import Document
-from crosswind.gateway.protocols.format import MessageFormat, Replacements, Text, read_raw
-from crosswind.gateway.protocols.histories import Beginning, Histories
+from crosswind.gateway.protocols.hidden_tools import Forward
 from crosswind.gateway.protocols.history import History, Mask, Step
-from crosswind.gateway.protocols.world import Forward
+from crosswind.gateway.protocols.history_cache import Beginning, Histories
+from crosswind.gateway.protocols.message_format import MessageFormat, Replacements, Text, read_raw
 from crosswind.gateway.trajectory.content import Chain, View, content_key
 from crosswind.injectors.conversation import Conversation, Ref
 

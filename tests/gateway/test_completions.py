@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosswind.gateway.protocols.codec import Reader
-from crosswind.gateway.protocols.completions import CODEC
+from crosswind.gateway.protocols.completions.codec import CODEC
 from crosswind.gateway.protocols.document import decode
 from tests.clients.upstream import Answer, Dialogue, provider
 from tests.gateway.dialogue import PROFILE

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from crosswind.gateway.configuration.sections import Durability
 from crosswind.gateway.decoding import Decoding
-from crosswind.gateway.protocols import deferred
-from crosswind.gateway.protocols.chat_answer import ChatAnswer
-from crosswind.gateway.protocols.completions_answer import CompletionsAnswer
-from crosswind.gateway.protocols.deferred import only_says
+from crosswind.gateway.protocols import deferred_chunks as deferred
+from crosswind.gateway.protocols.chat.answer import ChatAnswer
+from crosswind.gateway.protocols.completions.answer import CompletionsAnswer
+from crosswind.gateway.protocols.deferred_chunks import only_says
 from crosswind.gateway.sse import EventSplitter
 from crosswind.gateway.streaming import StreamRelay
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosswind.gateway.protocols.chat import CODEC
+from crosswind.gateway.protocols.chat.codec import CODEC
 from crosswind.gateway.protocols.codec import Reader
 from crosswind.gateway.protocols.document import Document
 from crosswind.gateway.protocols.request import Request
@@ -183,7 +183,7 @@ def test_anchors_are_unique_and_results_know_their_calls() -> None:
 
 
 def test_a_turn_reads_only_what_is_new(monkeypatch: Any) -> None:
-    from crosswind.gateway.protocols import format
+    from crosswind.gateway.protocols import message_format as format
 
     reader = Reader(CODEC)
     messages = [{"role": "user", "content": f"message {number}"} for number in range(50)]

@@ -13,7 +13,7 @@ from anthropic.types import RawMessageStreamEvent
 from openai.types.responses import ResponseStreamEvent
 from pydantic import Field, TypeAdapter
 
-from crosswind.gateway.protocols.messages_answer import MessagesAnswer
+from crosswind.gateway.protocols.messages.answer import MessagesAnswer
 from crosswind.gateway.sse import EventSplitter
 from tests.clients.upstream import Answer, Call, Dialogue, provider
 from tests.gateway import messages, responses

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosswind.gateway.protocols.document import decode, encode
-from crosswind.gateway.protocols.messages import CODEC
-from crosswind.gateway.protocols.messages_texts import own_words
+from crosswind.gateway.protocols.messages.codec import CODEC
+from crosswind.gateway.protocols.messages.user_content import own_words
 from crosswind.gateway.protocols.splicing import spliced
 from crosswind.injectors.conversation import ToolResult, UserText
 from tests.gateway.codec_laws import assert_only_texts_change, assert_written_back_the_same, read, texts

@@ -10,9 +10,9 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.gateway.protocols import deferred
-from crosswind.gateway.protocols.messages_answer import MessagesAnswer
-from crosswind.gateway.protocols.messages_deltas import only_says
+from crosswind.gateway.protocols import deferred_chunks as deferred
+from crosswind.gateway.protocols.messages.answer import MessagesAnswer
+from crosswind.gateway.protocols.messages.text_deltas import only_says
 from crosswind.gateway.sse import EventSplitter
 from tests.gateway.test_deferred import relay
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosswind.gateway.protocols.document import decode, encode
-from crosswind.gateway.protocols.messages_closing import MessagesClosing
-from crosswind.gateway.protocols.world import PutBack
+from crosswind.gateway.protocols.hidden_tools import PutBack
+from crosswind.gateway.protocols.messages.tool_mapping import MessagesClosing
 
 BLOCKS = st.lists(
     st.one_of(

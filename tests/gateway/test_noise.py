@@ -258,7 +258,7 @@ async def test_noise_that_cannot_be_written_lets_the_clean_request_through(
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr("crosswind.gateway.protocols.chat.ChatMessages.write", broken)
+    monkeypatch.setattr("crosswind.gateway.protocols.chat.codec.ChatMessages.write", broken)
     async with upstream() as app, gateway(tmp_path, app, capture="on", **flaky) as running:
         await lead(running, "s", range(1))
         assert app.seen[0].texts() == clean_texts(1) and "return_token_ids" not in app.seen[0].json

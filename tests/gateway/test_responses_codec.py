@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosswind.gateway.protocols.document import decode
-from crosswind.gateway.protocols.responses import CODEC
-from crosswind.gateway.protocols.responses_answer import ResponsesAnswer
+from crosswind.gateway.protocols.responses.answer import ResponsesAnswer
+from crosswind.gateway.protocols.responses.codec import CODEC
 from crosswind.gateway.sse import Event
 from crosswind.injectors.conversation import ToolResult, UserText
 from tests.gateway.codec_laws import assert_only_texts_change, assert_written_back_the_same, read

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosswind.gateway.protocols.codec import Reader
+from crosswind.gateway.protocols.hidden_tools import Forward, World
 from crosswind.gateway.protocols.history import made_base
 from crosswind.gateway.protocols.request import Request
-from crosswind.gateway.protocols.responses import CODEC
-from crosswind.gateway.protocols.responses_closing import ResponsesClosing
-from crosswind.gateway.protocols.responses_world import ClosedResponsesAnswer
-from crosswind.gateway.protocols.world import Forward, World
+from crosswind.gateway.protocols.responses.codec import CODEC
+from crosswind.gateway.protocols.responses.mapped_answer import ClosedResponsesAnswer
+from crosswind.gateway.protocols.responses.tool_mapping import ResponsesClosing
 from crosswind.gateway.sse import Event, EventSplitter
 from tests.clients.upstream.response_events import events
 from tests.gateway.responses import RESPONSE, event

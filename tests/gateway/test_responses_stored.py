@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI
 
-from crosswind.gateway.protocols.stored import withheld
-from crosswind.gateway.protocols.world import PutBack
+from crosswind.gateway.protocols.hidden_tools import PutBack
+from crosswind.gateway.protocols.stored_items import withheld
 from tests.clients.upstream import Answer, Provider, provider, script
 from tests.gateway import dialogue
 from tests.gateway.dialogue import PROFILE

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.gateway.protocols.chat_answer import ChatAnswer
+from crosswind.gateway.protocols.chat.answer import ChatAnswer
 from crosswind.gateway.protocols.choices import ChoicesAnswer
 from crosswind.gateway.sse import EventSplitter
 from tests.gateway.test_deferred import relay

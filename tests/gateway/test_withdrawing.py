@@ -40,7 +40,7 @@ def raising(*_: Any, **__: Any) -> Any:
 @pytest.mark.parametrize(
     "fails",
     [
-        "crosswind.gateway.protocols.chat.ChatMessages.write",
+        "crosswind.gateway.protocols.chat.codec.ChatMessages.write",
         "crosswind.gateway.noise._faults",
         "crosswind.gateway.composing.Exchange",
     ],

@@ -12,7 +12,7 @@ import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crosswind.gateway.protocols.forms import shortened
+from crosswind.gateway.protocols.provider_errors import shortened
 from crosswind.injectors import registry
 from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.cli.preview import preview

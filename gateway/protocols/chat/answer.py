@@ -1,0 +1,180 @@
+"""Chat Completions: what the policy answered, read from a plain body or from a stream's chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from crosswind.gateway.protocols.answer import Chunk
+from crosswind.gateway.protocols.chat.text_deltas import parted, texts
+from crosswind.gateway.protocols.chat.token_chunks import HEAD, TokenChunks
+from crosswind.gateway.protocols.choices import ChoicesAnswer
+from crosswind.gateway.protocols.coercion import as_mapping, as_object
+from crosswind.gateway.protocols.sampled_tokens import Sampled, likeliest, logprob_of
+from crosswind.gateway.sse import Event
+
+_MOST = 512
+"""Chunks that are kept unread."""
+
+
+_IN_PIECES = frozenset({"function", "custom", "function_call", "audio"})
+"""Objects whose texts a stream brings piece by piece: what a call names and is given, and what is spoken."""
+
+
+class _Pieces(list[str]):
+    """A text as it has come so far, joined when it is asked for: adding a piece would copy all before."""
+
+
+@dataclass(slots=True)
+class Choice(Sampled):
+    """One choice as it has come so far."""
+
+    message: dict[str, Any] = field(default_factory=dict)
+    calls: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+
+class ChatAnswer(ChoicesAnswer[Choice]):
+    """Collects one answer: messages, and their deltas in a stream."""
+
+    kind = "chat.completion"
+
+    def __init__(self, *, choices: int, captured: bool, asked: frozenset[str]) -> None:
+        super().__init__(choices=choices, captured=captured, asked=asked)
+        alone = captured and choices == 1 and asked.isdisjoint(("logprobs", "token_ids"))
+        self._tokens = TokenChunks(0) if alone else None
+
+    def read_event(self, event: Event) -> Chunk:
+        """Chunks with tokens, once the answer's head is known, are read together later."""
+        tokens = self._tokens
+        known = tokens is not None and 0 in self._choices and self._head.keys() >= HEAD
+        chunk = tokens.take(event) if tokens is not None and known else None
+        if chunk is None:
+            return super().read_event(event)
+        if tokens is not None and len(tokens) == _MOST:
+            self._catch_up()
+        return chunk
+
+    def _catch_up(self) -> None:
+        super()._catch_up()
+        if self._tokens:
+            self._take_tokens(self._tokens)
+
+    def _take_tokens(self, tokens: TokenChunks) -> None:
+        came, events = tokens.read(), tokens.forget()
+        if came is None:
+            for chunk in map(as_object, events):
+                if chunk is not None:
+                    self._take(chunk)
+            return
+        choice = self._choices[tokens.index]
+        for delta in came.deltas:
+            self._grow(choice, {"delta": delta})
+        choice.logprobs += [entry.logprob for entry in came.entries]
+        choice.top += [_top(entry.top_logprobs) if entry.top_logprobs else () for entry in came.entries]
+        choice.token_ids += came.ids
+
+    def _new(self) -> Choice:
+        return Choice()
+
+    def _take_all(self, events: bytes) -> None:
+        first, rest = parted(events)
+        super()._take_all(first)
+        said = texts(rest, self._head) if rest else None
+        choice = self._choices.get(said[0]) if said is not None else None
+        if said is None or choice is None:
+            super()._take_all(rest)
+        else:
+            _add(choice.message, "content", said[1])
+
+    def _calls_tools(self, raw: Mapping[str, Any]) -> bool:
+        return bool(as_mapping(raw.get("delta")).get("tool_calls"))
+
+    def _grow(self, choice: Choice, raw: Mapping[str, Any]) -> None:
+        message = choice.message
+        part = as_mapping(raw.get("delta") if "delta" in raw else raw.get("message"))
+        for name, value in part.items():
+            if name == "tool_calls" and isinstance(value, list):
+                _read_calls(choice, value)
+            elif name == "role" or value is None:
+                message[name] = message.get(name) if value is None else value
+            else:
+                _add(message, name, value)
+        if raw.get("logprobs") is not None:
+            _read_logprobs(choice, as_mapping(raw["logprobs"]).get("content"))
+
+    def _said(self, choice: Choice) -> dict[str, Any]:
+        return {"message": _message(choice)}
+
+    def content(self) -> str | None:
+        """The first choice's text."""
+        self._catch_up()
+        choice = self._choices.get(0)
+        content = choice.message.get("content") if choice else None
+        return "".join(content) if isinstance(content, _Pieces) else None
+
+
+def _add(to: dict[str, Any], name: str, value: Any) -> None:
+    """Add to a member: texts and lists grow, and so do the texts of objects that come in pieces; what is none
+    of these is replaced.
+    """
+    known = to.get(name)
+    if isinstance(value, str):
+        _grow_text(to, name, value)
+    elif isinstance(value, dict) and name in _IN_PIECES:
+        members = to[name] = known if isinstance(known, dict) else {}
+        for inner, one in value.items():
+            if isinstance(one, str) and inner != "id":
+                _grow_text(members, inner, one)
+            else:
+                members[inner] = one
+    else:
+        to[name] = [*known, *value] if isinstance(value, list) and isinstance(known, list) else value
+
+
+def _grow_text(to: dict[str, Any], name: str, text: str) -> None:
+    pieces = to.get(name)
+    if isinstance(pieces, _Pieces):
+        pieces.append(text)
+    else:
+        to[name] = _Pieces((text,))
+
+
+def _whole(value: Any) -> Any:
+    """What was added up, its texts joined."""
+    if isinstance(value, _Pieces):
+        return "".join(value)
+    return {name: _whole(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+def _read_logprobs(choice: Choice, content: Any) -> None:
+    for entry in content if isinstance(content, list) else []:
+        told = logprob_of(entry.get("logprob")) if isinstance(entry, dict) else None
+        if told is not None:
+            choice.logprobs.append(told)
+            choice.top.append(_top(entry.get("top_logprobs")))
+
+
+def _read_calls(choice: Choice, deltas: list[Any]) -> None:
+    for position, delta in enumerate(deltas):
+        if not isinstance(delta, dict):
+            continue
+        index = delta.get("index", position)
+        call = choice.calls.setdefault(index if isinstance(index, int) else position, {})
+        for name, value in delta.items():
+            if name in _IN_PIECES:
+                _add(call, name, value)
+            elif name != "index" and value:
+                call[name] = value
+
+
+def _message(choice: Choice) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": None, **_whole(choice.message)}
+    calls = [_whole(call) for _, call in sorted(choice.calls.items())]
+    return message | {"tool_calls": calls} if calls else message
+
+
+def _top(entries: Any) -> tuple[tuple[int, float], ...]:
+    if not isinstance(entries, list) or not entries:
+        return ()
+    return likeliest((as_mapping(one).get("token"), as_mapping(one).get("logprob")) for one in entries)

@@ -1,0 +1,221 @@
+"""Chat Completions in a closed world: what the client gets of an answer whose calls have to be mapped back.
+
+A round whose calls are all inner ones is swallowed: it is answered inside, and the next round's answer goes
+on where its text ended. What is delivered is the concatenation over the rounds, with one role, one id, one
+finish and the usage summed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from crosswind.gateway.protocols.answer import Chunk
+from crosswind.gateway.protocols.chat.answer import ChatAnswer
+from crosswind.gateway.protocols.chat.call_stream import CallStream
+from crosswind.gateway.protocols.coercion import as_object
+from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.protocols.hidden_tools import InnerCall, World
+from crosswind.gateway.protocols.mapped_answer import ClosedAnswer
+from crosswind.gateway.sse import DONE, Event, event_data, with_data
+
+
+class ClosedChatAnswer(ClosedAnswer[ChatAnswer]):
+    """Reads the rounds of one answer. `make` gives the reader of one round: it records what was produced."""
+
+    def __init__(self, world: World, make: Callable[[], ChatAnswer]) -> None:
+        super().__init__(world, make)
+        self._choices: dict[int, CallStream] = {}
+        self._delivered: bytes | None = None
+        self._over = False
+        """The round at hand is to be answered inside: nothing more of it goes out."""
+        self._kept: list[bytes] = []
+        """What would complete the answer, were the round not answered."""
+
+    # The rounds
+
+    def inner(self) -> list[InnerCall]:
+        """The calls of this round that the client doesn't see."""
+        return [call for stream in self._choices.values() for call in stream.inner()]
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether this round has to be answered inside: it called inner tools only."""
+        calls = list(self._choices.values())
+        return len(calls) == 1 and not calls[0].delivered and bool(calls[0].inner())
+
+    def next_round(self) -> None:
+        super().next_round()
+        self._choices.clear()
+        self._kept.clear()
+        self._over = False
+
+    def made(self) -> tuple[str, str | None]:
+        """What the client's history will show: the id of its first call, and the text of all rounds."""
+        stream = self._choices.get(0)
+        texts = [*(one.content for one in self._earlier), self._now.content()]
+        return stream.first_id if stream else "", "".join(text or "" for text in texts)
+
+    def concluded(self) -> bytes:
+        """The answer as it stands, with `stop` for its finish: it has no calls for the client."""
+        return b"".join(self._kept)
+
+    def content(self) -> str | None:
+        return self._now.content()
+
+    def delivered(self) -> bytes | None:
+        """What the client got, as one plain body; None where it is what was produced."""
+        if self._delivered is not None:
+            return self._delivered
+        whole = as_object(self._now.produced())
+        if whole is None or not self._now.finished:
+            return None
+        changed = bool(self._earlier)
+        for choice in _dicts(whole.get("choices")):
+            changed |= self._mapped(choice)
+        return self._joined(whole) if changed else None
+
+    # Reading
+
+    def read_body(self, body: bytes) -> bytes:
+        stripped = self._now.read_body(body)
+        answer = as_object(stripped)
+        if answer is None or not _dicts(answer.get("choices")):
+            return stripped
+        changed = bool(self._earlier)
+        for choice in _dicts(answer.get("choices")):
+            changed |= self._mapped(choice)
+        if not changed:
+            self._remember(answer)
+            return stripped
+        self._delivered = self._joined(answer)
+        if self.unanswered:
+            for choice in _dicts(answer.get("choices")):
+                choice["finish_reason"] = "stop"
+            self._kept.append(encode(answer))
+        return self._delivered
+
+    def _mapped(self, choice: dict[str, Any]) -> bool:
+        """Map a plain choice's calls; True where that changed it."""
+        index, message = choice.get("index"), choice.get("message")
+        calls = message.get("tool_calls") if isinstance(message, dict) else None
+        if not isinstance(message, dict) or not isinstance(calls, list):
+            return False
+        stream = self._choices[index if isinstance(index, int) else 0] = CallStream(self._world)
+        numbered = [{**call, "index": at} for at, call in enumerate(_dicts(calls))]
+        out = [*stream.feed(numbered), *stream.end()]
+        if not any("index" in call for call in _dicts(calls)):
+            for call in out:
+                del call["index"]
+        if out == _dicts(calls):
+            return False
+        if out:
+            message["tool_calls"] = out
+        else:
+            del message["tool_calls"]
+        return True
+
+    def _joined(self, answer: dict[str, Any]) -> bytes:
+        """The rounds as one body."""
+        self._remember(answer)
+        before = "".join(one.content or "" for one in self._earlier)
+        for choice in _dicts(answer.get("choices")):
+            message = choice.get("message")
+            if before and isinstance(message, dict):
+                message["content"] = before + (message.get("content") or "")
+        answer |= self._head
+        if usage := self.usage:
+            answer["usage"] = usage
+        return encode(answer)
+
+    def _remember(self, answer: Mapping[str, Any]) -> None:
+        """The first round's head is the delivered answer's."""
+        if not self._head:
+            self._head = {name: answer[name] for name in ("id", "created", "model") if name in answer}
+
+    def defer(self, events: bytes) -> int:
+        # In the first round, once its head is known, nothing but calls is mapped.
+        first = self._head and not self._earlier and not self._over
+        return self._now.defer(events) if first else 0
+
+    def read_event(self, event: Event) -> Chunk:
+        chunk = self._now.read_event(event)
+        if self._over:
+            self._kept.append(chunk.raw)
+            return Chunk(b"")
+        if event.data == DONE or not chunk.raw:
+            return chunk
+        answer = as_object(event_data(chunk.raw))
+        if answer is None:
+            return chunk
+        changed = self._rejoined(answer)
+        for choice in _dicts(answer.get("choices")):
+            changed |= self._streamed(choice)
+        if self._now.finished and self.unanswered:
+            self._over = True
+            return Chunk(self._unfinished(event, answer))
+        raw = chunk.raw
+        if changed:
+            raw = b"" if _says_nothing(answer) else with_data(event, encode(answer))
+        return Chunk(raw, chunk.calls_tools, chunk.completing)
+
+    def _rejoined(self, answer: dict[str, Any]) -> bool:
+        """A later round's chunk, as one of the first's stream."""
+        self._remember(answer)
+        if not self._earlier or "error" in answer:
+            return False
+        answer |= self._head
+        if isinstance(answer.get("usage"), dict):
+            answer["usage"] = self.usage
+        for choice in _dicts(answer.get("choices")):
+            delta = choice.get("delta")
+            if isinstance(delta, dict):
+                delta.pop("role", None)
+        return True
+
+    def _streamed(self, choice: dict[str, Any]) -> bool:
+        """Map a chunk's call deltas; True where that changed it."""
+        index, delta = choice.get("index"), choice.get("delta")
+        number = index if isinstance(index, int) else 0
+        stream = self._choices.get(number)
+        calls = delta.get("tool_calls") if isinstance(delta, dict) else None
+        out: list[dict[str, Any]] = []
+        if isinstance(calls, list):
+            stream = stream or self._choices.setdefault(number, CallStream(self._world))
+            out = stream.feed(calls)
+        if choice.get("finish_reason") and stream is not None:
+            out += stream.end()
+        if out == (calls or []) or not isinstance(delta, dict):
+            return False
+        if out:
+            delta["tool_calls"] = out
+        else:
+            delta.pop("tool_calls", None)
+        return True
+
+    def _unfinished(self, event: Event, answer: dict[str, Any]) -> bytes:
+        """The finishing chunk of a round that may go on: its text alone; what it would end with is kept."""
+        end = {**answer, "choices": [{**one, "delta": {}} for one in _dicts(answer.get("choices"))]}
+        for choice in end["choices"]:
+            choice["finish_reason"] = "stop"
+        self._kept.append(with_data(event, encode(end)))
+        for choice in _dicts(answer.get("choices")):
+            choice["finish_reason"] = None
+        answer.pop("usage", None)
+        return b"" if _says_nothing(answer) else with_data(event, encode(answer))
+
+
+def _says_nothing(answer: Mapping[str, Any]) -> bool:
+    """Whether a chunk has nothing left for the client."""
+    choices = _dicts(answer.get("choices"))
+    if answer.get("usage") or not choices:
+        return False
+    return all(
+        not choice.get("finish_reason")
+        and not (any(delta.values()) if isinstance(delta := choice.get("delta"), dict) else delta)
+        for choice in choices
+    )
+
+
+def _dicts(values: Any) -> list[dict[str, Any]]:
+    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []

@@ -1,0 +1,63 @@
+"""Chat Completions: a stream's chunks that hold nothing but text, read as one."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Annotated
+
+import msgspec
+
+from crosswind.gateway.protocols.deferred_chunks import together
+
+
+class _Delta(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    content: str
+
+
+class _Choice(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    index: int
+    delta: _Delta
+    finish_reason: None = None
+    logprobs: None = None
+    token_ids: None = None
+
+
+class _Chunk(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """What engines and providers send for each token, and nothing else."""
+
+    choices: Annotated[list[_Choice], msgspec.Meta(min_length=1, max_length=1)]
+    id: str | None = None
+    object: str | None = None
+    created: int | None = None
+    model: str | None = None
+    system_fingerprint: str | None = None
+    service_tier: str | None = None
+    obfuscation: str | None = None
+    usage: None = None
+
+
+_HEAD = ("id", "object", "created", "model", "system_fingerprint", "service_tier", "obfuscation")
+_chunks = msgspec.json.Decoder(list[_Chunk])
+
+
+def parted(events: bytes) -> tuple[bytes, bytes]:
+    """The first event and the others: it often has what the others don't."""
+    end = events.index(b"\n\n") + 2
+    return events[:end], events[end:]
+
+
+def texts(events: bytes, head: Container[str]) -> tuple[int, str] | None:
+    """A choice's index and what these events add to its text; None where they hold anything else. `head`:
+    the members of an answer's head that are known by now.
+    """
+    read = together(events, _chunks)
+    if read is None:
+        return None
+    index = read[0].choices[0].index
+    for chunk in read:
+        if chunk.choices[0].index != index:
+            return None
+    unknown = [name for name in _HEAD if name not in head]
+    if any(getattr(chunk, name) is not None for name in unknown for chunk in read):
+        return None
+    return index, "".join([chunk.choices[0].delta.content for chunk in read])

@@ -1,0 +1,52 @@
+"""Completions: what the policy wrote, read from a plain body or from a stream's chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from crosswind.gateway.protocols.choices import ChoicesAnswer
+from crosswind.gateway.protocols.coercion import as_mapping
+from crosswind.gateway.protocols.sampled_tokens import Sampled, likeliest, logprob_of
+
+
+@dataclass(slots=True)
+class Continuation(Sampled):
+    """One continuation as it has come so far."""
+
+    texts: list[str] = field(default_factory=list)
+    prompt_ids: list[int] | None = None
+
+
+class CompletionsAnswer(ChoicesAnswer[Continuation]):
+    """Collects one answer. The engine tells a prompt's ids with each choice."""
+
+    kind = "text_completion"
+
+    def _new(self) -> Continuation:
+        return Continuation()
+
+    def _grow(self, choice: Continuation, raw: Mapping[str, Any]) -> None:
+        if isinstance(raw.get("text"), str):
+            choice.texts.append(raw["text"])
+        if isinstance(raw.get("prompt_token_ids"), list):
+            choice.prompt_ids = raw["prompt_token_ids"]
+            self._prompt_ids = self._prompt_ids or choice.prompt_ids
+        given = as_mapping(raw.get("logprobs"))
+        logprobs, top = given.get("token_logprobs"), given.get("top_logprobs")
+        for logprob in logprobs if isinstance(logprobs, list) else []:
+            if (told := logprob_of(logprob)) is not None:
+                choice.logprobs.append(told)
+        for place in top if isinstance(top, list) else []:
+            choice.top.append(likeliest(as_mapping(place).items()))
+
+    def _said(self, choice: Continuation) -> dict[str, Any]:
+        return {"text": "".join(choice.texts), "logprobs": None}
+
+    def fitness(self) -> str:
+        """FIT, or the first reason why this answer can't be trained on: a turn has one prompt."""
+        self._catch_up()
+        if any(choice.prompt_ids != self.prompt_ids for choice in self._choices.values()):
+            return "several_prompts"
+        return super().fitness()

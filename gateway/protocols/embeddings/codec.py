@@ -1,0 +1,141 @@
+"""Embeddings: recorded where a session is named, and never perturbed.
+
+Noise acts on conversations; an index made of noisy vectors would outlive every session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from crosswind.gateway.errors import ServiceError, openai_error
+from crosswind.gateway.protocols.answer import Chunk, SingleRound
+from crosswind.gateway.protocols.codec import Codec, Reader
+from crosswind.gateway.protocols.document import Document
+from crosswind.gateway.protocols.history import Mask
+from crosswind.gateway.protocols.message_format import UNREAD, Read
+from crosswind.gateway.protocols.request import Request, SplitBody
+from crosswind.gateway.sse import Event
+from crosswind.gateway.trajectory.record import NOTHING_SAMPLED, Completion
+from crosswind.injectors.conversation import Conversation, ToolSchema
+
+
+class Inputs:
+    """The members of `input`, which are left alone."""
+
+    def read(self, message: Any) -> Read:
+        return UNREAD
+
+    def write(self, raw: bytes, replacements: Sequence[tuple[int | None, str]]) -> bytes:
+        return raw
+
+
+class EmbeddingsCodec:
+    """`POST /v1/embeddings`."""
+
+    name = "embeddings"
+    path = "/embeddings"
+    messages = Inputs()
+    instructions: str | None = None
+    tokens = False
+    closing = None
+    forms = None
+
+    @staticmethod
+    def tools(declared: Any) -> list[ToolSchema]:
+        """There are none."""
+        return []
+
+    def split(self, body: bytes, reader: Reader | None = None) -> SplitBody | None:
+        document = Document.parse(body)
+        return None if document is None else SplitBody(document, "input", [], converses=False)
+
+    def read(self, split: SplitBody, reader: Reader, mask: Mask) -> Request:
+        model = split.document.value("model")
+        return Request(
+            split=split,
+            messages=self.messages,
+            steps=(),
+            conversation=Conversation(()),
+            model=model if isinstance(model, str) else None,
+            stream=False,
+        )
+
+    def capture_edits(
+        self, request: Request, *, training: bool, top: int
+    ) -> tuple[dict[str, bytes | None], tuple[str, ...]]:
+        return {}, ()
+
+    def answer(self, request: Request, *, captured: bool) -> EmbeddingsAnswer:
+        return EmbeddingsAnswer()
+
+    def error(self, error: ServiceError) -> bytes:
+        return openai_error(error.message, kind=error.kind, code=error.code, param=error.param)
+
+    def error_event(self, error: ServiceError) -> bytes:
+        return b"data: " + self.error(error) + b"\n\n"
+
+
+class _Head(msgspec.Struct):
+    """What is read of an answer: its vectors, numbers or base64, are skipped."""
+
+    model: Any = None
+    usage: Any = None
+    error: Any = None
+
+
+_head = msgspec.json.Decoder(_Head)
+
+
+class EmbeddingsAnswer(SingleRound):
+    """Keeps an answer as it came."""
+
+    prompt_ids: list[int] | None = None
+
+    def __init__(self) -> None:
+        self._body = b""
+        self._model: str | None = None
+        self.usage: dict[str, Any] = {}
+        self.error: dict[str, Any] | None = None
+
+    def read_body(self, body: bytes) -> bytes:
+        """Read a plain answer; gives it back as it is."""
+        self._body = body
+        try:
+            head = _head.decode(body)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return body
+        self._model = head.model if isinstance(head.model, str) else None
+        self.usage = head.usage if isinstance(head.usage, dict) else {}
+        self.error = head.error if isinstance(head.error, dict) else None
+        return body
+
+    def read_event(self, event: Event) -> Chunk:
+        """Nobody streams embeddings; whatever comes is relayed."""
+        return Chunk(event.raw)
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is an answer."""
+        return bool(self._body)
+
+    def produced(self) -> bytes:
+        """The answer's body."""
+        return self._body
+
+    def text(self, name: str) -> str | None:
+        """The model, which is the only text of an answer's head."""
+        return self._model if name == "model" else None
+
+    def completions(self) -> tuple[Completion, ...]:
+        """There are none."""
+        return ()
+
+    def fitness(self) -> str:
+        """No policy sampled here."""
+        return NOTHING_SAMPLED
+
+
+CODEC: Codec = EmbeddingsCodec()

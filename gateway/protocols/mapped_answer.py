@@ -1,0 +1,94 @@
+"""What the protocols' readers of a closed world share: one answer to the client, made of several rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, Protocol, TypeVar
+
+from crosswind.gateway.protocols.answer import Round
+from crosswind.gateway.protocols.hidden_tools import World
+from crosswind.gateway.protocols.usage import summed
+from crosswind.gateway.trajectory.record import FIT, Completion
+
+
+class RoundReader(Protocol):
+    """The reader of one round, which records what was produced there."""
+
+    @property
+    def prompt_ids(self) -> list[int] | None: ...
+    @property
+    def usage(self) -> Mapping[str, Any]: ...
+    @property
+    def error(self) -> Mapping[str, Any] | None: ...
+    @property
+    def finished(self) -> bool: ...
+    def produced(self) -> bytes: ...
+    def text(self, name: str) -> str | None: ...
+    def completions(self) -> tuple[Completion, ...]: ...
+    def fitness(self) -> str: ...
+
+
+R = TypeVar("R", bound=RoundReader)
+
+
+class ClosedAnswer(Generic[R]):
+    """The part of an `AnswerReader` that doesn't depend on how a protocol maps calls back. What is recorded
+    is the last round's; the earlier ones are in `rounds`.
+    """
+
+    def __init__(self, world: World, make: Callable[[], R]) -> None:
+        self._world = world
+        self._make = make
+        self._now = make()
+        self._earlier: list[Round] = []
+        self._head: dict[str, Any] = {}
+        """The first round's, which is the delivered answer's."""
+
+    @property
+    def prompt_ids(self) -> list[int] | None:
+        return self._now.prompt_ids
+
+    @property
+    def usage(self) -> Mapping[str, Any]:
+        return summed([*(one.usage for one in self._earlier), self._now.usage])
+
+    @property
+    def error(self) -> Mapping[str, Any] | None:
+        return self._now.error
+
+    @property
+    def finished(self) -> bool:
+        return self._now.finished
+
+    def defer(self, events: bytes) -> int:
+        return 0
+
+    def produced(self) -> bytes:
+        return self._now.produced()
+
+    def text(self, name: str) -> str | None:
+        value = self._head.get(name)
+        return value if isinstance(value, str) else self._now.text(name)
+
+    def completions(self) -> tuple[Completion, ...]:
+        return self._now.completions()
+
+    def fitness(self) -> str:
+        unfit = [one.fitness for one in self._earlier if one.fitness != FIT]
+        return unfit[0] if unfit else self._now.fitness()
+
+    def rounds(self) -> list[Round]:
+        """The rounds that were answered inside so far."""
+        return self._earlier
+
+    def content(self) -> str | None:
+        """The text of the round at hand."""
+        return None
+
+    def next_round(self) -> None:
+        """The round at hand is answered: read the next one's answer."""
+        now = self._now
+        self._earlier.append(
+            Round(now.produced(), now.prompt_ids, now.completions(), now.usage, now.fitness(), self.content())
+        )
+        self._now = self._make()

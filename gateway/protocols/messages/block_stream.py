@@ -1,0 +1,106 @@
+"""Messages: the blocks of a streamed answer, calls under the client's names, the inner ones withheld.
+
+Only calls wait, and only where it hangs on their arguments whose they are. The client's blocks are numbered
+without a gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.protocols.hidden_tools import World
+from crosswind.gateway.protocols.messages.answer import MessagesAnswer
+from crosswind.gateway.protocols.messages.tool_references import referring
+from crosswind.gateway.sse import Event, with_data
+
+Data = dict[str, Any]
+
+
+@dataclass(slots=True)
+class _Streamed:
+    """A block as it streams. `index` is its number for the client, where it goes there; `held` are its events
+    while it waits.
+    """
+
+    index: int | None = None
+    waits: bool = False
+    held: list[tuple[Event, Data]] = field(default_factory=list)
+
+
+class BlockStream:
+    """The blocks of one round, of which `answer` has read each event before. `next` is the number of the
+    client's next block.
+    """
+
+    def __init__(self, world: World, answer: MessagesAnswer, first: int) -> None:
+        self.next = first
+        self._world = world
+        self._answer = answer
+        self._blocks: dict[int, _Streamed] = {}
+
+    def feed(self, event: Event, data: Data) -> bytes:
+        """Take an event of a block; gives what goes to the client now."""
+        number = data.get("index")
+        if not isinstance(number, int):
+            return event.raw
+        block = self._blocks.get(number)
+        if data["type"] == "content_block_start":
+            block = self._blocks[number] = self._started(data)
+        if block is None:
+            return event.raw
+        if block.waits:
+            block.held.append((event, data))
+            return self._settled(number, block) if data["type"] == "content_block_stop" else b""
+        return b"" if block.index is None else self._mapped(event, data, block.index)
+
+    def end(self) -> bytes:
+        """No more events will come: what still waited."""
+        return b"".join(self._settled(number, block) for number, block in self._blocks.items() if block.waits)
+
+    def _started(self, data: Data) -> _Streamed:
+        started = data.get("content_block")
+        if isinstance(started, dict) and is_call(started):
+            name = str(started.get("name", ""))
+            if self._world.needs_arguments(name):
+                return _Streamed(waits=True)
+            if self._world.inside(name, "{}"):
+                return _Streamed()
+        return _Streamed(self._number())
+
+    def _number(self) -> int:
+        number, self.next = self.next, self.next + 1
+        return number
+
+    def _settled(self, number: int, block: _Streamed) -> bytes:
+        """Decide about a call that is whole now."""
+        call, held = self._answer.block(number), block.held
+        block.waits, block.held = False, []
+        if self._world.inside(str(call.get("name", "")), arguments(call)):
+            return b""
+        block.index = self._number()
+        return b"".join(self._mapped(event, data, block.index) for event, data in held)
+
+    def _mapped(self, event: Event, data: Data, index: int) -> bytes:
+        """An event with the client's number and name: its own bytes where these are the same."""
+        mapped = {**data, "index": index}
+        started = data.get("content_block")
+        if isinstance(started, dict) and is_call(started):
+            name = self._world.declared(str(started.get("name", "")))
+            mapped["content_block"] = {**started, "name": name}
+        elif isinstance(started, dict):
+            mapped["content_block"] = referring(started, self._world.declared)
+        return event.raw if mapped == data else with_data(event, encode(mapped))
+
+
+def is_call(block: Mapping[str, Any]) -> bool:
+    """Whether a block is a call of one of the client's tools."""
+    return block.get("type") == "tool_use"
+
+
+def arguments(block: Mapping[str, Any]) -> str:
+    """A call's arguments as JSON text; of one that was broken off, as far as they came."""
+    value = block.get("input", {})
+    return value if isinstance(value, str) else encode(value).decode("utf-8", "surrogatepass")

@@ -1,0 +1,184 @@
+"""Messages: the client's world closed. Results stand in the user's message behind the policy's, before all
+else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from crosswind.gateway.protocols.answer import AnswerReader
+from crosswind.gateway.protocols.coercion import text_of
+from crosswind.gateway.protocols.content_text import elements, shallow
+from crosswind.gateway.protocols.document import Document, decode, encode
+from crosswind.gateway.protocols.hidden_tools import InnerCall, PutBack, World
+from crosswind.gateway.protocols.messages.block_stream import is_call
+from crosswind.gateway.protocols.messages.mapped_answer import ClosedMessagesAnswer
+from crosswind.gateway.protocols.messages.tool_references import references
+from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.protocols.splicing import Path, spliced
+from crosswind.gateway.protocols.tool_mapping import Kept, RoundBefore, around_message, called_otherwise
+from crosswind.gateway.protocols.tools import arranged, changed_members, list_of, other_names
+from crosswind.injectors.engine.shown_tools import ShownTool
+
+_MARKS = {"text": "text", "thinking": "signature", "redacted_thinking": "data"}
+"""The member by which a block is known again, by the block's type."""
+
+
+class MessagesClosing:
+    """The forms of Messages. Providers refuse two tools of one name."""
+
+    duplicates = "suffixed"
+
+    def strict(self, tools: bytes) -> frozenset[str]:
+        return frozenset(
+            tool["name"] for tool in decode(tools) if is_own(tool) and tool.get("strict") is True
+        )
+
+    def taken(self, tools: bytes) -> frozenset[str]:
+        return other_names(tools, is_own)
+
+    def written_tools(self, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
+        declared = [(element, is_own(decode(element))) for element in elements(raw)]
+        own = [element for element, is_theirs in declared if is_theirs]
+        written = [_tool(b"{}" if tool.source is None else own[tool.source], tool) for tool in shown]
+        return arranged([(element, not is_theirs) for element, is_theirs in declared], written)
+
+    def made_message(self, produced: bytes) -> tuple[bytes, ...]:
+        return (encode({"role": "assistant", "content": decode(produced)["content"]}),)
+
+    def result_messages(self, results: Sequence[tuple[InnerCall, str]]) -> tuple[bytes, ...]:
+        blocks = [
+            {"type": "tool_result", "tool_use_id": call.call_id, "content": text} for call, text in results
+        ]
+        return (encode({"role": "user", "content": blocks}),) if blocks else ()
+
+    def renamed(self, raw: bytes, names: Mapping[str, str]) -> bytes:
+        content = decode(raw)["content"]
+        paths = {path: names[name] for path, name in references(content).items() if name in names}
+        calls: dict[Path, str] = {
+            ("content", index, "name"): names[block["name"]]
+            for index, block in enumerate(content)
+            if isinstance(block, dict) and block.get("type") == "tool_use" and text_of(block, "name") in names
+        }
+        return spliced(raw, paths | calls)
+
+    def put_back(self, raw: bytes, put: PutBack) -> bytes:
+        earlier = [block for message in put.before for block in _said(message)]
+        own = (_own(block, earlier, put.text) for block in _content(raw))
+        blocks = [block for block in own if block is not None]
+        if put.called:
+            names = dict(put.called)
+            blocks = [_under(names, block) for block in blocks]
+        for position, call in put.calls:
+            blocks.insert(position, call.encode())
+        before = [message.encode() for message in put.before]
+        # A last round that said nothing leaves nothing to send: messages may not be empty.
+        return b",".join([*before, _with_content(raw, blocks)] if blocks else before)
+
+    def answered(self, raw: bytes, put: PutBack) -> bytes:
+        results = [block for message in put.results for block in _content(message.encode())]
+        return _with_content(raw, [*results, *_content(raw)]) if results else raw
+
+    def message(self, raw: bytes) -> bytes:
+        return raw
+
+    def put_backs(
+        self, answer: AnswerReader, world: World, before: Sequence[RoundBefore], last: RoundBefore
+    ) -> list[Kept]:
+        blocks = decode(last[0]).get("content") if answer.finished else []
+        calls = [
+            (str(block.get("id", "")), str(block.get("name", "")))
+            for block in list_of(blocks)
+            if isinstance(block, dict) and is_call(block)
+        ]
+        return around_message(self, answer, before, last, called_otherwise(world, calls, last[1]))
+
+    def answer(self, request: Request, world: World, *, captured: bool) -> ClosedMessagesAnswer:
+        return ClosedMessagesAnswer(world)
+
+
+def is_own(tool: Any) -> bool:
+    """Whether a declared tool is the client's own: the provider's have another type."""
+    return (
+        isinstance(tool, dict)
+        and tool.get("type", "custom") in (None, "custom")
+        and isinstance(tool.get("name"), str)
+    )
+
+
+def _tool(raw: bytes, tool: ShownTool) -> bytes:
+    """A declared tool as it is shown: its own bytes where nothing changed."""
+    if not tool.changed:
+        return raw
+    members = shallow(raw) | changed_members(tool, parameters="input_schema")
+    if "parameters" in tool.changed:
+        # Providers hold the examples to the schema.
+        members.pop("input_examples", None)
+    return encode({"input_schema": {"type": "object", "properties": {}}} | members)
+
+
+def _under(names: Mapping[str, str], raw: bytes) -> bytes:
+    """A call under the name that the policy called, by its id."""
+    block = decode(raw)
+    if not isinstance(block, dict) or not is_call(block) or text_of(block, "id") not in names:
+        return raw
+    return spliced(raw, {("name",): names[block["id"]]})
+
+
+def _content(message: bytes) -> list[bytes]:
+    """A message's blocks, each as it stands; a string is one block of text."""
+    document = Document.parse(message)
+    raw = document.raw("content") if document else encode(decode(message).get("content"))
+    value = decode(raw) if raw is not None and raw.startswith(b'"') else None
+    if value is not None:
+        return [encode({"type": "text", "text": value})] if value else []
+    return elements(raw)
+
+
+def _with_content(message: bytes, blocks: Sequence[bytes]) -> bytes:
+    content = b"[" + b",".join(blocks) + b"]"
+    document = Document.parse(message)
+    if document is None:
+        return encode({**decode(message), "content": decode(content)})
+    span = document.members["content"]
+    return message[: span.start] + content + message[span.end :]
+
+
+def _said(message: str) -> list[dict[str, Any]]:
+    """What a message of the policy's says besides its calls; of a user's nothing."""
+    made = decode(message.encode())
+    blocks = made["content"] if made["role"] == "assistant" else []
+    return [block for block in blocks if isinstance(block, dict) and text_of(block, "type") in _MARKS]
+
+
+def _own(raw: bytes, earlier: list[dict[str, Any]], text: str | None) -> bytes | None:
+    """What of a block earlier rounds did not say; None where that is nothing. What they said is taken from
+    `earlier`. `text` is the last round's own: clients join texts as they like.
+    """
+    block = decode(raw)
+    kind = text_of(block, "type") if isinstance(block, dict) else ""
+    mark = _MARKS.get(kind)
+    left = block.get(mark) if mark else None
+    if mark is None or not isinstance(left, str):
+        return raw
+    known = False
+    while (at := _first(earlier, str(kind), left)) is not None:
+        # Clients leave blocks out: those before this one won't come any more.
+        said = str(earlier[at][mark])
+        del earlier[: at + 1]
+        if left == said:
+            return None
+        left, known = left[len(said) :], True
+    if not known:
+        return raw
+    return encode({**block, mark: text if text and left.strip() == text.strip() else left})
+
+
+def _first(earlier: Sequence[Mapping[str, Any]], kind: str, left: str) -> int | None:
+    """The first of the earlier blocks that this one is, or begins with."""
+    for at, one in enumerate(earlier):
+        said = one.get(_MARKS[kind])
+        if one.get("type") == kind and said and (left == said or (kind == "text" and left.startswith(said))):
+            return at
+    return None

@@ -1,0 +1,185 @@
+"""Responses: a streamed round's items as the client gets them: withheld ones dropped, the rest renumbered.
+
+Only calls wait, and only until it is known whose they are; and reasoning, where calls may be withheld: it
+belongs to what follows it, and goes where that goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.protocols.hidden_tools import World
+from crosswind.gateway.protocols.responses.items import loading
+from crosswind.gateway.sse import Event, with_data
+
+ADDED, DONE = "response.output_item.added", "response.output_item.done"
+_MADE = "response.function_call_arguments.done"
+
+Verdict = bool | None
+"""Whether an item is for the client; None: not known yet."""
+
+
+def is_inner(item: Any, world: World) -> bool:
+    """Whether an output item, which is whole, is a call that is answered inside."""
+    if not is_call(item):
+        return False
+    name, arguments = item.get("name"), item.get("arguments")
+    return isinstance(name, str) and world.inside(name, arguments if isinstance(arguments, str) else "")
+
+
+def is_call(item: Any) -> bool:
+    """Whether an output item is a call of one of the client's functions, those in namespaces left out."""
+    return isinstance(item, dict) and item.get("type") == "function_call" and not item.get("namespace")
+
+
+def is_reasoning(item: Any) -> bool:
+    return isinstance(item, dict) and item.get("type") == "reasoning"
+
+
+def for_client(output: Sequence[Any], world: World) -> list[bool]:
+    """Which items of a whole output are for the client. Reasoning goes with the next item that is, if one
+    follows before the next reasoning; else with the inner calls behind it.
+    """
+    verdicts: list[Verdict] = [None if is_reasoning(item) else not is_inner(item, world) for item in output]
+    return [reasoned(verdicts, at, over=True) is not False for at in range(len(output))]
+
+
+def reasoned(verdicts: Sequence[Verdict], at: int, *, over: bool) -> Verdict:
+    """The verdict at a place; of reasoning (None) the one that follows from what comes after it. `over`:
+    nothing more will come.
+    """
+    if verdicts[at] is not None:
+        return verdicts[at]
+    for later in range(at + 1, len(verdicts)):
+        if verdicts[later] is None:
+            return later == at + 1
+        if verdicts[later]:
+            return True
+    return (at + 1 == len(verdicts)) if over else None
+
+
+def declared(item: Any, world: World) -> Any:
+    """An item with its call, or what a search for tools found, under the client's own names."""
+    if not is_call(item):
+        return loading(item, world.declared)
+    name = item.get("name")
+    own = world.declared(name) if isinstance(name, str) else name
+    return item if own == name else {**item, "name": own}
+
+
+@dataclass(slots=True)
+class Numbers:
+    """What the client's stream has come to, over all rounds."""
+
+    sequence: int | None = None
+    """The next event's; None: it is the upstream's own that begins."""
+    output: int = 0
+
+
+@dataclass(slots=True)
+class _Item:
+    reasoning: bool
+    verdict: Verdict
+    waiting: list[tuple[Event, dict[str, Any]]] = field(default_factory=list)
+    number: int | None = None
+    over: bool = False
+
+
+class RoundStream:
+    """The items of one round, in the order in which the policy made them."""
+
+    def __init__(self, world: World, numbers: Numbers) -> None:
+        self._world = world
+        self._numbers = numbers
+        self._items: list[_Item] = []
+        self._places: dict[int, _Item] = {}
+        self._front = 0
+        """The first item of which more may go out."""
+
+    def feed(self, event: Event, data: dict[str, Any]) -> bytes:
+        """Take an event of an item; gives what goes to the client now."""
+        index, item = data["output_index"], data.get("item")
+        place = self._places.get(index)
+        if place is None:
+            place = self._places[index] = self._opened(item)
+            self._items.append(place)
+        if data["type"] == DONE:
+            place.over = True
+            if place.verdict is None and not place.reasoning:
+                place.verdict = not is_inner(item, self._world)
+        place.waiting.append((event, data))
+        return self._settled(over=False)
+
+    def end(self) -> bytes:
+        """No more items will come: what still waited."""
+        return self._settled(over=True)
+
+    def event(self, event: Event, data: dict[str, Any]) -> bytes:
+        """An event under the client's next number."""
+        given, number = data.get("sequence_number"), self._numbers.sequence
+        if not isinstance(given, int):
+            return event.raw
+        number = given if number is None else number
+        self._numbers.sequence = number + 1
+        if given == number:
+            return event.raw
+        return with_data(event, encode({**data, "sequence_number": number}))
+
+    def _opened(self, item: Any) -> _Item:
+        if is_reasoning(item):
+            return _Item(reasoning=True, verdict=None if self._world.withholds else True)
+        name = item.get("name") if isinstance(item, dict) else None
+        waits = (
+            isinstance(item, dict)
+            and item.get("type") == "function_call"
+            and isinstance(name, str)
+            and self._world.needs_arguments(name)
+        )
+        return _Item(reasoning=False, verdict=None if waits else not is_inner(item, self._world))
+
+    def _settled(self, *, over: bool) -> bytes:
+        """Everything up to the first item about which nothing is known yet."""
+        out: list[bytes] = []
+        for at in range(self._front, len(self._items)):
+            item = self._items[at]
+            if item.verdict is None:
+                item.verdict = self._verdict(at, over=over)
+            if item.verdict is None:
+                break
+            if item.verdict:
+                out += self._released(item)
+            item.waiting.clear()
+            if item.over and at == self._front:
+                self._front += 1
+        return b"".join(out)
+
+    def _verdict(self, at: int, *, over: bool) -> Verdict:
+        item = self._items[at]
+        if not item.reasoning:
+            return True if over else None
+        behind = self._items[at:]
+        if any(one.verdict is None and not one.reasoning for one in behind) and not over:
+            known = next(n for n, one in enumerate(behind) if one.verdict is None and not one.reasoning)
+            behind = behind[:known]
+        return reasoned([one.verdict for one in behind], 0, over=over)
+
+    def _released(self, item: _Item) -> list[bytes]:
+        if item.number is None:
+            item.number, self._numbers.output = self._numbers.output, self._numbers.output + 1
+        return [self._mapped(event, data, item.number) for event, data in item.waiting]
+
+    def _mapped(self, event: Event, data: dict[str, Any], number: int) -> bytes:
+        mapped = data
+        if number != data["output_index"]:
+            mapped = {**mapped, "output_index": number}
+        if data["type"] in (ADDED, DONE):
+            item = declared(data.get("item"), self._world)
+            mapped = mapped if item is data.get("item") else {**mapped, "item": item}
+        elif data["type"] == _MADE and isinstance(data.get("name"), str):
+            name = self._world.declared(data["name"])
+            mapped = mapped if name == data["name"] else {**mapped, "name": name}
+        raw = event if mapped is data else Event(with_data(event, encode(mapped)), event.data)
+        return self.event(raw, mapped)

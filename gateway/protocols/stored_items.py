@@ -1,0 +1,160 @@
+"""What a provider keeps of a conversation, mapped back: items and messages as the client gave and got them.
+
+A provider keeps what the policy met. A client that asks for it is shown its own clean texts and its own names
+of its tools; what it never saw is left out. Whatever isn't ours stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from crosswind.gateway.protocols.coercion import text_of
+from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.protocols.hidden_tools import PutBack
+from crosswind.gateway.protocols.responses.items import loading
+from crosswind.gateway.protocols.splicing import Path, spliced
+from crosswind.gateway.protocols.tools import list_of
+
+_TEXTS = ("content", "output")
+_IDS = ("id", "call_id", "tool_call_id")
+
+
+@dataclass(frozen=True, slots=True)
+class ClientsView:
+    """What a session's client has in place of what its policy met."""
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Clean texts by noisy ones."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Declared names of tools by shown ones."""
+    withheld: frozenset[str] = frozenset()
+    """The ids of calls, results and reasoning that the client never saw."""
+
+    def page(self, body: bytes) -> bytes:
+        """A page of a list, or one item; the very same object where nothing in it is ours."""
+        answer = _decoded(body)
+        if not isinstance(answer, dict):
+            return body
+        data = answer.get("data")
+        if not isinstance(data, list):
+            item = self.item(answer)
+            return body if item == answer or item is None else encode(item)
+        kept = [item for item in map(self.item, data) if item is not None]
+        if kept == data:
+            return body
+        ends: dict[str, Any] = {}
+        if len(kept) != len(data):
+            ids = [item.get("id") for item in kept if isinstance(item, dict)]
+            ends = {"first_id": ids[0] if ids else None, "last_id": ids[-1] if ids else None}
+        changed: dict[Path, Any] = {(name,): value for name, value in ends.items() if name in answer}
+        return spliced(body, {("data",): kept, **changed})
+
+    def after(self, body: bytes) -> str | None:
+        """The item behind which a list goes on, where the client has none of a page's: clients take an empty
+        page for the last.
+        """
+        answer = _decoded(body)
+        data = answer.get("data") if isinstance(answer, dict) else None
+        if not isinstance(data, list) or not data or answer.get("has_more") is not True:
+            return None
+        if any(self.item(item) is not None for item in data):
+            return None
+        return text_of(data[-1], "id") or None
+
+    def output(self, body: bytes) -> bytes:
+        """What a history was made into, with its items as the client has them."""
+        answer = _decoded(body)
+        output = answer.get("output") if isinstance(answer, dict) else None
+        if not isinstance(output, list):
+            return body
+        kept = [item for item in map(self.item, output) if item is not None]
+        return body if kept == output else spliced(body, {("output",): kept})
+
+    def item(self, item: Any) -> Any:
+        """An item or a message as the client has it; None where the client has none."""
+        if not isinstance(item, dict):
+            return item
+        if any(item.get(name) in self.withheld for name in _IDS if isinstance(item.get(name), str)):
+            return None
+        mapped = dict(item)
+        for name in _TEXTS:
+            if name in item:
+                mapped[name] = self._clean(item[name])
+        if item.get("type") == "function_call" and isinstance(item.get("name"), str):
+            mapped["name"] = self.names.get(item["name"], item["name"])
+        mapped = loading(mapped, lambda name: self.names.get(name, name))
+        if isinstance(item.get("tool_calls"), list):
+            calls = [call for call in map(self._call, item["tool_calls"]) if call is not None]
+            mapped["tool_calls"] = calls or None
+        return mapped
+
+    def _clean(self, content: Any) -> Any:
+        if isinstance(content, str):
+            return self.texts.get(content, content)
+        if isinstance(content, list):
+            return [
+                {**part, "text": self._clean(part["text"])}
+                if isinstance(part, dict) and isinstance(part.get("text"), str)
+                else part
+                for part in content
+            ]
+        return content
+
+    def _call(self, call: Any) -> Any:
+        """A call of Chat Completions."""
+        if not isinstance(call, dict) or text_of(call, "id") in self.withheld:
+            return None if isinstance(call, dict) else call
+        function = call.get("function")
+        if not isinstance(function, dict) or text_of(function, "name") not in self.names:
+            return call
+        return {**call, "function": {**function, "name": self.names[function["name"]]}}
+
+
+def withheld(put_backs: Iterable[PutBack]) -> frozenset[str]:
+    """The ids of what these keep from the client."""
+    ids: set[str] = set()
+    for put in put_backs:
+        for raw in (*put.before, *put.results, *(call for _, call in put.calls)):
+            item = decode(raw.encode())
+            calls = item.get("tool_calls") if isinstance(item, dict) else None
+            found = [one for one in (item, *list_of(calls)) if isinstance(one, dict)]
+            ids.update(one[name] for one in found for name in _IDS if isinstance(one.get(name), str))
+    return frozenset(ids)
+
+
+def as_delivered(body: bytes, produced: Any, delivered: Any) -> bytes:
+    """An answer that is asked for again, as it was delivered: what differed from what was produced then is
+    replaced, all else is as it comes now.
+    """
+    answer = _decoded(body)
+    if not all(isinstance(one, dict) for one in (answer, produced, delivered)):
+        return body
+    if answer.get("id") != produced.get("id"):
+        return body
+    changed = {name: value for name, value in delivered.items() if value != produced.get(name)}
+    here: dict[Path, Any] = {(name,): value for name, value in changed.items() if name in answer}
+    if ("output",) in here:
+        here["output",] = _items(answer["output"], delivered["output"])
+    return spliced(body, here) if here else body
+
+
+def _items(now: Any, delivered: Any) -> Any:
+    """The delivered items, each as it comes now, but for its name."""
+    if not isinstance(now, list) or not isinstance(delivered, list):
+        return delivered
+    found = {text_of(item, "id"): item for item in now if isinstance(item, dict)}
+    out = []
+    for item in delivered:
+        live = found.get(text_of(item, "id")) if isinstance(item, dict) else None
+        named = {"name": item["name"]} if isinstance(item, dict) and "name" in item else {}
+        out.append(item if live is None else {**live, **named})
+    return out
+
+
+def _decoded(body: bytes) -> Any:
+    try:
+        return decode(body)
+    except (ValueError, RecursionError):
+        return None
