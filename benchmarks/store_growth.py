@@ -21,7 +21,7 @@ from crosswind.gateway.protocols.codec import Reader, codec_named
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Delivered, Delivery, Event, Row, Session, Turn
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.injectors.conversation import Ref
 
 MESSAGE_BYTES = 700

@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from crosswind.gateway.trajectory.steps import TrainStep
+from crosswind.gateway.trajectory.train_step import TrainStep
 from crosswind.trainer import checkpoint, evaluate, metrics
 from crosswind.trainer.batches import Sample
 from crosswind.trainer.checkpoint import State

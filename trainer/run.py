@@ -9,8 +9,8 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from crosswind.gateway.trajectory.steps import TrainStep
 from crosswind.gateway.trajectory.store import Store
+from crosswind.gateway.trajectory.train_step import TrainStep
 from crosswind.gateway.trajectory.trust import VERSION, doubted
 from crosswind.policies.confirmation import Probe
 from crosswind.policies.engine import Engine, EngineError

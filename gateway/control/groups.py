@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter
 
 from crosswind.gateway.control.models import Numbering
-from crosswind.gateway.trajectory.deletion import NUMBERING
+from crosswind.gateway.trajectory.sqlite.deletion import NUMBERING
 
 if TYPE_CHECKING:
     from crosswind.gateway.gateway import Gateway

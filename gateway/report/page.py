@@ -13,8 +13,8 @@ from crosswind.gateway.report.noise_types import type_rows
 from crosswind.gateway.report.prefixes import grid, prefixes
 from crosswind.gateway.report.traffic import Grid, traffic
 from crosswind.gateway.trajectory.record import Arm
-from crosswind.gateway.trajectory.steps import TrainStep
 from crosswind.gateway.trajectory.store import Store
+from crosswind.gateway.trajectory.train_step import TrainStep
 
 _COUNTS = ("sessions", "turns", "events", "rewards")
 _EXAMPLES_READ = 400

@@ -14,8 +14,8 @@ import click
 
 from crosswind.gateway.trajectory.record import SessionDeleted
 from crosswind.gateway.trajectory.retention import Limits, emptied, prune, seconds, size_bytes
-from crosswind.gateway.trajectory.schema import pending
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite.schema import pending
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.gateway.trajectory.store import StoreError, location, open_store
 
 C = TypeVar("C", bound=Callable[..., None])

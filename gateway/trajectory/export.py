@@ -18,10 +18,10 @@ from typing import IO, Any
 import click
 from msgspec import structs
 
-from crosswind.gateway.trajectory.columns import unpack
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.likelihood import turn_entropy
 from crosswind.gateway.trajectory.record import Session, Turn
+from crosswind.gateway.trajectory.sqlite.columns import unpack
 from crosswind.gateway.trajectory.store import Store, StoreError, open_store
 
 _PAGE = 1000

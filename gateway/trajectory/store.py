@@ -15,8 +15,8 @@ from crosswind.gateway.trajectory.freshness import SessionState, TurnHead
 from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.gateway.trajectory.ledger_rows import NameMap, Shown
 from crosswind.gateway.trajectory.record import Event, Reward, Row, Session, Setting, Trajectory, Turn
-from crosswind.gateway.trajectory.steps import TrainStep
 from crosswind.gateway.trajectory.summary import Summary
+from crosswind.gateway.trajectory.train_step import TrainStep
 
 
 class StoreError(Exception):
@@ -188,15 +188,17 @@ def location(url: str) -> str:
 
 
 def stores() -> dict[str, type[Any]]:
-    """The store classes by URL scheme: this package's, and those of entry points `crosswind.stores`.
+    """The store classes by URL scheme: those of the modules `store` of this package's sub-packages, and those
+    of entry points `crosswind.stores`.
 
     A store class names its `schemes` and has a class method `from_url(url, **settings)`. An entry point names
     a module. Modules import drivers that may be missing only when a store is opened.
     """
     package = importlib.import_module("crosswind.gateway.trajectory")
     modules = [
-        importlib.import_module(f"{package.__name__}.{found.name}")
+        importlib.import_module(f"{package.__name__}.{found.name}.store")
         for found in pkgutil.iter_modules(package.__path__)
+        if found.ispkg
     ]
     modules += [entry.load() for entry in entry_points(group="crosswind.stores")]
     return {

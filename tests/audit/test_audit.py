@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.audit.stores import audited, broken, store
 from tests.gateway.dialogue import TURNS, body, lead, user
 from tests.gateway.servers import gateway, upstream

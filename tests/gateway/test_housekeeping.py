@@ -11,7 +11,7 @@ import pytest
 
 from crosswind.gateway.profiles import Profiles
 from crosswind.gateway.trajectory.record import Reward, RewardState, SessionClosed
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.injectors.engine.plan import make_plan
 from tests.gateway.dialogue import body, user
 from tests.gateway.servers import Running, gateway, settings, upstream

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.policies.publishers.embedded import EmbeddedEngine
 from crosswind.policies.version import Registry
 from crosswind.trainer.loop import train

@@ -18,7 +18,7 @@ from crosswind.gateway.trajectory.record import (
     Turn,
     VersionSpan,
 )
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.trainer.config import configure
 from crosswind.trainer.groups import Admission, Group, Rollout, read_group
 from crosswind.trainer.material import assemble, divide, refusals

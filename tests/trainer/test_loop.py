@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from crosswind.gateway.trajectory.record import Completion, RewardState, Setting
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.gateway.trajectory.trust import VERSION
 from crosswind.policies.confirmation import Confirmation
 from crosswind.policies.publishers.embedded import EmbeddedEngine

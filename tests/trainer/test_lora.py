@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file
 
 from crosswind.gateway.trajectory.record import Completion
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.policies.adapter import read_adapter
 from crosswind.policies.engine import EngineError
 from crosswind.policies.publishers.embedded import EmbeddedEngine

@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 import pytest
 
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.policies.publishers.embedded import EmbeddedEngine
 from crosswind.policies.version import PolicyVersion, Registry, read_version, write_metadata
 from crosswind.trainer import checkpoint, model

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.policies.commands import policy as policy_command
 from crosswind.policies.confirmation import Confirmation
 from crosswind.policies.publishers.embedded import EmbeddedEngine

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from crosswind.gateway.trajectory.record import Completion, Turn, VersionSpan
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.trainer.batches import Sample, collate, micro_batches
 from crosswind.trainer.model import Policy
 from crosswind.trainer.sequences import Sequences, TokenSequence, build

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from crosswind.gateway.trajectory.record import Completion, Reward, SessionClosed, Turn, VersionSpan
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.trainer.groups import Admission, read_group
 from crosswind.trainer.sequences import build
 from tests.gateway.servers import JSON, Part, Seen, answer, gateway, plain, upstream

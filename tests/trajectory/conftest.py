@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 
 
 @pytest.fixture

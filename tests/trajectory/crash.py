@@ -21,7 +21,7 @@ from collections import Counter
 
 from crosswind.gateway.recorder import Recorder
 from crosswind.gateway.trajectory.record import Session
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.trajectory.children import submission
 
 TASKS = 6

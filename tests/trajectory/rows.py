@@ -8,7 +8,6 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from crosswind.gateway.trajectory.columns import pack
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import (
@@ -25,6 +24,7 @@ from crosswind.gateway.trajectory.record import (
     Turn,
     VersionSpan,
 )
+from crosswind.gateway.trajectory.sqlite.columns import pack
 
 
 def session(session_id: str = "s", **fields: Any) -> Session:

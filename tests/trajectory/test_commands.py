@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from crosswind.gateway.cli import root
 from crosswind.gateway.trajectory.record import Reward, RewardState, SessionClosed, SessionMarked, Setting
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.trajectory import rows
 from tests.trajectory.test_ownership import talk, turns_of
 
@@ -234,7 +234,7 @@ def test_orphans_are_counted_and_pruned(store: SqliteStore) -> None:
 
 
 def test_migrations_are_told_before_they_are_applied(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from crosswind.gateway.trajectory import schema
+    from crosswind.gateway.trajectory.sqlite import schema
 
     every = schema.migrations()
     with monkeypatch.context() as patched:

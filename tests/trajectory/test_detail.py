@@ -6,7 +6,7 @@ from crosswind.gateway.detail import NOT_RECORDED, Detail, recorded
 from crosswind.gateway.recorder import Recorder
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.record import FIT, Completion, Durable, Row, SessionClosed, Setting
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.trajectory import rows
 
 SECRET = b"what was said"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 
 TIMEOUT_S = 120
 TASKS, EACH = 4, 12

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from crosswind.gateway.trajectory.columns import pack
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.export import export
 from crosswind.gateway.trajectory.ledger_rows import NameMap
 from crosswind.gateway.trajectory.record import Completion, Reward, VersionSpan
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite.columns import pack
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.trajectory import rows
 
 

@@ -15,7 +15,7 @@ from crosswind.gateway.trajectory.record import (
     SessionMarked,
     SessionStatus,
 )
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.trajectory import rows
 
 
@@ -87,7 +87,7 @@ def test_a_look_reads_nothing_that_grows_with_the_session(store: SqliteStore) ->
 
 
 def _plan(connection: sqlite3.Connection, store: SqliteStore) -> list[str]:
-    from crosswind.gateway.trajectory.reading import _STATE
+    from crosswind.gateway.trajectory.sqlite.queries import _STATE
 
     return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {_STATE}", ("s",))]
 

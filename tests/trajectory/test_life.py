@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from crosswind.gateway.trajectory.content import Chain, Frame, View
 from crosswind.gateway.trajectory.record import Reward, SessionClosed, SessionDeleted, Turn
 from crosswind.gateway.trajectory.retention import Limits, prune
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.trajectory import rows
 
 NAMES = st.sampled_from(["a", "b", "c"])

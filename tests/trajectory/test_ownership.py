@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from crosswind.gateway.trajectory import schema
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.record import Reward, Row, SessionDeleted, Turn
-from crosswind.gateway.trajectory.schema import migrations
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite import schema
+from crosswind.gateway.trajectory.sqlite.schema import migrations
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.trajectory import rows
 
 SYSTEM = Chain(None, b"system prompt ")

@@ -6,7 +6,7 @@ import sqlite3
 
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.record import Arm, Completion, Reward, SessionClosed
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.trajectory import rows
 
 CLEAN = '{"role":"tool","content":"shipped"}'

@@ -15,7 +15,7 @@ import pytest
 from crosswind.gateway.recorder import NotDurable, Recorder
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.record import Durable, Reward, Row
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.trajectory import rows
 
 WAIT_S = 60.0

@@ -22,9 +22,9 @@ from crosswind.gateway.trajectory.record import (
     Setting,
     Turn,
 )
-from crosswind.gateway.trajectory.sqlite import SqliteStore
-from crosswind.gateway.trajectory.steps import TrainStep
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.gateway.trajectory.store import RowRefused
+from crosswind.gateway.trajectory.train_step import TrainStep
 from tests.trajectory import rows
 
 anything = settings(

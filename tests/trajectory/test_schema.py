@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from crosswind.gateway.trajectory import schema
-from crosswind.gateway.trajectory.schema import Migration, migrate, migrations
-from crosswind.gateway.trajectory.sqlite import SqliteStore
+from crosswind.gateway.trajectory.sqlite import schema
+from crosswind.gateway.trajectory.sqlite.schema import Migration, migrate, migrations
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.gateway.trajectory.store import StoreError, open_store, stores
 from tests.trajectory import rows
 

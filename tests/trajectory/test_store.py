@@ -25,9 +25,9 @@ from crosswind.gateway.trajectory.record import (
     SessionStatus,
     Setting,
 )
-from crosswind.gateway.trajectory.sqlite import SqliteStore
-from crosswind.gateway.trajectory.steps import TrainStep
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.gateway.trajectory.store import RowRefused, StoreError, StoreUnavailable
+from crosswind.gateway.trajectory.train_step import TrainStep
 from tests.trajectory import rows
 
 

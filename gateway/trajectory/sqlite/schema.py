@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 from urllib.parse import quote
 
-from crosswind.gateway.trajectory.connection import explained
+from crosswind.gateway.trajectory.sqlite.connection import explained
 from crosswind.gateway.trajectory.store import StoreError
 
 _NAME = re.compile(r"^(\d{4})_([a-z0-9_]+)\.sql$")
@@ -29,7 +29,7 @@ class Migration:
 
 def migrations() -> list[Migration]:
     """The package's migrations in order, numbered from 1 without a gap."""
-    folder = resources.files("crosswind.gateway.trajectory").joinpath("migrations")
+    folder = resources.files("crosswind.gateway.trajectory.sqlite").joinpath("migrations")
     found = [
         Migration(int(match[1]), match[2], file.read_text("utf-8"))
         for file in folder.iterdir()

@@ -30,7 +30,7 @@ from crosswind.gateway.trajectory.record import (
     Turn,
     VersionSpan,
 )
-from crosswind.gateway.trajectory.steps import TrainStep
+from crosswind.gateway.trajectory.train_step import TrainStep
 
 T = TypeVar("T")
 Convert = Callable[[Any], Any]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from crosswind.gateway.trajectory.deletion import BLOCK, CHAIN, FRAME
+from crosswind.gateway.trajectory.sqlite.deletion import BLOCK, CHAIN, FRAME
 
 _VIEWS = ("received", "sent", "produced", "delivered")
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from crosswind.gateway.trajectory.content import content_key
-from crosswind.gateway.trajectory.deletion import BLOCK, CHAIN, FRAME
-from crosswind.gateway.trajectory.orphans import USED, unreferred
-from crosswind.gateway.trajectory.segments import EMPTY_FRAME, PLAIN
+from crosswind.gateway.trajectory.sqlite.deletion import BLOCK, CHAIN, FRAME
+from crosswind.gateway.trajectory.sqlite.orphans import USED, unreferred
+from crosswind.gateway.trajectory.sqlite.segments import EMPTY_FRAME, PLAIN
 
 _MOST = 1000
 """Problems that are listed; more are only counted."""

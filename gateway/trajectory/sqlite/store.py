@@ -14,23 +14,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from crosswind.gateway.trajectory import reading, totals, upkeep
-from crosswind.gateway.trajectory.columns import TRAIN_STEP
-from crosswind.gateway.trajectory.connection import begin_writing, connect, explained, private_file
-from crosswind.gateway.trajectory.deletion import BLOCK, CHAIN, FRAME, sweep
 from crosswind.gateway.trajectory.frames import KnownFrames
 from crosswind.gateway.trajectory.freshness import SessionState, TurnHead
 from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.gateway.trajectory.ledger_rows import NameMap, Shown
-from crosswind.gateway.trajectory.orphans import drop, unreferred
-from crosswind.gateway.trajectory.readers import Readers
 from crosswind.gateway.trajectory.record import Event, Reward, Row, Session, Setting, Trajectory, Turn
-from crosswind.gateway.trajectory.schema import migrate
-from crosswind.gateway.trajectory.steps import TrainStep
+from crosswind.gateway.trajectory.sqlite import maintenance as upkeep
+from crosswind.gateway.trajectory.sqlite import queries as reading
+from crosswind.gateway.trajectory.sqlite import totals
+from crosswind.gateway.trajectory.sqlite.batch import Batch, missing_sessions
+from crosswind.gateway.trajectory.sqlite.columns import TRAIN_STEP
+from crosswind.gateway.trajectory.sqlite.connection import begin_writing, connect, explained, private_file
+from crosswind.gateway.trajectory.sqlite.deletion import BLOCK, CHAIN, FRAME, sweep
+from crosswind.gateway.trajectory.sqlite.orphans import drop, unreferred
+from crosswind.gateway.trajectory.sqlite.readers import Readers
+from crosswind.gateway.trajectory.sqlite.schema import migrate
+from crosswind.gateway.trajectory.sqlite.verification import Verdict, verified
 from crosswind.gateway.trajectory.store import RowRefused, StoreError, location
 from crosswind.gateway.trajectory.summary import Summary, summary
-from crosswind.gateway.trajectory.verification import Verdict, verified
-from crosswind.gateway.trajectory.writing import Batch, missing_sessions
+from crosswind.gateway.trajectory.train_step import TrainStep
 
 _AT_ONCE = 500
 """Pieces of content that one transaction deletes."""

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 
 from crosswind.gateway.trajectory.content import KEY_BYTES, Chain, View
-from crosswind.gateway.trajectory.segments import EMPTY_FRAME, PLAIN, session_numbers
+from crosswind.gateway.trajectory.sqlite.segments import EMPTY_FRAME, PLAIN, session_numbers
 
 _WALK = """
 WITH RECURSIVE node (key, parent, block, depth) AS (

@@ -9,19 +9,6 @@ from typing import Any
 
 from msgspec import structs
 
-from crosswind.gateway.trajectory.columns import (
-    COMPLETION,
-    EVENT,
-    GENERATED_TEXT,
-    NAME_MAP,
-    REWARD,
-    SESSION,
-    SETTING,
-    SHOWN,
-    TURN,
-    storable,
-    text,
-)
 from crosswind.gateway.trajectory.freshness import SessionState, TurnHead
 from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.gateway.trajectory.ledger_rows import NameMap, Shown
@@ -37,8 +24,21 @@ from crosswind.gateway.trajectory.record import (
     Trajectory,
     Turn,
 )
-from crosswind.gateway.trajectory.stored_content import StoredContent
-from crosswind.gateway.trajectory.writing import BARE_CHOICE, VIEW_COLUMNS, bare_choice
+from crosswind.gateway.trajectory.sqlite.batch import BARE_CHOICE, VIEW_COLUMNS, bare_choice
+from crosswind.gateway.trajectory.sqlite.columns import (
+    COMPLETION,
+    EVENT,
+    GENERATED_TEXT,
+    NAME_MAP,
+    REWARD,
+    SESSION,
+    SETTING,
+    SHOWN,
+    TURN,
+    storable,
+    text,
+)
+from crosswind.gateway.trajectory.sqlite.stored_content import StoredContent
 
 _DELIVERED = ("delivery.delivered", "delivery.durable", "delivery.total_us")
 _TURNS = (

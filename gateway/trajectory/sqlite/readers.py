@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from crosswind.gateway.trajectory.connection import connect, explained
+from crosswind.gateway.trajectory.sqlite.connection import connect, explained
 from crosswind.gateway.trajectory.store import StoreError
 
 T = TypeVar("T")

@@ -6,22 +6,6 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from crosswind.gateway.trajectory.columns import (
-    COMPLETION,
-    DELIVERED_ID,
-    DELIVERY,
-    EVENT,
-    GENERATED_TEXT,
-    NAME_MAP,
-    REWARD,
-    SESSION,
-    SETTING,
-    SHOWN,
-    TURN,
-    storable,
-    to_json,
-)
-from crosswind.gateway.trajectory.deletion import delete_session
 from crosswind.gateway.trajectory.frames import KnownFrames
 from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.gateway.trajectory.ledger_rows import DeliveredId, LedgerTextsErased, NameMap, Shown
@@ -38,7 +22,23 @@ from crosswind.gateway.trajectory.record import (
     Setting,
     Turn,
 )
-from crosswind.gateway.trajectory.segments import NewContent
+from crosswind.gateway.trajectory.sqlite.columns import (
+    COMPLETION,
+    DELIVERED_ID,
+    DELIVERY,
+    EVENT,
+    GENERATED_TEXT,
+    NAME_MAP,
+    REWARD,
+    SESSION,
+    SETTING,
+    SHOWN,
+    TURN,
+    storable,
+    to_json,
+)
+from crosswind.gateway.trajectory.sqlite.deletion import delete_session
+from crosswind.gateway.trajectory.sqlite.segments import NewContent
 from crosswind.gateway.trajectory.store import RowRefused
 
 VIEW_COLUMNS = (
