@@ -21,7 +21,7 @@ from pathlib import Path
 
 import click
 
-from crosswind.gateway.serving import allow_many_connections
+from crosswind.gateway.http.server import allow_many_connections
 
 MARKS = 10
 LIVE_SESSIONS = 100

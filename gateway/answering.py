@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import structlog
 
 from crosswind.gateway.config import Settings
-from crosswind.gateway.decoding import UNDECODABLE, Decoding
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.exchange import TOO_LARGE, Exchange
-from crosswind.gateway.headers import Headers, end_to_end
+from crosswind.gateway.http.content_encoding import UNDECODABLE, Decoding
+from crosswind.gateway.http.headers import Headers, end_to_end
 from crosswind.gateway.outlet import FaultyOutlet, Outlet, delivered_by, edit_of, foreseen
 from crosswind.gateway.recording import Recording, Settled
 from crosswind.gateway.rounds import next_body

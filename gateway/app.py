@@ -10,7 +10,6 @@ from pydantic import SecretStr
 
 from crosswind.gateway.answered import Answered
 from crosswind.gateway.answering import Answering
-from crosswind.gateway.auth import Authenticator
 from crosswind.gateway.composing import Composing
 from crosswind.gateway.config import Settings
 from crosswind.gateway.confinement.confined import Confined
@@ -20,6 +19,7 @@ from crosswind.gateway.dose import FaultsInFlight, Watch
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.flights import Flights
 from crosswind.gateway.gateway import Gateway
+from crosswind.gateway.http.auth import Authenticator
 from crosswind.gateway.inference import Inference
 from crosswind.gateway.language.preparing import Preparing
 from crosswind.gateway.language.writing import Writing

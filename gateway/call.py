@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from crosswind.gateway.asgi import Http
-from crosswind.gateway.auth import Caller
+from crosswind.gateway.http.asgi import Http
+from crosswind.gateway.http.auth import Caller
+from crosswind.gateway.http.body import Posted
 from crosswind.gateway.inference import Traces, traces_of
-from crosswind.gateway.posted import Posted
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.request import SplitBody
 from crosswind.gateway.routes import Route

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from crosswind.gateway.auth import Caller
+from crosswind.gateway.http.auth import Caller
 
 
 class Claim(msgspec.Struct, frozen=True):

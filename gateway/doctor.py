@@ -46,7 +46,7 @@ def doctor(config: Path | None, hash_key: bool, check: bool, **flags: Any) -> No
 
 def _digest_of_input() -> str:
     """The digest of the key that is typed, unseen, or piped in."""
-    from crosswind.gateway.auth import key_digest
+    from crosswind.gateway.http.auth import key_digest
 
     typed: str = click.prompt("Key", hide_input=True) if sys.stdin.isatty() else sys.stdin.readline()
     key = typed.strip()

@@ -10,9 +10,9 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from crosswind.gateway.asgi import ClientGone, Http
 from crosswind.gateway.errors import UpstreamError
-from crosswind.gateway.headers import Headers
+from crosswind.gateway.http.asgi import ClientGone, Http
+from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.outlet import Outlet
 
 _NOT_HELD = "the upstream's answer is larger than limits.answer, so that it is not held for a retry"

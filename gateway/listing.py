@@ -8,9 +8,9 @@ from typing import Any
 
 import structlog
 
-from crosswind.gateway.asgi import Http
-from crosswind.gateway.auth import Caller
 from crosswind.gateway.errors import UpstreamError
+from crosswind.gateway.http.asgi import Http
+from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.protocols.document import decode, encode
 from crosswind.gateway.upstreams.outgoing import Outgoing
 from crosswind.gateway.upstreams.upstream import Upstream

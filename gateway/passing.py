@@ -9,15 +9,15 @@ from urllib.parse import quote, unquote
 
 import structlog
 
-from crosswind.gateway.asgi import ClientGone, Http
-from crosswind.gateway.auth import Caller
 from crosswind.gateway.config import Settings
 from crosswind.gateway.errors import UpstreamError
-from crosswind.gateway.headers import end_to_end
+from crosswind.gateway.http.asgi import ClientGone, Http
+from crosswind.gateway.http.auth import Caller
+from crosswind.gateway.http.body import posted
+from crosswind.gateway.http.headers import end_to_end
 from crosswind.gateway.listing import Listing
 from crosswind.gateway.metrics import Metrics
 from crosswind.gateway.opening import now_us
-from crosswind.gateway.posted import posted
 from crosswind.gateway.recorder import Recorder
 from crosswind.gateway.routes import Route, claim_of
 from crosswind.gateway.scribe import outside_of_turns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crosswind.gateway.asgi import Message, Receive, Send
+from crosswind.gateway.http.asgi import Message, Receive, Send
 from crosswind.gateway.proxy import Proxy
 
 

@@ -11,8 +11,6 @@ import structlog
 
 from crosswind.gateway import tokenless
 from crosswind.gateway.answering import Answering
-from crosswind.gateway.asgi import JSON, ClientGone, Http, Message, Receive, Send
-from crosswind.gateway.auth import Authenticator, Caller
 from crosswind.gateway.call import Call
 from crosswind.gateway.composing import Composing
 from crosswind.gateway.config import Settings
@@ -21,6 +19,9 @@ from crosswind.gateway.dose import CAPPED, FaultsInFlight
 from crosswind.gateway.errors import ServiceError, UpstreamError
 from crosswind.gateway.exchange import Exchange
 from crosswind.gateway.flights import Flights
+from crosswind.gateway.http.asgi import JSON, ClientGone, Http, Message, Receive, Send
+from crosswind.gateway.http.auth import Authenticator, Caller
+from crosswind.gateway.http.body import posted
 from crosswind.gateway.inference import Traces
 from crosswind.gateway.language.preparing import Preparing
 from crosswind.gateway.logs import say_also, say_with_all
@@ -28,7 +29,6 @@ from crosswind.gateway.metrics import Metrics
 from crosswind.gateway.opening import LiveSession
 from crosswind.gateway.outlet import Outlet, delivered_by
 from crosswind.gateway.passing import PassThrough
-from crosswind.gateway.posted import posted
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.request import SplitBody
 from crosswind.gateway.recording import Recording

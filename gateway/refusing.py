@@ -6,10 +6,10 @@ import asyncio
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from crosswind.gateway.asgi import JSON
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.exchange import Exchange
-from crosswind.gateway.headers import Headers
+from crosswind.gateway.http.asgi import JSON
+from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.outlet import Outlet
 from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.protocols.faults import Fault

@@ -7,11 +7,11 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from crosswind.gateway.asgi import Http
-from crosswind.gateway.auth import Caller
 from crosswind.gateway.claim import Claim
 from crosswind.gateway.config import Settings
 from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.http.asgi import Http
+from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.protocols.codec import Codec, codecs
 from crosswind.gateway.redaction import SHORTEST
 from crosswind.gateway.safety import may_ask_for

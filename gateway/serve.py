@@ -60,8 +60,8 @@ def with_options(command: Command) -> Command:
 def serve(config: Path | None, **flags: Any) -> None:
     """Put the gateway in front of an OpenAI-compatible server."""
     from crosswind.gateway.configuration.loading import load
+    from crosswind.gateway.http.server import allow_many_connections
     from crosswind.gateway.logs import configure
-    from crosswind.gateway.serving import allow_many_connections
 
     def read() -> Settings:
         settings = load(config, flags)
@@ -144,7 +144,7 @@ def _serve_alone(
 
 async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> int:
     """Serve until SIGTERM or SIGINT, then drain. Gives the exit code."""
-    from crosswind.gateway.serving import Deferred, collect_seldom, make_server, serve_on, stop
+    from crosswind.gateway.http.server import Deferred, collect_seldom, make_server, serve_on, stop
 
     settings = gateway.settings
     control_plane = Deferred(partial(_control, gateway))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
-from crosswind.gateway.auth import Caller, key_digest, wrong_key
+from crosswind.gateway.http.auth import Caller, key_digest, wrong_key
 from crosswind.gateway.opening import now_us
 from crosswind.gateway.refusals import store_down
 from crosswind.gateway.trajectory.record import Setting

@@ -10,9 +10,9 @@ import structlog
 from msgspec import structs
 
 from crosswind.gateway.answered import Answered
-from crosswind.gateway.auth import Caller, wrong_key
 from crosswind.gateway.claim import Claim
 from crosswind.gateway.config import Settings
+from crosswind.gateway.http.auth import Caller, wrong_key
 from crosswind.gateway.inference import Inference, Traces, unresolved
 from crosswind.gateway.ledger import Ledger
 from crosswind.gateway.opening import LiveSession, Opening, opened, stand_in

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from crosswind.gateway.configuration.sections import Durability
-from crosswind.gateway.decoding import Decoding
+from crosswind.gateway.http.content_encoding import Decoding
+from crosswind.gateway.http.sse import Event, EventSplitter
 from crosswind.gateway.protocols.answer import AnswerReader
-from crosswind.gateway.sse import Event, EventSplitter
 
 _LOOKS = 6
 """How often what has come is looked at for events that may be read later, behind one that may not."""

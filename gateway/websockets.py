@@ -13,12 +13,12 @@ from urllib.parse import parse_qs
 import aiohttp
 import structlog
 
-from crosswind.gateway.asgi import Http, Message, Receive, Send
-from crosswind.gateway.auth import Authenticator, protocols_without_credentials
 from crosswind.gateway.claim import Claim
 from crosswind.gateway.config import Settings
 from crosswind.gateway.errors import ServiceError, UpstreamError
-from crosswind.gateway.headers import Headers
+from crosswind.gateway.http.asgi import Http, Message, Receive, Send
+from crosswind.gateway.http.auth import Authenticator, protocols_without_credentials
+from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.inference import Traces
 from crosswind.gateway.metrics import Metrics
 from crosswind.gateway.recorder import Recorder

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from crosswind.gateway.client.exchange import (
+from crosswind.gateway.client.payloads import (
     DEFAULT_TIMEOUT_S,
     GatewayError,
     OpenedSession,

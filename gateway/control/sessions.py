@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from crosswind.gateway.auth import key_digest, new_session_key
 from crosswind.gateway.control.models import Acknowledged, Deleted, OpenedSession, OpenSession, Reward
 from crosswind.gateway.control.views import as_json, shown, trajectory_json
 from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.http.auth import key_digest, new_session_key
 from crosswind.gateway.opening import LiveSession, Opening, now_us, opened
 from crosswind.gateway.session_keys import KIND, key_setting
 from crosswind.gateway.trajectory import record

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import msgspec
 
+from crosswind.gateway.http.sse import Event
 from crosswind.gateway.protocols.hidden_tools import InnerCall
-from crosswind.gateway.sse import Event
 from crosswind.gateway.trajectory.record import Completion
 
 

@@ -9,12 +9,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
+from crosswind.gateway.http.sse import DONE, Event, with_data
 from crosswind.gateway.protocols.answer import Chunk, SingleRound
 from crosswind.gateway.protocols.coercion import as_object
 from crosswind.gateway.protocols.deferred_chunks import Deferred, chunks, only_says
 from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.protocols.sampled_tokens import Sampled, recorded, spanned, well_formed
-from crosswind.gateway.sse import DONE, Event, with_data
 from crosswind.gateway.trajectory.record import ENGINE_NO_TOKENS, FIT, NO_TOKEN_IDS, Completion
 
 FINISHED = frozenset({"stop", "length", "tool_calls", "function_call", "content_filter"})

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from crosswind.gateway.http.sse import EventSplitter
 from crosswind.gateway.protocols.coercion import as_object
 from crosswind.gateway.protocols.document import UNREADABLE
-from crosswind.gateway.sse import EventSplitter
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ import msgspec
 
 from crosswind.gateway.configuration.sections import Timeouts
 from crosswind.gateway.errors import Attempt, UpstreamError
-from crosswind.gateway.headers import Headers
+from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.upstreams.connection import Connection
 from crosswind.gateway.upstreams.incoming import Broken
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 
 import httptools
 
-from crosswind.gateway.headers import Headers
+from crosswind.gateway.http.headers import Headers
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 
 import msgspec
 
-from crosswind.gateway.headers import Headers
+from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.upstreams.address import Address
 
 Body = bytes | Callable[[], AsyncIterator[bytes]] | None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from crosswind.gateway.auth import Caller
 from crosswind.gateway.errors import UpstreamError
+from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.upstreams.outgoing import Outgoing
 from crosswind.gateway.upstreams.replicas import Replica
 from crosswind.gateway.upstreams.upstream import Upstream

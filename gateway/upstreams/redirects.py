@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from crosswind.gateway.headers import Headers
+from crosswind.gateway.http.headers import Headers
 
 
 def led_back(headers: Headers, base: str, path: str) -> Headers:

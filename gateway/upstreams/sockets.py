@@ -9,7 +9,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from crosswind.gateway.errors import UpstreamError
-from crosswind.gateway.headers import Headers
+from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.upstreams.outgoing import Outgoing
 from crosswind.gateway.upstreams.pool import Pool, said
 

@@ -10,12 +10,12 @@ from urllib.parse import parse_qsl, quote
 import aiohttp
 from msgspec import structs
 
-from crosswind.gateway.auth import Caller, query_without_credentials
 from crosswind.gateway.configuration.dialects import AuthStyle
 from crosswind.gateway.configuration.sections import Limits, Timeouts
 from crosswind.gateway.configuration.upstreams import Health, Retries, UpstreamSettings
 from crosswind.gateway.errors import Attempt, UpstreamError
-from crosswind.gateway.headers import CREDENTIALS, Changes, Headers, forwarded
+from crosswind.gateway.http.auth import Caller, query_without_credentials
+from crosswind.gateway.http.headers import CREDENTIALS, Changes, Headers, forwarded
 from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.upstreams.answer import Answer
 from crosswind.gateway.upstreams.outgoing import Outgoing

@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 
 from crosswind.gateway.config import Settings
-from crosswind.gateway.serving import Server, server_config
+from crosswind.gateway.http.server import Server, server_config
 from crosswind.gateway.workers.handover import Receiver
 
 _log = structlog.get_logger("crosswind.workers")

@@ -26,9 +26,9 @@ from crosswind.gateway.app import create_app
 from crosswind.gateway.config import Settings
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.gateway import Gateway
+from crosswind.gateway.http.server import Server, allow_many_connections, collect_seldom, make_server, stop
 from crosswind.gateway.logs import configure
 from crosswind.gateway.opening import now_us
-from crosswind.gateway.serving import Server, allow_many_connections, collect_seldom, make_server, stop
 from crosswind.gateway.trajectory.record import Setting
 from crosswind.gateway.workers.channel import Channel, Message
 from crosswind.gateway.workers.crew import Crew

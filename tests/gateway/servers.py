@@ -21,7 +21,7 @@ from crosswind.gateway.config import Settings
 from crosswind.gateway.configuration.loading import load
 from crosswind.gateway.control.application import create_control
 from crosswind.gateway.gateway import Gateway
-from crosswind.gateway.serving import make_server
+from crosswind.gateway.http.server import make_server
 from crosswind.gateway.trajectory.record import Durable, Setting
 from crosswind.gateway.workers.crew import Crew
 

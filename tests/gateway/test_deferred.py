@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.gateway.configuration.sections import Durability
-from crosswind.gateway.decoding import Decoding
+from crosswind.gateway.http.content_encoding import Decoding
+from crosswind.gateway.http.sse import EventSplitter
 from crosswind.gateway.protocols import deferred_chunks as deferred
 from crosswind.gateway.protocols.chat.answer import ChatAnswer
 from crosswind.gateway.protocols.completions.answer import CompletionsAnswer
 from crosswind.gateway.protocols.deferred_chunks import only_says
-from crosswind.gateway.sse import EventSplitter
 from crosswind.gateway.streaming import StreamRelay
 
 TEXTS = st.text(alphabet='aé"\\\n\u00ff,{}[]:', max_size=6) | st.sampled_from(

@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crosswind.gateway.http.sse import EventSplitter, event_data, with_data
 from crosswind.gateway.protocols.chat.codec import CODEC
 from crosswind.gateway.protocols.codec import Reader
 from crosswind.gateway.protocols.document import Document
 from crosswind.gateway.protocols.request import Request
-from crosswind.gateway.sse import EventSplitter, event_data, with_data
 from crosswind.injectors.conversation import Ref, ToolResult, UserText
 
 SPACE = st.text(" \t\r\n", max_size=3)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosswind.gateway.decoding import Decoding
+from crosswind.gateway.http.content_encoding import Decoding
 from tests.gateway.dialogue import body, user
 from tests.gateway.engine import engine
 from tests.gateway.servers import DONE, SSE, Part, Seen, answer, delta, event, gateway, plain, upstream
@@ -148,7 +148,7 @@ async def test_what_has_to_be_edited_is_asked_for_plainly(tmp_path: Path) -> Non
 
 
 def test_brotli_is_left_alone_where_its_library_cant_be_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    from crosswind.gateway import decoding
+    from crosswind.gateway.http import content_encoding as decoding
 
     class Old:
         class Decompressor:
@@ -164,4 +164,4 @@ def test_brotli_is_left_alone_where_its_library_cant_be_bounded(monkeypatch: pyt
     finally:
         monkeypatch.undo()
         decoding._decoders.cache_clear()
-    assert importlib.import_module("crosswind.gateway.decoding") is decoding
+    assert importlib.import_module("crosswind.gateway.http.content_encoding") is decoding

@@ -13,8 +13,8 @@ from anthropic.types import RawMessageStreamEvent
 from openai.types.responses import ResponseStreamEvent
 from pydantic import Field, TypeAdapter
 
+from crosswind.gateway.http.sse import EventSplitter
 from crosswind.gateway.protocols.messages.answer import MessagesAnswer
-from crosswind.gateway.sse import EventSplitter
 from tests.clients.upstream import Answer, Call, Dialogue, provider
 from tests.gateway import messages, responses
 from tests.gateway.servers import Running, gateway

@@ -10,10 +10,10 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crosswind.gateway.http.sse import EventSplitter
 from crosswind.gateway.protocols import deferred_chunks as deferred
 from crosswind.gateway.protocols.messages.answer import MessagesAnswer
 from crosswind.gateway.protocols.messages.text_deltas import only_says
-from crosswind.gateway.sse import EventSplitter
 from tests.gateway.test_deferred import relay
 
 TEXTS = st.text(alphabet='aé"\\\n,{}[]:\ud83d', max_size=5) | st.sampled_from(['"type":"message_stop"', "}}"])

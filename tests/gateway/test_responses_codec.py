@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crosswind.gateway.http.sse import Event
 from crosswind.gateway.protocols.document import decode
 from crosswind.gateway.protocols.responses.answer import ResponsesAnswer
 from crosswind.gateway.protocols.responses.codec import CODEC
-from crosswind.gateway.sse import Event
 from crosswind.injectors.conversation import ToolResult, UserText
 from tests.gateway.codec_laws import assert_only_texts_change, assert_written_back_the_same, read
 from tests.gateway.test_documents import TEXTS, VALUES, raw, same, written

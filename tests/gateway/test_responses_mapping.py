@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crosswind.gateway.http.sse import Event, EventSplitter
 from crosswind.gateway.protocols.codec import Reader
 from crosswind.gateway.protocols.hidden_tools import Forward, World
 from crosswind.gateway.protocols.history import made_base
@@ -15,7 +16,6 @@ from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.responses.codec import CODEC
 from crosswind.gateway.protocols.responses.mapped_answer import ClosedResponsesAnswer
 from crosswind.gateway.protocols.responses.tool_mapping import ResponsesClosing
-from crosswind.gateway.sse import Event, EventSplitter
 from tests.clients.upstream.response_events import events
 from tests.gateway.responses import RESPONSE, event
 from tests.gateway.test_documents import same

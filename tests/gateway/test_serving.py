@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from crosswind.gateway.asgi import WHEN_GONE
-from crosswind.gateway.serving import make_server
+from crosswind.gateway.http.asgi import WHEN_GONE
+from crosswind.gateway.http.server import make_server
 from tests.gateway.servers import listener, serving, settings
 
 REQUEST = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}"

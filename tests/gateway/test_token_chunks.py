@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crosswind.gateway.http.sse import EventSplitter
 from crosswind.gateway.protocols.chat.answer import ChatAnswer
 from crosswind.gateway.protocols.choices import ChoicesAnswer
-from crosswind.gateway.sse import EventSplitter
 from tests.gateway.test_deferred import relay
 
 TEXTS = st.text(alphabet='aé"\\\n,{}[]:', max_size=5) | st.sampled_from(

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from crosswind.gateway.asgi import WIRE, Http
-from crosswind.gateway.serving import make_server
+from crosswind.gateway.http.asgi import WIRE, Http
+from crosswind.gateway.http.server import make_server
 from tests.gateway.servers import listener, serving, settings
 
 Answer = Callable[[Http], Awaitable[None]]

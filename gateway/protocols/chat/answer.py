@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from crosswind.gateway.http.sse import Event
 from crosswind.gateway.protocols.answer import Chunk
 from crosswind.gateway.protocols.chat.text_deltas import parted, texts
 from crosswind.gateway.protocols.chat.token_chunks import HEAD, TokenChunks
 from crosswind.gateway.protocols.choices import ChoicesAnswer
 from crosswind.gateway.protocols.coercion import as_mapping, as_object
 from crosswind.gateway.protocols.sampled_tokens import Sampled, likeliest, logprob_of
-from crosswind.gateway.sse import Event
 
 _MOST = 512
 """Chunks that are kept unread."""

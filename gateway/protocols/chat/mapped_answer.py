@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from crosswind.gateway.http.sse import DONE, Event, event_data, with_data
 from crosswind.gateway.protocols.answer import Chunk
 from crosswind.gateway.protocols.chat.answer import ChatAnswer
 from crosswind.gateway.protocols.chat.call_stream import CallStream
@@ -17,7 +18,6 @@ from crosswind.gateway.protocols.coercion import as_object
 from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.protocols.hidden_tools import InnerCall, World
 from crosswind.gateway.protocols.mapped_answer import ClosedAnswer
-from crosswind.gateway.sse import DONE, Event, event_data, with_data
 
 
 class ClosedChatAnswer(ClosedAnswer[ChatAnswer]):

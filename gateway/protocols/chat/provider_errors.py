@@ -6,11 +6,11 @@ import time
 from typing import Any
 
 from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.http.sse import DONE
 from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.protocols.faults import Fault
 from crosswind.gateway.protocols.provider_errors import picked, refusal, shortened
 from crosswind.gateway.protocols.request import Request
-from crosswind.gateway.sse import DONE
 from crosswind.injectors.identity import digest
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
+from crosswind.gateway.http.sse import Event
 from crosswind.gateway.protocols.answer import Chunk
 from crosswind.gateway.protocols.document import UNREADABLE
-from crosswind.gateway.sse import Event
 
 HEAD = frozenset({"id", "object", "created", "model"})
 """The members of an answer's head that a chunk repeats."""

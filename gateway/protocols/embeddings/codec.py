@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 
 from crosswind.gateway.errors import ServiceError, openai_error
+from crosswind.gateway.http.sse import Event
 from crosswind.gateway.protocols.answer import Chunk, SingleRound
 from crosswind.gateway.protocols.codec import Codec, Reader
 from crosswind.gateway.protocols.document import Document
 from crosswind.gateway.protocols.history import Mask
 from crosswind.gateway.protocols.message_format import UNREAD, Read
 from crosswind.gateway.protocols.request import Request, SplitBody
-from crosswind.gateway.sse import Event
 from crosswind.gateway.trajectory.record import NOTHING_SAMPLED, Completion
 from crosswind.injectors.conversation import Conversation, ToolSchema
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from crosswind.gateway.http.sse import Event
 from crosswind.gateway.protocols.answer import Chunk, SingleRound
 from crosswind.gateway.protocols.coercion import as_mapping, as_object, text_of
 from crosswind.gateway.protocols.deferred_chunks import Deferred
 from crosswind.gateway.protocols.document import decode, encode
 from crosswind.gateway.protocols.messages.text_deltas import deltas, only_says
-from crosswind.gateway.sse import Event
 from crosswind.gateway.trajectory.record import Completion
 
 _GROWING = {"text_delta": "text", "thinking_delta": "thinking"}

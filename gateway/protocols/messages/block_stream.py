@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from crosswind.gateway.http.sse import Event, with_data
 from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.protocols.hidden_tools import World
 from crosswind.gateway.protocols.messages.answer import MessagesAnswer
 from crosswind.gateway.protocols.messages.tool_references import referring
-from crosswind.gateway.sse import Event, with_data
 
 Data = dict[str, Any]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from crosswind.gateway.http.sse import Event, with_data
 from crosswind.gateway.protocols.answer import Chunk
 from crosswind.gateway.protocols.coercion import as_object
 from crosswind.gateway.protocols.document import decode, encode
@@ -17,7 +18,6 @@ from crosswind.gateway.protocols.mapped_answer import ClosedAnswer
 from crosswind.gateway.protocols.messages.answer import MessagesAnswer
 from crosswind.gateway.protocols.messages.block_stream import BlockStream, arguments, is_call
 from crosswind.gateway.protocols.messages.tool_references import referring
-from crosswind.gateway.sse import Event, with_data
 
 Block = dict[str, Any]
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
+from crosswind.gateway.http.sse import Event
 from crosswind.gateway.protocols.answer import Chunk, SingleRound
 from crosswind.gateway.protocols.coercion import as_mapping, as_object
 from crosswind.gateway.protocols.document import UNREADABLE, encode
 from crosswind.gateway.protocols.responses.partial_items import grown
-from crosswind.gateway.sse import Event
 from crosswind.gateway.trajectory.record import Completion
 
 COMPLETING = frozenset({"response.completed", "response.incomplete", "response.failed"})

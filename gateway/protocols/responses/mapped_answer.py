@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from crosswind.gateway.http.sse import Event, with_data
 from crosswind.gateway.protocols.answer import Chunk
 from crosswind.gateway.protocols.coercion import as_mapping, as_object, text_of
 from crosswind.gateway.protocols.document import encode
@@ -24,7 +25,6 @@ from crosswind.gateway.protocols.responses.round_stream import (
     is_inner,
 )
 from crosswind.gateway.protocols.tools import choosing
-from crosswind.gateway.sse import Event, with_data
 
 _ACTED_ON = frozenset(
     {

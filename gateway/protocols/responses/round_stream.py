@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from crosswind.gateway.http.sse import Event, with_data
 from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.protocols.hidden_tools import World
 from crosswind.gateway.protocols.responses.items import loading
-from crosswind.gateway.sse import Event, with_data
 
 ADDED, DONE = "response.output_item.added", "response.output_item.done"
 _MADE = "response.function_call_arguments.done"

@@ -6,8 +6,8 @@ import asyncio
 
 import msgspec
 
-from crosswind.gateway.asgi import Http
-from crosswind.gateway.decoding import Decoding
+from crosswind.gateway.http.asgi import Http
+from crosswind.gateway.http.content_encoding import Decoding
 
 
 class Posted(msgspec.Struct, frozen=True):

@@ -13,9 +13,9 @@ import httptools
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from crosswind.gateway.asgi import WHEN_GONE, WIRE, Send
 from crosswind.gateway.config import Settings
-from crosswind.gateway.wire import Wire
+from crosswind.gateway.http.asgi import WHEN_GONE, WIRE, Send
+from crosswind.gateway.http.wire import Wire
 
 
 class Server(uvicorn.Server):

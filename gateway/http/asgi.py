@@ -10,10 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from crosswind.gateway.errors import ServiceError
-from crosswind.gateway.headers import Headers
+from crosswind.gateway.http.headers import Headers
 
 if TYPE_CHECKING:
-    from crosswind.gateway.wire import Wire
+    from crosswind.gateway.http.wire import Wire
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

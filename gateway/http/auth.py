@@ -13,7 +13,7 @@ import msgspec
 from crosswind.gateway.config import Settings
 from crosswind.gateway.configuration.sections import Key
 from crosswind.gateway.errors import ServiceError
-from crosswind.gateway.headers import CREDENTIALS
+from crosswind.gateway.http.headers import CREDENTIALS
 
 SESSION_KEY_PREFIX = "cw-"
 QUERY_CREDENTIALS = ("key", "api_key", "api-key")
