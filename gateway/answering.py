@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from crosswind.gateway.config import Settings
+from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.exchange import TOO_LARGE, Exchange
 from crosswind.gateway.http.content_encoding import UNDECODABLE, Decoding

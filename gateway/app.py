@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from crosswind.gateway.answered import Answered
 from crosswind.gateway.answering import Answering
 from crosswind.gateway.composing import Composing
-from crosswind.gateway.config import Settings
+from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.confinement.confined import Confined
 from crosswind.gateway.control.curricula import KIND, Curricula
 from crosswind.gateway.deciding import Deciding

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import structlog
 
 from crosswind.gateway.call import Call
-from crosswind.gateway.config import Settings
+from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.exchange import Exchange
 from crosswind.gateway.noise import Noise, taken_back
 from crosswind.gateway.opening import LiveSession

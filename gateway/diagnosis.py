@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx
 
-from crosswind.gateway.config import Settings
-from crosswind.gateway.configuration.upstreams import UpstreamSettings
+from crosswind.gateway.config.settings import Settings
+from crosswind.gateway.config.upstream import UpstreamSettings
 from crosswind.gateway.protocols.constraints import CONSTRAINED
 from crosswind.gateway.report.prefixes import SESSIONS_READ, prefixes
 from crosswind.gateway.trajectory.prefixes import CAUSES

@@ -28,7 +28,7 @@ def doctor(config: Path | None, hash_key: bool, check: bool, **flags: Any) -> No
     """
     import yaml
 
-    from crosswind.gateway.configuration.loading import load
+    from crosswind.gateway.config.loading import load
 
     if hash_key:
         return click.echo(f"key_sha256: {_digest_of_input()}")

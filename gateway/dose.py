@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from crosswind.gateway.configuration.sections import Abort, Dose
+from crosswind.gateway.config.sections import Abort, Dose
 from crosswind.injectors.engine.plan import CLEAN, Plan
 from crosswind.injectors.streams import Stream
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import structlog
 
-from crosswind.gateway.config import Settings
+from crosswind.gateway.config.reload import changes
+from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.confinement.confined import Confined
 from crosswind.gateway.control.curricula import Curricula
 from crosswind.gateway.errors import ConfigurationError, ServiceError
@@ -22,7 +23,6 @@ from crosswind.gateway.plane import DataPlane
 from crosswind.gateway.profiles import Profiles
 from crosswind.gateway.proxy import Proxy
 from crosswind.gateway.recorder import NotDurable, Recorder
-from crosswind.gateway.reloading import changes
 from crosswind.gateway.safety import NOISE, SWITCH, KillSwitch
 from crosswind.gateway.sessions import Sessions
 from crosswind.gateway.sharing import Sharing

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from crosswind.gateway.config import Settings
+from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.metrics import Metrics
 from crosswind.gateway.opening import now_us
 from crosswind.gateway.trajectory.retention import Limits, prune

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import structlog
 
-from crosswind.gateway.configuration.sections import Logging
+from crosswind.gateway.config.sections import Logging
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 

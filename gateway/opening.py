@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from crosswind.gateway.configuration.sections import Dose
+from crosswind.gateway.config.sections import Dose
 from crosswind.gateway.dose import capped, chosen
 from crosswind.gateway.ledger import Ledger
 from crosswind.gateway.profiles import Profiles

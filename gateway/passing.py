@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 
 import structlog
 
-from crosswind.gateway.config import Settings
+from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.asgi import ClientGone, Http
 from crosswind.gateway.http.auth import Caller

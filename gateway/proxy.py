@@ -13,7 +13,7 @@ from crosswind.gateway import tokenless
 from crosswind.gateway.answering import Answering
 from crosswind.gateway.call import Call
 from crosswind.gateway.composing import Composing
-from crosswind.gateway.config import Settings
+from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.deciding import Deciding
 from crosswind.gateway.dose import CAPPED, FaultsInFlight
 from crosswind.gateway.errors import ServiceError, UpstreamError

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 import structlog
 
-from crosswind.gateway.configuration.sections import Durability
+from crosswind.gateway.config.sections import Durability
 from crosswind.gateway.dose import Watch
 from crosswind.gateway.exchange import Exchange
 from crosswind.gateway.inference import Inference, delivered_ids

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from threading import Lock
 
-from crosswind.gateway.configuration.sections import Secrets
+from crosswind.gateway.config.sections import Secrets
 
 MASK = b"[redacted]"
 SHORTEST = 12

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from crosswind.gateway.configuration.sections import Limits
+from crosswind.gateway.config.sections import Limits
 from crosswind.gateway.opening import LiveSession
 
 _LOOKED_AT = 64

@@ -8,7 +8,7 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from crosswind.gateway.claim import Claim
-from crosswind.gateway.config import Settings
+from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.asgi import Http
 from crosswind.gateway.http.auth import Caller

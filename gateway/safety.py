@@ -8,7 +8,7 @@ from pathlib import Path
 
 import structlog
 
-from crosswind.gateway.config import Settings
+from crosswind.gateway.config.settings import Settings
 
 _log = structlog.get_logger("crosswind.safety")
 NOISE = "noise"

@@ -17,7 +17,7 @@ import click
 from crosswind.gateway.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from crosswind.gateway.config import Settings
+    from crosswind.gateway.config.settings import Settings
     from crosswind.gateway.gateway import Gateway
 
 Command = Callable[..., None]
@@ -59,7 +59,7 @@ def with_options(command: Command) -> Command:
 @with_options
 def serve(config: Path | None, **flags: Any) -> None:
     """Put the gateway in front of an OpenAI-compatible server."""
-    from crosswind.gateway.configuration.loading import load
+    from crosswind.gateway.config.loading import load
     from crosswind.gateway.http.server import allow_many_connections
     from crosswind.gateway.logs import configure
 
@@ -88,7 +88,7 @@ def serve(config: Path | None, **flags: Any) -> None:
 
 
 def _check_workers(settings: Settings) -> None:
-    from crosswind.gateway.configuration.sections import Durability
+    from crosswind.gateway.config.sections import Durability
 
     if settings.workers > 1 and settings.durability is Durability.RELAXED:
         raise ConfigurationError(

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from crosswind.gateway.answered import Answered
 from crosswind.gateway.claim import Claim
-from crosswind.gateway.config import Settings
+from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.http.auth import Caller, wrong_key
 from crosswind.gateway.inference import Inference, Traces, unresolved
 from crosswind.gateway.ledger import Ledger

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from crosswind.gateway.configuration.sections import Durability
+from crosswind.gateway.config.sections import Durability
 from crosswind.gateway.http.content_encoding import Decoding
 from crosswind.gateway.http.sse import Event, EventSplitter
 from crosswind.gateway.protocols.answer import AnswerReader

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from crosswind.gateway.configuration.sections import Telemetry
+from crosswind.gateway.config.sections import Telemetry
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.trajectory.record import Turn
 

@@ -14,7 +14,7 @@ import aiohttp
 import structlog
 
 from crosswind.gateway.claim import Claim
-from crosswind.gateway.config import Settings
+from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError, UpstreamError
 from crosswind.gateway.http.asgi import Http, Message, Receive, Send
 from crosswind.gateway.http.auth import Authenticator, protocols_without_credentials

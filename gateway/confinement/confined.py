@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 import structlog
 
-from crosswind.gateway.configuration.sections import ThirdParty
+from crosswind.gateway.config.sections import ThirdParty
 from crosswind.gateway.confinement.process import NoAnswer, Process
 from crosswind.injectors import registry
 from crosswind.injectors.engine.plan import Plan

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import aiohttp
 
-from crosswind.gateway.configuration.noise_model import ChatModel
+from crosswind.gateway.config.noise_model import ChatModel
 from crosswind.gateway.evolution.journal import Journal
 from crosswind.gateway.evolution.space import Candidate, Space
 from crosswind.gateway.language.chat_model import ModelFailed, asked

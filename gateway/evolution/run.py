@@ -10,8 +10,8 @@ from typing import Any
 
 import aiohttp
 
-from crosswind.gateway.configuration.loading import load
-from crosswind.gateway.configuration.noise_model import NoiseModel
+from crosswind.gateway.config.loading import load
+from crosswind.gateway.config.noise_model import NoiseModel
 from crosswind.gateway.demo.processes import Processes
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.evolution import frozen

@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, unquote_plus
 
 import msgspec
 
-from crosswind.gateway.config import Settings
-from crosswind.gateway.configuration.sections import Key
+from crosswind.gateway.config.sections import Key
+from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.headers import CREDENTIALS
 

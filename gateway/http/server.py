@@ -13,7 +13,7 @@ import httptools
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from crosswind.gateway.config import Settings
+from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.http.asgi import WHEN_GONE, WIRE, Send
 from crosswind.gateway.http.wire import Wire
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import aiohttp
 
-from crosswind.gateway.configuration.noise_model import ChatModel
+from crosswind.gateway.config.noise_model import ChatModel
 from crosswind.gateway.protocols.document import decode, encode
 
 _MOST = 1 << 20

@@ -7,7 +7,7 @@ import re
 
 import aiohttp
 
-from crosswind.gateway.configuration.noise_model import Judge
+from crosswind.gateway.config.noise_model import Judge
 from crosswind.gateway.language.chat_model import ModelFailed, asked
 from crosswind.injectors.wording import Prompt
 

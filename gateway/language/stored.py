@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from crosswind.gateway.configuration.noise_model import NoiseModel
+from crosswind.gateway.config.noise_model import NoiseModel
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.language.using import seen_by_judge, usable, writes_for
 from crosswind.gateway.trajectory.store import Store, StoreError, open_store
@@ -33,7 +33,7 @@ class Stored:
 @contextmanager
 def stored(config: Path) -> Iterator[Texts]:
     """The texts of the gateway that is configured so. ValueError where there are none to be had."""
-    from crosswind.gateway.configuration.loading import load
+    from crosswind.gateway.config.loading import load
 
     try:
         settings = load(config, {})

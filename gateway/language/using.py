@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from crosswind.gateway.configuration.noise_model import NoiseModel
+from crosswind.gateway.config.noise_model import NoiseModel
 from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.injectors.wording import Given
 

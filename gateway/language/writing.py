@@ -14,7 +14,7 @@ from functools import partial
 import aiohttp
 import structlog
 
-from crosswind.gateway.configuration.noise_model import NoiseModel
+from crosswind.gateway.config.noise_model import NoiseModel
 from crosswind.gateway.language.chat_model import ModelFailed, asked
 from crosswind.gateway.language.judge import scored
 from crosswind.gateway.language.using import seen_by_judge, usable

@@ -29,7 +29,7 @@ def replay(
     """
     import httpx
 
-    from crosswind.gateway.configuration.upstreams import http_url
+    from crosswind.gateway.config.upstream import http_url
     from crosswind.gateway.replay.against import Upstream
     from crosswind.gateway.replay.recompute import replay as recomputed
     from crosswind.gateway.trajectory.store import StoreError, open_store

@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 import msgspec
 
-from crosswind.gateway.configuration.sections import Timeouts
+from crosswind.gateway.config.sections import Timeouts
 from crosswind.gateway.errors import Attempt, UpstreamError
 from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.upstreams.connection import Connection

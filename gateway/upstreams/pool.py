@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
-from crosswind.gateway.configuration.sections import Limits, Timeouts
+from crosswind.gateway.config.sections import Limits, Timeouts
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.upstreams.address import Address, prepare
 from crosswind.gateway.upstreams.answer import Answer

@@ -10,7 +10,7 @@ from itertools import count
 
 import structlog
 
-from crosswind.gateway.configuration.upstreams import Health
+from crosswind.gateway.config.upstream import Health
 
 _log = structlog.get_logger("crosswind.upstreams")
 

@@ -10,9 +10,9 @@ from urllib.parse import parse_qsl, quote
 import aiohttp
 from msgspec import structs
 
-from crosswind.gateway.configuration.dialects import AuthStyle
-from crosswind.gateway.configuration.sections import Limits, Timeouts
-from crosswind.gateway.configuration.upstreams import Health, Retries, UpstreamSettings
+from crosswind.gateway.config.provider_presets import AuthStyle
+from crosswind.gateway.config.sections import Limits, Timeouts
+from crosswind.gateway.config.upstream import Health, Retries, UpstreamSettings
 from crosswind.gateway.errors import Attempt, UpstreamError
 from crosswind.gateway.http.auth import Caller, query_without_credentials
 from crosswind.gateway.http.headers import CREDENTIALS, Changes, Headers, forwarded

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from crosswind.gateway.config import ENVIRONMENT_PREFIX
+from crosswind.gateway.config.settings import ENVIRONMENT_PREFIX
 from crosswind.gateway.workers.channel import Channel, Message
 
 METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"

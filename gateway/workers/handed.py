@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 
-from crosswind.gateway.config import Settings
+from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.http.server import Server, server_config
 from crosswind.gateway.workers.handover import Receiver
 

@@ -19,7 +19,7 @@ from typing import Any
 import structlog
 from pydantic import SecretStr
 
-from crosswind.gateway.config import Settings
+from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.workers.channel import Message
 from crosswind.gateway.workers.child import Child

@@ -23,7 +23,7 @@ import structlog
 from structlog.contextvars import bind_contextvars
 
 from crosswind.gateway.app import create_app
-from crosswind.gateway.config import Settings
+from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.gateway import Gateway
 from crosswind.gateway.http.server import Server, allow_many_connections, collect_seldom, make_server, stop

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from crosswind.gateway.configuration.sections import Logging
+from crosswind.gateway.config.sections import Logging
 from crosswind.gateway.logs import configure
 from tests.clients import cell, page
 from tests.clients.drivers import rows

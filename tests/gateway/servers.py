@@ -17,8 +17,8 @@ import httpx
 import uvicorn
 
 from crosswind.gateway.app import create_app
-from crosswind.gateway.config import Settings
-from crosswind.gateway.configuration.loading import load
+from crosswind.gateway.config.loading import load
+from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.control.application import create_control
 from crosswind.gateway.gateway import Gateway
 from crosswind.gateway.http.server import make_server

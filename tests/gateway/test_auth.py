@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from crosswind.gateway.configuration.loading import load
+from crosswind.gateway.config.loading import load
 from crosswind.gateway.errors import ConfigurationError
 from tests.gateway.dialogue import body, user
 from tests.gateway.servers import gateway, upstream

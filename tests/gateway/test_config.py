@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from crosswind.gateway.config import Settings
-from crosswind.gateway.configuration.loading import load
+from crosswind.gateway.config.loading import load
+from crosswind.gateway.config.settings import Settings
 
 EXAMPLE = Path(__file__).parents[2] / "crosswind.yaml"
 
 
 def test_the_example_has_every_key_at_its_default() -> None:
-    from crosswind.gateway.configuration.loading import read_document
+    from crosswind.gateway.config.loading import read_document
 
     example = load(EXAMPLE, {})
     assert example.model_dump() == load(None, {"upstream": "http://127.0.0.1:8000/v1"}).model_dump()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from crosswind.gateway.configuration.sections import Limits, Timeouts
+from crosswind.gateway.config.sections import Limits, Timeouts
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.upstreams import address
 from crosswind.gateway.upstreams.outgoing import Outgoing

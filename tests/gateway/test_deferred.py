@@ -10,7 +10,7 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.gateway.configuration.sections import Durability
+from crosswind.gateway.config.sections import Durability
 from crosswind.gateway.http.content_encoding import Decoding
 from crosswind.gateway.http.sse import EventSplitter
 from crosswind.gateway.protocols import deferred_chunks as deferred

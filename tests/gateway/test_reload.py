@@ -16,8 +16,8 @@ import httpx
 import pytest
 import yaml
 
-from crosswind.gateway.config import Settings
-from crosswind.gateway.configuration.loading import load
+from crosswind.gateway.config.loading import load
+from crosswind.gateway.config.settings import Settings
 from tests.gateway.dialogue import PROFILE, body, history
 from tests.gateway.servers import JSON, Part, Running, Seen, answer, gateway, plain, upstream
 

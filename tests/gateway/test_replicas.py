@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosswind.gateway.configuration.upstreams import Health
+from crosswind.gateway.config.upstream import Health
 from crosswind.gateway.upstreams.probing import probe
 from crosswind.gateway.upstreams.replicas import Replica, Replicas
 from tests.gateway.dialogue import body, user

@@ -197,7 +197,7 @@ def test_what_is_clean_for_one_caller_is_looked_through_for_another() -> None:
 
 DEFECT = """\
 import structlog
-from crosswind.gateway.configuration.sections import Logging
+from crosswind.gateway.config.sections import Logging
 from crosswind.gateway.logs import configure
 
 def serve(headers):

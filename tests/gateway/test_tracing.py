@@ -101,7 +101,7 @@ async def test_no_secret_is_in_a_span(tmp_path: Path) -> None:
 def test_without_the_extra_the_setting_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     import builtins
 
-    from crosswind.gateway.configuration.sections import Telemetry
+    from crosswind.gateway.config.sections import Telemetry
     from crosswind.gateway.errors import ConfigurationError
     from crosswind.gateway.tracing import tracing
 

@@ -9,8 +9,8 @@ import anthropic
 import openai
 import pytest
 
-from crosswind.gateway.configuration.dialects import DIALECTS
-from crosswind.gateway.configuration.loading import load
+from crosswind.gateway.config.loading import load
+from crosswind.gateway.config.provider_presets import DIALECTS
 from crosswind.gateway.errors import ConfigurationError
 from tests.gateway.dialogue import body, user
 from tests.gateway.servers import gateway, plain, upstream

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from crosswind.gateway.configuration.sections import Limits, Timeouts
+from crosswind.gateway.config.sections import Limits, Timeouts
 from crosswind.gateway.upstreams.answer import Answer
 from crosswind.gateway.upstreams.outgoing import Body, Outgoing
 from crosswind.gateway.upstreams.pool import Pool

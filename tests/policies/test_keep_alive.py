@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from crosswind.gateway.config import Settings
+from crosswind.gateway.config.settings import Settings
 from crosswind.policies.embedded.batch import Limits
 from crosswind.policies.embedded.server import make_server
 from crosswind.policies.version import PRETRAINED

@@ -8,8 +8,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from crosswind.gateway.configuration.sections import Positive, Seconds, Section
-from crosswind.gateway.configuration.upstreams import http_url
+from crosswind.gateway.config.sections import Positive, Seconds, Section
+from crosswind.gateway.config.upstream import http_url
 
 
 class ChatModel(Section):

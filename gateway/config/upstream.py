@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from crosswind.gateway.configuration.dialects import DIALECTS, AuthStyle, Dialect, DuplicateNames, Protocol
-from crosswind.gateway.configuration.sections import Seconds, Section, Timeouts
+from crosswind.gateway.config.provider_presets import DIALECTS, AuthStyle, Dialect, DuplicateNames, Protocol
+from crosswind.gateway.config.sections import Seconds, Section, Timeouts
 from crosswind.gateway.errors import nearest
 
 Status = Annotated[int, Field(ge=500, le=599)]

@@ -12,7 +12,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource
 
-from crosswind.gateway.config import ENVIRONMENT_PREFIX, Settings
+from crosswind.gateway.config.settings import ENVIRONMENT_PREFIX, Settings
 from crosswind.gateway.errors import ConfigurationError, nearest
 
 _OTHER_VARIABLES = {"config"}

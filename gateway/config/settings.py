@@ -1,4 +1,4 @@
-"""Every setting of the gateway. They are read by `crosswind.gateway.configuration.loading`."""
+"""Every setting of the gateway. They are read by `crosswind.gateway.config.loading`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from crosswind.gateway.configuration.noise_model import NoiseModel
-from crosswind.gateway.configuration.sections import (
+from crosswind.gateway.config.noise_model import NoiseModel
+from crosswind.gateway.config.sections import (
     Abort,
     Dose,
     Durability,
@@ -26,7 +26,7 @@ from crosswind.gateway.configuration.sections import (
     ThirdParty,
     Timeouts,
 )
-from crosswind.gateway.configuration.upstreams import Health, Retries, UpstreamSettings, http_url
+from crosswind.gateway.config.upstream import Health, Retries, UpstreamSettings, http_url
 from crosswind.gateway.detail import Detail
 
 ENVIRONMENT_PREFIX = "CROSSWIND_"

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from crosswind.gateway.config import Settings
+from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError
 
 LIVE = frozenset(

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from crosswind.gateway.configuration.sections import Section
+from crosswind.gateway.config.sections import Section
 
 AuthStyle = Literal["bearer", "api-key", "x-api-key", "x-goog-api-key", "none", "passthrough"]
 Protocol = Literal["chat", "responses", "completions", "embeddings", "messages"]
