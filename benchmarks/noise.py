@@ -21,7 +21,7 @@ from crosswind.gateway.noise import Circumstances, noise_in
 from crosswind.gateway.opening import LiveSession
 from crosswind.gateway.protocols.codec import Codec, codecs
 from crosswind.gateway.protocols.document import decode
-from crosswind.gateway.redaction import Redactor
+from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.trajectory.record import Session as SessionRecord
 from crosswind.gateway.turns import Place
 from crosswind.injectors.cli.documents import conversation

@@ -21,7 +21,7 @@ from typing import Any
 
 import click
 
-from crosswind.gateway.recorder import Recorder
+from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Completion, Event, Row, Session, Turn

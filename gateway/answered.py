@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from crosswind.gateway.recorder import Recorder
+from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.trajectory.record import Durable, Turn
 from crosswind.gateway.trajectory.store import Store
 

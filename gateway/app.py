@@ -30,9 +30,9 @@ from crosswind.gateway.passing import PassThrough
 from crosswind.gateway.plane import DataPlane
 from crosswind.gateway.profiles import PROFILE, Profiles
 from crosswind.gateway.proxy import Proxy
-from crosswind.gateway.recorder import Recorder
+from crosswind.gateway.recorder.recorder import Recorder
+from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.recording import Recording
-from crosswind.gateway.redaction import Redactor
 from crosswind.gateway.refusing import Refusing
 from crosswind.gateway.safety import NOISE, SWITCH, KillSwitch, switch_file
 from crosswind.gateway.sessions import Sessions

@@ -12,7 +12,7 @@ from crosswind.gateway.exchange import Exchange
 from crosswind.gateway.noise import Noise, taken_back
 from crosswind.gateway.opening import LiveSession
 from crosswind.gateway.protocols.request import Request
-from crosswind.gateway.redaction import Redactor
+from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.turns import Place
 
 _log = structlog.get_logger("crosswind.proxy")

@@ -13,7 +13,7 @@ from crosswind.gateway.language.preparing import Preparing
 from crosswind.gateway.noise import Circumstances, Noise, noise_in
 from crosswind.gateway.opening import LiveSession, now_us
 from crosswind.gateway.protocols.request import Request
-from crosswind.gateway.redaction import Redactor
+from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.safety import KillSwitch
 from crosswind.gateway.turns import Place
 

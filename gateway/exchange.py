@@ -16,7 +16,7 @@ from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.constraints import CONSTRAINED, constraints
 from crosswind.gateway.protocols.hidden_tools import InnerCall
 from crosswind.gateway.protocols.request import Request
-from crosswind.gateway.redaction import MASK, Redactor
+from crosswind.gateway.recorder.redaction import MASK, Redactor
 from crosswind.gateway.trajectory.content import Chain, Frame, View
 from crosswind.gateway.trajectory.record import (
     ENGINE_NO_TOKENS,

@@ -22,7 +22,7 @@ from crosswind.gateway.opening import now_us
 from crosswind.gateway.plane import DataPlane
 from crosswind.gateway.profiles import Profiles
 from crosswind.gateway.proxy import Proxy
-from crosswind.gateway.recorder import NotDurable, Recorder
+from crosswind.gateway.recorder.recorder import NotDurable, Recorder
 from crosswind.gateway.safety import NOISE, SWITCH, KillSwitch
 from crosswind.gateway.sessions import Sessions
 from crosswind.gateway.sharing import Sharing

@@ -15,7 +15,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from crosswind.gateway.recorder import RecorderState
+from crosswind.gateway.recorder.recorder import RecorderState
 from crosswind.gateway.trajectory.record import Durable, Event, Turn
 from crosswind.gateway.trajectory.trust import Trust
 from crosswind.gateway.upstreams.replicas import ReplicaState

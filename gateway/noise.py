@@ -16,7 +16,7 @@ from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.protocols.faults import NO_FAULTS, Fault, Faults
 from crosswind.gateway.protocols.hidden_tools import Forward
 from crosswind.gateway.protocols.request import Request
-from crosswind.gateway.redaction import Redactor
+from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.scribe import Scribe
 from crosswind.gateway.trajectory.ledger_rows import NameMap
 from crosswind.gateway.trajectory.record import Event, Row, SessionMarked

@@ -15,7 +15,7 @@ from crosswind.gateway.dose import capped, chosen
 from crosswind.gateway.ledger import Ledger
 from crosswind.gateway.profiles import Profiles
 from crosswind.gateway.protocols.codec import Codec, Reader
-from crosswind.gateway.submission import Ticket
+from crosswind.gateway.recorder.queue import Ticket
 from crosswind.gateway.trajectory.freshness import SessionState
 from crosswind.gateway.trajectory.record import Arm, Row, Session
 from crosswind.gateway.turns import TokenLine, TurnLine

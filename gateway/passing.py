@@ -18,7 +18,7 @@ from crosswind.gateway.http.headers import end_to_end
 from crosswind.gateway.listing import Listing
 from crosswind.gateway.metrics import Metrics
 from crosswind.gateway.opening import now_us
-from crosswind.gateway.recorder import Recorder
+from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.routes import Route, claim_of
 from crosswind.gateway.scribe import outside_of_turns
 from crosswind.gateway.sessions import Sessions

@@ -31,8 +31,8 @@ from crosswind.gateway.outlet import Outlet, delivered_by
 from crosswind.gateway.passing import PassThrough
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.request import SplitBody
+from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.recording import Recording
-from crosswind.gateway.redaction import Redactor
 from crosswind.gateway.refusing import Refusing
 from crosswind.gateway.routes import HEALTH, Route, claim_of, route_of
 from crosswind.gateway.sessions import Sessions

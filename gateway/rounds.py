@@ -13,7 +13,7 @@ from crosswind.gateway.closed_world import MOST_ROUNDS, UNKNOWN_TOOL, made_ancho
 from crosswind.gateway.exchange import TOO_LARGE, Exchange
 from crosswind.gateway.protocols.answer import Round
 from crosswind.gateway.protocols.hidden_tools import InnerCall
-from crosswind.gateway.redaction import Redactor
+from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.record import Row, Turn
 

@@ -13,7 +13,7 @@ from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.asgi import Http
 from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.protocols.codec import Codec, codecs
-from crosswind.gateway.redaction import SHORTEST
+from crosswind.gateway.recorder.redaction import SHORTEST
 from crosswind.gateway.safety import may_ask_for
 
 PASS = "pass_through"

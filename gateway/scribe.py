@@ -9,7 +9,7 @@ import msgspec
 
 from crosswind.gateway.ledger import clean_hash
 from crosswind.gateway.protocols.document import encode
-from crosswind.gateway.redaction import Redactor
+from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Event
 from crosswind.gateway.turns import Place

@@ -21,7 +21,7 @@ from crosswind.gateway.http.auth import Authenticator, protocols_without_credent
 from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.inference import Traces
 from crosswind.gateway.metrics import Metrics
-from crosswind.gateway.recorder import Recorder
+from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.routes import Route, claim_of, route_of
 from crosswind.gateway.sessions import Sessions
 from crosswind.gateway.trajectory.record import Row, SessionMarked

@@ -15,7 +15,7 @@ from crosswind.gateway.opening import LiveSession
 from crosswind.gateway.protocols.codec import codec_named
 from crosswind.gateway.protocols.document import decode
 from crosswind.gateway.recalling import tell
-from crosswind.gateway.redaction import MASK
+from crosswind.gateway.recorder.redaction import MASK
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.record import Event, Session, Trajectory, Turn
 from crosswind.injectors.conversation import Conversation, Ref, Site, ToolResult

@@ -27,7 +27,7 @@ from crosswind.gateway.config.sections import (
     Timeouts,
 )
 from crosswind.gateway.config.upstream import Health, Retries, UpstreamSettings, http_url
-from crosswind.gateway.detail import Detail
+from crosswind.gateway.recorder.detail import Detail
 
 ENVIRONMENT_PREFIX = "CROSSWIND_"
 

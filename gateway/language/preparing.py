@@ -22,7 +22,7 @@ from crosswind.gateway.noise import Circumstances, decides_anew
 from crosswind.gateway.opening import LiveSession
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.request import Request
-from crosswind.gateway.redaction import Redactor
+from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.gateway.turns import Place
 from crosswind.injectors.conversation import Conversation

@@ -26,7 +26,7 @@ from crosswind.gateway.opening import LiveSession
 from crosswind.gateway.protocols.codec import codec_named
 from crosswind.gateway.protocols.document import decode, encode
 from crosswind.gateway.recalling import tell
-from crosswind.gateway.redaction import MASK, Redactor
+from crosswind.gateway.recorder.redaction import MASK, Redactor
 from crosswind.gateway.replay.words import Recorded
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Event, Session, Turn

@@ -15,7 +15,7 @@ from crosswind.gateway.ledger import Ledger
 from crosswind.gateway.noise import Circumstances, noise_in
 from crosswind.gateway.opening import LiveSession
 from crosswind.gateway.protocols.codec import Codec, Reader, codecs
-from crosswind.gateway.redaction import Redactor
+from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Session
 from crosswind.gateway.turns import Place

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosswind.gateway import redaction
-from crosswind.gateway.redaction import Redactor
+from crosswind.gateway.recorder import redaction
+from crosswind.gateway.recorder.redaction import Redactor
 from tests.gateway.dialogue import PROFILE, body, history, user
 from tests.gateway.engine import engine
 from tests.gateway.servers import Running, gateway, upstream

@@ -19,7 +19,7 @@ import sys
 import time
 from collections import Counter
 
-from crosswind.gateway.recorder import Recorder
+from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.trajectory.record import Session
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.trajectory.children import submission

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from crosswind.gateway.detail import NOT_RECORDED, Detail, recorded
-from crosswind.gateway.recorder import Recorder
+from crosswind.gateway.recorder.detail import NOT_RECORDED, Detail, recorded
+from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.record import FIT, Completion, Durable, Row, SessionClosed, Setting
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore

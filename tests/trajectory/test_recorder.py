@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from crosswind.gateway.recorder import NotDurable, Recorder
+from crosswind.gateway.recorder.recorder import NotDurable, Recorder
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.record import Durable, Reward, Row
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore

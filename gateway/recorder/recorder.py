@@ -18,8 +18,16 @@ from collections.abc import Iterable, Sequence
 
 import structlog
 
-from crosswind.gateway.detail import Detail, recorded
-from crosswind.gateway.submission import NotDurable, RecorderState, Submission, Ticket, settle, wake, weight
+from crosswind.gateway.recorder.detail import Detail, recorded
+from crosswind.gateway.recorder.queue import (
+    NotDurable,
+    RecorderState,
+    Submission,
+    Ticket,
+    settle,
+    wake,
+    weight,
+)
 from crosswind.gateway.trajectory.record import Durable, Row
 from crosswind.gateway.trajectory.store import RowRefused, Store, StoreError
 
