@@ -12,7 +12,6 @@ from crosswind.gateway.answered import Answered
 from crosswind.gateway.answering import Answering
 from crosswind.gateway.composing import Composing
 from crosswind.gateway.config.settings import Settings
-from crosswind.gateway.confinement.confined import Confined
 from crosswind.gateway.control.curricula import KIND, Curricula
 from crosswind.gateway.deciding import Deciding
 from crosswind.gateway.dose import FaultsInFlight, Watch
@@ -27,6 +26,7 @@ from crosswind.gateway.listing import Listing
 from crosswind.gateway.metrics import Metrics
 from crosswind.gateway.opening import now_us
 from crosswind.gateway.passing import PassThrough
+from crosswind.gateway.peers.peers import Crew
 from crosswind.gateway.plane import DataPlane
 from crosswind.gateway.profiles import PROFILE, Profiles
 from crosswind.gateway.proxy import Proxy
@@ -35,6 +35,7 @@ from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.recording import Recording
 from crosswind.gateway.refusing import Refusing
 from crosswind.gateway.safety import NOISE, SWITCH, KillSwitch, switch_file
+from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.sessions import Sessions
 from crosswind.gateway.sharing import Sharing
 from crosswind.gateway.stored_views import StoredViews
@@ -47,7 +48,6 @@ from crosswind.gateway.upstreams.replicas import ReplicaState
 from crosswind.gateway.upstreams.upstreams import Upstreams, configured
 from crosswind.gateway.websockets import WebSockets
 from crosswind.gateway.workers.claims import Claims
-from crosswind.gateway.workers.crew import Crew
 from crosswind.injectors import registry
 from crosswind.injectors.profiles.load import Profile, ProfileError
 

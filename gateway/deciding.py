@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from crosswind.gateway.call import Call
-from crosswind.gateway.confinement.confined import Confined
 from crosswind.gateway.language.preparing import Preparing
 from crosswind.gateway.noise import Circumstances, Noise, noise_in
 from crosswind.gateway.opening import LiveSession, now_us
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.safety import KillSwitch
+from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.turns import Place
 
 

@@ -12,18 +12,19 @@ import structlog
 
 from crosswind.gateway.config.reload import changes
 from crosswind.gateway.config.settings import Settings
-from crosswind.gateway.confinement.confined import Confined
 from crosswind.gateway.control.curricula import Curricula
 from crosswind.gateway.errors import ConfigurationError, ServiceError
 from crosswind.gateway.housekeeping import Housekeeping
 from crosswind.gateway.logs import set_level
 from crosswind.gateway.metrics import Metrics, text_of_all
 from crosswind.gateway.opening import now_us
+from crosswind.gateway.peers.peers import Crew
 from crosswind.gateway.plane import DataPlane
 from crosswind.gateway.profiles import Profiles
 from crosswind.gateway.proxy import Proxy
 from crosswind.gateway.recorder.recorder import NotDurable, Recorder
 from crosswind.gateway.safety import NOISE, SWITCH, KillSwitch
+from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.sessions import Sessions
 from crosswind.gateway.sharing import Sharing
 from crosswind.gateway.trajectory.record import Row, Setting
@@ -33,7 +34,6 @@ from crosswind.gateway.trajectory.trust import Trust
 from crosswind.gateway.upstreams.probing import Probing
 from crosswind.gateway.upstreams.replicas import ReplicaState
 from crosswind.gateway.upstreams.upstreams import Upstreams
-from crosswind.gateway.workers.crew import Crew
 
 _log = structlog.get_logger("crosswind.gateway")
 

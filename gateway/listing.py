@@ -12,7 +12,7 @@ from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.asgi import Http
 from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.protocols.document import decode, encode
-from crosswind.gateway.upstreams.outgoing import Outgoing
+from crosswind.gateway.upstreams.request import Outgoing
 from crosswind.gateway.upstreams.upstream import Upstream
 from crosswind.gateway.upstreams.upstreams import Upstreams
 

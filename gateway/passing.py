@@ -24,7 +24,7 @@ from crosswind.gateway.scribe import outside_of_turns
 from crosswind.gateway.sessions import Sessions
 from crosswind.gateway.stored_views import StoredViews, View
 from crosswind.gateway.upstreams.answer import Answer
-from crosswind.gateway.upstreams.outgoing import Outgoing
+from crosswind.gateway.upstreams.request import Outgoing
 from crosswind.gateway.upstreams.upstream import Upstream
 from crosswind.gateway.upstreams.upstreams import Upstreams
 

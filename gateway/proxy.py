@@ -38,7 +38,7 @@ from crosswind.gateway.routes import HEALTH, Route, claim_of, route_of
 from crosswind.gateway.sessions import Sessions
 from crosswind.gateway.turns import Asked
 from crosswind.gateway.upstreams.answer import Answer
-from crosswind.gateway.upstreams.outgoing import Outgoing
+from crosswind.gateway.upstreams.request import Outgoing
 from crosswind.gateway.upstreams.upstreams import Upstreams
 from crosswind.gateway.websockets import WebSockets
 

@@ -25,7 +25,7 @@ from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.routes import Route, claim_of, route_of
 from crosswind.gateway.sessions import Sessions
 from crosswind.gateway.trajectory.record import Row, SessionMarked
-from crosswind.gateway.upstreams.outgoing import Outgoing
+from crosswind.gateway.upstreams.request import Outgoing
 from crosswind.gateway.upstreams.upstream import Upstream
 from crosswind.gateway.upstreams.upstreams import Upstreams
 

@@ -11,7 +11,7 @@ from crosswind.gateway.upstreams.address import Address, prepare
 from crosswind.gateway.upstreams.answer import Answer
 from crosswind.gateway.upstreams.connection import Connection
 from crosswind.gateway.upstreams.incoming import Broken
-from crosswind.gateway.upstreams.outgoing import Outgoing
+from crosswind.gateway.upstreams.request import Outgoing
 
 _STATUSES = range(200, 600)
 

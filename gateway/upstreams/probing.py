@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.auth import Caller
-from crosswind.gateway.upstreams.outgoing import Outgoing
 from crosswind.gateway.upstreams.replicas import Replica
+from crosswind.gateway.upstreams.request import Outgoing
 from crosswind.gateway.upstreams.upstream import Upstream
 
 _MOST_READ = 1 << 20

@@ -10,8 +10,8 @@ from yarl import URL
 
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.headers import Headers
-from crosswind.gateway.upstreams.outgoing import Outgoing
 from crosswind.gateway.upstreams.pool import Pool, said
+from crosswind.gateway.upstreams.request import Outgoing
 
 
 class Sockets:

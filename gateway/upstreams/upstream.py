@@ -18,11 +18,11 @@ from crosswind.gateway.http.auth import Caller, query_without_credentials
 from crosswind.gateway.http.headers import CREDENTIALS, Changes, Headers, forwarded
 from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.upstreams.answer import Answer
-from crosswind.gateway.upstreams.outgoing import Outgoing
 from crosswind.gateway.upstreams.patterns import Patterns
 from crosswind.gateway.upstreams.pool import Pool
 from crosswind.gateway.upstreams.redirects import led_back
 from crosswind.gateway.upstreams.replicas import Replica, Replicas
+from crosswind.gateway.upstreams.request import Outgoing
 from crosswind.gateway.upstreams.sockets import Sockets
 
 _CONTENT = ("content-*", "accept*", *(name.decode() for name in CREDENTIALS))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from crosswind.gateway.config.settings import ENVIRONMENT_PREFIX
-from crosswind.gateway.workers.channel import Channel, Message
+from crosswind.gateway.peers.channel import Channel, Message
 
 METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 SILENT_S = 5.0

@@ -21,9 +21,9 @@ from pydantic import SecretStr
 
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError
-from crosswind.gateway.workers.channel import Message
+from crosswind.gateway.peers.channel import Message
 from crosswind.gateway.workers.child import Child
-from crosswind.gateway.workers.handover import Dealer
+from crosswind.gateway.workers.handoff import Dealer
 
 _log = structlog.get_logger("crosswind.workers")
 

@@ -29,9 +29,9 @@ from crosswind.gateway.gateway import Gateway
 from crosswind.gateway.http.server import Server, allow_many_connections, collect_seldom, make_server, stop
 from crosswind.gateway.logs import configure
 from crosswind.gateway.opening import now_us
+from crosswind.gateway.peers.channel import Channel, Message
+from crosswind.gateway.peers.peers import Crew
 from crosswind.gateway.trajectory.record import Setting
-from crosswind.gateway.workers.channel import Channel, Message
-from crosswind.gateway.workers.crew import Crew
 
 _log = structlog.get_logger("crosswind.workers")
 
@@ -93,7 +93,7 @@ def _gateway(told: Message, channel: Channel) -> Gateway:
 
 def _server(gateway: Gateway, other: socket.socket, *, worker: bool) -> Server:
     if worker:
-        from crosswind.gateway.workers.handed import HandedServer
+        from crosswind.gateway.workers.handoff_server import HandedServer
 
         return HandedServer(gateway.settings, gateway.data, other)
     from crosswind.gateway.control.application import create_control

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from crosswind.gateway.workers.crew import Crew
+from crosswind.gateway.peers.peers import Crew
 from tests.gateway.servers import Running, Upstream, gateway
 
 

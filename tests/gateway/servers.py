@@ -22,8 +22,8 @@ from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.control.application import create_control
 from crosswind.gateway.gateway import Gateway
 from crosswind.gateway.http.server import make_server
+from crosswind.gateway.peers.peers import Crew
 from crosswind.gateway.trajectory.record import Durable, Setting
-from crosswind.gateway.workers.crew import Crew
 
 Reply = Callable[["Seen"], AsyncIterator["Part"]]
 Part = tuple[int, list[tuple[bytes, bytes]]] | bytes

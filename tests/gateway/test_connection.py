@@ -15,8 +15,8 @@ import pytest
 from crosswind.gateway.config.sections import Limits, Timeouts
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.upstreams import address
-from crosswind.gateway.upstreams.outgoing import Outgoing
 from crosswind.gateway.upstreams.pool import Pool
+from crosswind.gateway.upstreams.request import Outgoing
 from tests.gateway.wire import OK, PLENTY, Server, asked, pooled, says, serving, whole
 
 

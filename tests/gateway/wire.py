@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from crosswind.gateway.config.sections import Limits, Timeouts
 from crosswind.gateway.upstreams.answer import Answer
-from crosswind.gateway.upstreams.outgoing import Body, Outgoing
 from crosswind.gateway.upstreams.pool import Pool
+from crosswind.gateway.upstreams.request import Body, Outgoing
 
 Talk = Callable[["Server", asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 PLENTY = 1 << 30

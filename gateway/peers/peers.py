@@ -8,7 +8,7 @@ from typing import Any
 
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError
-from crosswind.gateway.workers.channel import Channel, Message
+from crosswind.gateway.peers.channel import Channel, Message
 
 _ANSWER_S = 2.0
 _READ_S = 30.0

@@ -11,7 +11,7 @@ import structlog
 
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.http.server import Server, server_config
-from crosswind.gateway.workers.handover import Receiver
+from crosswind.gateway.workers.handoff import Receiver
 
 _log = structlog.get_logger("crosswind.workers")
 

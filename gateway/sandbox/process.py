@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from crosswind.gateway.confinement.worker import READY
+from crosswind.gateway.sandbox.worker import READY
 
 
 class NoAnswer(Exception):
@@ -36,7 +36,7 @@ class Process:
         self.end()
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         self._child = subprocess.Popen(
-            [sys.executable, "-m", "crosswind.gateway.confinement.worker", str(self._memory)],
+            [sys.executable, "-m", "crosswind.gateway.sandbox.worker", str(self._memory)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,

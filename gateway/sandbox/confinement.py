@@ -15,7 +15,7 @@ import msgspec
 import structlog
 
 from crosswind.gateway.config.sections import ThirdParty
-from crosswind.gateway.confinement.process import NoAnswer, Process
+from crosswind.gateway.sandbox.process import NoAnswer, Process
 from crosswind.injectors import registry
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.operator import Draw, Registered, Result, ToolChange
