@@ -18,12 +18,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from crosswind.gateway.noise import Circumstances, noise_in
-from crosswind.gateway.opening import LiveSession
 from crosswind.gateway.protocols.codec import Codec, codecs
 from crosswind.gateway.protocols.document import decode
 from crosswind.gateway.recorder.redaction import Redactor
+from crosswind.gateway.sessions.session import LiveSession
+from crosswind.gateway.sessions.turns import Place
 from crosswind.gateway.trajectory.record import Session as SessionRecord
-from crosswind.gateway.turns import Place
 from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.conversation import Conversation
 from crosswind.injectors.engine.decide import perturb

@@ -8,27 +8,22 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
-from crosswind.gateway.answered import Answered
 from crosswind.gateway.answering import Answering
 from crosswind.gateway.composing import Composing
 from crosswind.gateway.config.settings import Settings
-from crosswind.gateway.control.curricula import KIND, Curricula
 from crosswind.gateway.deciding import Deciding
 from crosswind.gateway.dose import FaultsInFlight, Watch
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.flights import Flights
 from crosswind.gateway.gateway import Gateway
 from crosswind.gateway.http.auth import Authenticator
-from crosswind.gateway.inference import Inference
 from crosswind.gateway.language.preparing import Preparing
 from crosswind.gateway.language.writing import Writing
 from crosswind.gateway.listing import Listing
 from crosswind.gateway.metrics import Metrics
-from crosswind.gateway.opening import now_us
 from crosswind.gateway.passing import PassThrough
 from crosswind.gateway.peers.peers import Crew
 from crosswind.gateway.plane import DataPlane
-from crosswind.gateway.profiles import PROFILE, Profiles
 from crosswind.gateway.proxy import Proxy
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.recorder.redaction import Redactor
@@ -36,8 +31,14 @@ from crosswind.gateway.recording import Recording
 from crosswind.gateway.refusing import Refusing
 from crosswind.gateway.safety import NOISE, SWITCH, KillSwitch, switch_file
 from crosswind.gateway.sandbox.confinement import Confined
-from crosswind.gateway.sessions import Sessions
-from crosswind.gateway.sharing import Sharing
+from crosswind.gateway.sessions.curricula import KIND, Curricula
+from crosswind.gateway.sessions.inference import Inference
+from crosswind.gateway.sessions.leases import Claims
+from crosswind.gateway.sessions.profiles import PROFILE, Profiles
+from crosswind.gateway.sessions.response_lookup import Answered
+from crosswind.gateway.sessions.session import now_us
+from crosswind.gateway.sessions.sessions import Sessions
+from crosswind.gateway.sessions.sync import Sharing
 from crosswind.gateway.stored_views import StoredViews
 from crosswind.gateway.tracing import Tracing, tracing
 from crosswind.gateway.trajectory.record import Setting
@@ -47,7 +48,6 @@ from crosswind.gateway.trajectory.trust import VERSION, Trust
 from crosswind.gateway.upstreams.replicas import ReplicaState
 from crosswind.gateway.upstreams.upstreams import Upstreams, configured
 from crosswind.gateway.websockets import WebSockets
-from crosswind.gateway.workers.claims import Claims
 from crosswind.injectors import registry
 from crosswind.injectors.profiles.load import Profile, ProfileError
 

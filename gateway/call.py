@@ -7,10 +7,10 @@ import msgspec
 from crosswind.gateway.http.asgi import Http
 from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.http.body import Posted
-from crosswind.gateway.inference import Traces, traces_of
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.request import SplitBody
 from crosswind.gateway.routes import Route
+from crosswind.gateway.sessions.inference import Traces, traces_of
 from crosswind.gateway.trajectory.content import content_key
 from crosswind.gateway.upstreams.upstream import Upstream
 from crosswind.injectors.identity import digest

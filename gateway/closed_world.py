@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from crosswind.gateway.ledger import Ledger
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.hidden_tools import Forward, InnerCall
 from crosswind.gateway.protocols.history import made_base
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.tool_mapping import Closing, Found
 from crosswind.gateway.protocols.tools import chosen, named
+from crosswind.gateway.sessions.ledger import Ledger
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.engine.tools import ShownTools, acts_on_tools, perturb_tools, tools_anchor
 from crosswind.injectors.wording import Texts

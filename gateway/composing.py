@@ -10,10 +10,10 @@ from crosswind.gateway.call import Call
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.exchange import Exchange
 from crosswind.gateway.noise import Noise, taken_back
-from crosswind.gateway.opening import LiveSession
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import Redactor
-from crosswind.gateway.turns import Place
+from crosswind.gateway.sessions.session import LiveSession
+from crosswind.gateway.sessions.turns import Place
 
 _log = structlog.get_logger("crosswind.proxy")
 

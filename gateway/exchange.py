@@ -10,13 +10,14 @@ import msgspec
 from crosswind.gateway.closed_world import ClosedWorld
 from crosswind.gateway.errors import Attempt
 from crosswind.gateway.noise import Noise
-from crosswind.gateway.opening import LiveSession, now_us
 from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.constraints import CONSTRAINED, constraints
 from crosswind.gateway.protocols.hidden_tools import InnerCall
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import MASK, Redactor
+from crosswind.gateway.sessions.session import LiveSession, now_us
+from crosswind.gateway.sessions.turns import Place
 from crosswind.gateway.trajectory.content import Chain, Frame, View
 from crosswind.gateway.trajectory.record import (
     ENGINE_NO_TOKENS,
@@ -27,7 +28,6 @@ from crosswind.gateway.trajectory.record import (
     Durable,
     Turn,
 )
-from crosswind.gateway.turns import Place
 
 REDACTED_SECRET = "redacted_secret"
 CONTAINS_SECRET = "contains_secret"

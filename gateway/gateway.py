@@ -12,21 +12,21 @@ import structlog
 
 from crosswind.gateway.config.reload import changes
 from crosswind.gateway.config.settings import Settings
-from crosswind.gateway.control.curricula import Curricula
 from crosswind.gateway.errors import ConfigurationError, ServiceError
 from crosswind.gateway.housekeeping import Housekeeping
 from crosswind.gateway.logs import set_level
 from crosswind.gateway.metrics import Metrics, text_of_all
-from crosswind.gateway.opening import now_us
 from crosswind.gateway.peers.peers import Crew
 from crosswind.gateway.plane import DataPlane
-from crosswind.gateway.profiles import Profiles
 from crosswind.gateway.proxy import Proxy
 from crosswind.gateway.recorder.recorder import NotDurable, Recorder
 from crosswind.gateway.safety import NOISE, SWITCH, KillSwitch
 from crosswind.gateway.sandbox.confinement import Confined
-from crosswind.gateway.sessions import Sessions
-from crosswind.gateway.sharing import Sharing
+from crosswind.gateway.sessions.curricula import Curricula
+from crosswind.gateway.sessions.profiles import Profiles
+from crosswind.gateway.sessions.session import now_us
+from crosswind.gateway.sessions.sessions import Sessions
+from crosswind.gateway.sessions.sync import Sharing
 from crosswind.gateway.trajectory.record import Row, Setting
 from crosswind.gateway.trajectory.servers import SERVER
 from crosswind.gateway.trajectory.store import Store

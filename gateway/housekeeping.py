@@ -15,7 +15,7 @@ import structlog
 
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.metrics import Metrics
-from crosswind.gateway.opening import now_us
+from crosswind.gateway.sessions.session import now_us
 from crosswind.gateway.trajectory.retention import Limits, prune
 from crosswind.gateway.trajectory.store import Store, StoreError
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from crosswind.gateway.opening import LiveSession
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.system_prompt import Instructions, instructions
-from crosswind.gateway.turns import Place
+from crosswind.gateway.sessions.session import LiveSession
+from crosswind.gateway.sessions.turns import Place
 from crosswind.injectors.engine.decision import NewlyShown
 from crosswind.injectors.engine.resume import Perturbed
 from crosswind.injectors.engine.system_prompt import acts_on_instructions, perturb_instructions

@@ -22,11 +22,9 @@ from crosswind.gateway.flights import Flights
 from crosswind.gateway.http.asgi import JSON, ClientGone, Http, Message, Receive, Send
 from crosswind.gateway.http.auth import Authenticator, Caller
 from crosswind.gateway.http.body import posted
-from crosswind.gateway.inference import Traces
 from crosswind.gateway.language.preparing import Preparing
 from crosswind.gateway.logs import say_also, say_with_all
 from crosswind.gateway.metrics import Metrics
-from crosswind.gateway.opening import LiveSession
 from crosswind.gateway.outlet import Outlet, delivered_by
 from crosswind.gateway.passing import PassThrough
 from crosswind.gateway.protocols.codec import Codec
@@ -35,8 +33,10 @@ from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.recording import Recording
 from crosswind.gateway.refusing import Refusing
 from crosswind.gateway.routes import HEALTH, Route, claim_of, route_of
-from crosswind.gateway.sessions import Sessions
-from crosswind.gateway.turns import Asked
+from crosswind.gateway.sessions.inference import Traces
+from crosswind.gateway.sessions.session import LiveSession
+from crosswind.gateway.sessions.sessions import Sessions
+from crosswind.gateway.sessions.turns import Asked
 from crosswind.gateway.upstreams.answer import Answer
 from crosswind.gateway.upstreams.request import Outgoing
 from crosswind.gateway.upstreams.upstreams import Upstreams

@@ -7,7 +7,6 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from crosswind.gateway.claim import Claim
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.asgi import Http
@@ -15,6 +14,7 @@ from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.protocols.codec import Codec, codecs
 from crosswind.gateway.recorder.redaction import SHORTEST
 from crosswind.gateway.safety import may_ask_for
+from crosswind.gateway.sessions.claim import Claim
 
 PASS = "pass_through"
 HEALTH = "health"

@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from crosswind.gateway.ledger import clean_hash
 from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.recorder.redaction import Redactor
+from crosswind.gateway.sessions.ledger import clean_hash
+from crosswind.gateway.sessions.turns import Place
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Event
-from crosswind.gateway.turns import Place
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.decide import Decision
 

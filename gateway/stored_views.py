@@ -12,12 +12,12 @@ import structlog
 
 from crosswind.gateway.closed_world import results_owed
 from crosswind.gateway.http.auth import Caller
-from crosswind.gateway.opening import LiveSession
 from crosswind.gateway.protocols.codec import Codec, codec_named
 from crosswind.gateway.protocols.document import Document, decode
 from crosswind.gateway.protocols.splicing import Path, spliced
 from crosswind.gateway.protocols.stored_items import ClientsView, as_delivered, withheld
-from crosswind.gateway.sessions import Sessions
+from crosswind.gateway.sessions.session import LiveSession
+from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.trajectory.record import Turn
 from crosswind.gateway.trajectory.store import StoreError
 from crosswind.injectors.conversation import ToolResult, UserText

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from crosswind.gateway.opening import LiveSession
 from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.sessions.session import LiveSession
+from crosswind.gateway.sessions.turns import Place
 from crosswind.gateway.trajectory.record import Row
-from crosswind.gateway.turns import Place
 from crosswind.injectors.engine.decide import NewlyShown
 from crosswind.injectors.engine.shown_tools import ShownTools
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from crosswind.gateway.opening import LiveSession
 from crosswind.gateway.protocols.codec import codec_named
 from crosswind.gateway.protocols.document import decode
-from crosswind.gateway.recalling import tell
 from crosswind.gateway.recorder.redaction import MASK
+from crosswind.gateway.sessions.restore import tell
+from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.record import Event, Session, Trajectory, Turn
 from crosswind.injectors.conversation import Conversation, Ref, Site, ToolResult

@@ -15,8 +15,8 @@ from crosswind.gateway.control.models import Acknowledged, Deleted, OpenedSessio
 from crosswind.gateway.control.views import as_json, shown, trajectory_json
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.auth import key_digest, new_session_key
-from crosswind.gateway.opening import LiveSession, Opening, now_us, opened
-from crosswind.gateway.session_keys import KIND, key_setting
+from crosswind.gateway.sessions.keys import KIND, key_setting
+from crosswind.gateway.sessions.session import LiveSession, Opening, now_us, opened
 from crosswind.gateway.trajectory import record
 from crosswind.gateway.trajectory.record import SessionClosed, SessionDeleted, SessionStatus
 from crosswind.injectors.engine.curriculum import Assignment, Curriculum, assign

@@ -26,7 +26,7 @@ from crosswind.gateway.evolution.search import Individual, Scored, Search
 from crosswind.gateway.evolution.settings import FINALISTS, SearchSettings
 from crosswind.gateway.evolution.space import Candidate, Space
 from crosswind.gateway.evolution.wording import fitness_told, held_out_told
-from crosswind.gateway.profiles import Profiles
+from crosswind.gateway.sessions.profiles import Profiles
 from crosswind.injectors.profiles.load import Profile, ProfileError
 
 Say = Callable[[str], None]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from crosswind.gateway.opening import LiveSession
 from crosswind.gateway.protocols.codec import codec_named
-from crosswind.gateway.recalling import tell
+from crosswind.gateway.sessions.restore import tell
+from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.trajectory.record import Trajectory
 from crosswind.gateway.trajectory.store import Store
 from crosswind.injectors.cli.forecast import Dialogue

@@ -19,12 +19,12 @@ from crosswind.gateway.language.foreseeing import after_answer, next_message
 from crosswind.gateway.language.using import writes_for
 from crosswind.gateway.language.writing import Writing
 from crosswind.gateway.noise import Circumstances, decides_anew
-from crosswind.gateway.opening import LiveSession
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import Redactor
+from crosswind.gateway.sessions.session import LiveSession
+from crosswind.gateway.sessions.turns import Place
 from crosswind.gateway.trajectory.generated_text import GeneratedText
-from crosswind.gateway.turns import Place
 from crosswind.injectors.conversation import Conversation
 from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.plan import Plan

@@ -19,8 +19,8 @@ from crosswind.gateway.language.chat_model import ModelFailed, asked
 from crosswind.gateway.language.judge import scored
 from crosswind.gateway.language.using import seen_by_judge, usable
 from crosswind.gateway.metrics import Metrics
-from crosswind.gateway.opening import LiveSession, now_us
 from crosswind.gateway.recorder.recorder import Recorder
+from crosswind.gateway.sessions.session import LiveSession, now_us
 from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.gateway.trajectory.store import Store, StoreError
 from crosswind.injectors.wording import Given, Prompt

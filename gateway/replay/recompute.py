@@ -22,15 +22,15 @@ from crosswind.gateway.noise import (
     Noise,
     noise_in,
 )
-from crosswind.gateway.opening import LiveSession
 from crosswind.gateway.protocols.codec import codec_named
 from crosswind.gateway.protocols.document import decode, encode
-from crosswind.gateway.recalling import tell
 from crosswind.gateway.recorder.redaction import MASK, Redactor
 from crosswind.gateway.replay.words import Recorded
+from crosswind.gateway.sessions.restore import tell
+from crosswind.gateway.sessions.session import LiveSession
+from crosswind.gateway.sessions.turns import Place
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Event, Session, Turn
-from crosswind.gateway.turns import Place
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.plan import Plan
 

@@ -28,9 +28,9 @@ from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.gateway import Gateway
 from crosswind.gateway.http.server import Server, allow_many_connections, collect_seldom, make_server, stop
 from crosswind.gateway.logs import configure
-from crosswind.gateway.opening import now_us
 from crosswind.gateway.peers.channel import Channel, Message
 from crosswind.gateway.peers.peers import Crew
+from crosswind.gateway.sessions.session import now_us
 from crosswind.gateway.trajectory.record import Setting
 
 _log = structlog.get_logger("crosswind.workers")

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.gateway.ledger import Ledger
 from crosswind.gateway.noise import Circumstances, noise_in
-from crosswind.gateway.opening import LiveSession
 from crosswind.gateway.protocols.codec import Codec, Reader, codecs
 from crosswind.gateway.recorder.redaction import Redactor
+from crosswind.gateway.sessions.ledger import Ledger
+from crosswind.gateway.sessions.session import LiveSession
+from crosswind.gateway.sessions.turns import Place
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Session
-from crosswind.gateway.turns import Place
 from crosswind.injectors.engine.plan import Plan, make_plan
 from crosswind.injectors.profiles.load import parse
 from tests.gateway.test_documents import same

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from crosswind.gateway.profiles import Profiles
+from crosswind.gateway.sessions.profiles import Profiles
 from crosswind.gateway.trajectory.record import Reward, RewardState, SessionClosed
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.injectors.engine.plan import make_plan

@@ -12,13 +12,13 @@ from msgspec import structs
 
 from crosswind.gateway.config.sections import Dose
 from crosswind.gateway.dose import capped, chosen
-from crosswind.gateway.ledger import Ledger
-from crosswind.gateway.profiles import Profiles
 from crosswind.gateway.protocols.codec import Codec, Reader
 from crosswind.gateway.recorder.queue import Ticket
+from crosswind.gateway.sessions.ledger import Ledger
+from crosswind.gateway.sessions.profiles import Profiles
+from crosswind.gateway.sessions.turns import TokenLine, TurnLine
 from crosswind.gateway.trajectory.freshness import SessionState
 from crosswind.gateway.trajectory.record import Arm, Row, Session
-from crosswind.gateway.turns import TokenLine, TurnLine
 from crosswind.injectors.engine.plan import Plan, make_plan
 from crosswind.injectors.engine.resume import Walks
 

@@ -17,8 +17,8 @@ import structlog
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.message_format import Read, read_raw
 from crosswind.gateway.protocols.request import SplitBody
+from crosswind.gateway.sessions.leases import Claims, ClaimsUnavailable
 from crosswind.gateway.trajectory.store import Store
-from crosswind.gateway.workers.claims import Claims, ClaimsUnavailable
 from crosswind.injectors.identity import digest, normalise
 
 _log = structlog.get_logger("crosswind.sessions")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from crosswind.gateway.config.sections import Limits
-from crosswind.gateway.opening import LiveSession
+from crosswind.gateway.sessions.session import LiveSession
 
 _LOOKED_AT = 64
 """How many sessions that must stay are passed over when one has to go: the look may not grow with them."""

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from crosswind.gateway.turns import Asked, Place, TurnLine
+from crosswind.gateway.sessions.turns import Asked, Place, TurnLine
 
 _KEPT = 200_000
 """Claims that are kept: what is older is in the store by far."""

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import structlog
 
-from crosswind.gateway.opening import LiveSession
 from crosswind.gateway.protocols.codec import Codec, Reader
 from crosswind.gateway.protocols.document import decode
 from crosswind.gateway.protocols.request import Request, SplitBody
+from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.trajectory.record import Turn
 from crosswind.gateway.trajectory.store import Store, StoreError
 

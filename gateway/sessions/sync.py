@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 import structlog
 
-from crosswind.gateway.ledger import Ledger
-from crosswind.gateway.opening import LiveSession, now_us
-from crosswind.gateway.profiles import PROFILE, Profiles
+from crosswind.gateway.sessions.leases import Claims, ClaimsUnavailable
+from crosswind.gateway.sessions.ledger import Ledger
+from crosswind.gateway.sessions.profiles import PROFILE, Profiles
+from crosswind.gateway.sessions.session import LiveSession, now_us
+from crosswind.gateway.sessions.turns import Asked, Place
 from crosswind.gateway.trajectory.freshness import SessionState, TurnHead
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Session
 from crosswind.gateway.trajectory.store import Store, StoreError
-from crosswind.gateway.turns import Asked, Place
-from crosswind.gateway.workers.claims import Claims, ClaimsUnavailable
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.profiles.load import ProfileError
 

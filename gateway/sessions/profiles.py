@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from crosswind.gateway.profile_files import is_file, read
+from crosswind.gateway.sessions.profile_files import is_file, read
 from crosswind.injectors.profiles import load as built_in
 from crosswind.injectors.profiles.load import Profile, ProfileError
 

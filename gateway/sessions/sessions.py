@@ -9,24 +9,24 @@ import asyncio
 import structlog
 from msgspec import structs
 
-from crosswind.gateway.answered import Answered
-from crosswind.gateway.claim import Claim
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.http.auth import Caller, wrong_key
-from crosswind.gateway.inference import Inference, Traces, unresolved
-from crosswind.gateway.ledger import Ledger
-from crosswind.gateway.opening import LiveSession, Opening, opened, stand_in
-from crosswind.gateway.profiles import Profiles
 from crosswind.gateway.protocols.codec import Codec, Reader
-from crosswind.gateway.recalling import Recalling
-from crosswind.gateway.refusals import closed_session, refuse, store_down, unknown_session
-from crosswind.gateway.residents import Residents
-from crosswind.gateway.session_keys import SessionKeys
-from crosswind.gateway.sharing import Sharing
+from crosswind.gateway.sessions.cache import Residents
+from crosswind.gateway.sessions.claim import Claim
+from crosswind.gateway.sessions.errors import closed_session, refuse, store_down, unknown_session
+from crosswind.gateway.sessions.inference import Inference, Traces, unresolved
+from crosswind.gateway.sessions.keys import SessionKeys
+from crosswind.gateway.sessions.ledger import Ledger
+from crosswind.gateway.sessions.profiles import Profiles
+from crosswind.gateway.sessions.response_lookup import Answered
+from crosswind.gateway.sessions.restore import Recalling
+from crosswind.gateway.sessions.session import LiveSession, Opening, opened, stand_in
+from crosswind.gateway.sessions.sync import Sharing
+from crosswind.gateway.sessions.turns import Asked, Place, TurnLine
 from crosswind.gateway.trajectory.ledger_rows import DeliveredId
 from crosswind.gateway.trajectory.record import Session, SessionMarked, SessionStatus
 from crosswind.gateway.trajectory.store import Store, StoreError
-from crosswind.gateway.turns import Asked, Place, TurnLine
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.identity import digest
 
