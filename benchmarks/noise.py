@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from crosswind.gateway.noise import Circumstances, noise_in
+from crosswind.gateway.noise.pipeline import Circumstances, noise_in
 from crosswind.gateway.protocols.codec import Codec, codecs
 from crosswind.gateway.protocols.document import decode
 from crosswind.gateway.recorder.redaction import Redactor

@@ -12,7 +12,6 @@ from crosswind.gateway.answering import Answering
 from crosswind.gateway.composing import Composing
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.deciding import Deciding
-from crosswind.gateway.dose import FaultsInFlight, Watch
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.flights import Flights
 from crosswind.gateway.gateway import Gateway
@@ -21,6 +20,8 @@ from crosswind.gateway.language.preparing import Preparing
 from crosswind.gateway.language.writing import Writing
 from crosswind.gateway.listing import Listing
 from crosswind.gateway.metrics import Metrics
+from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, KillSwitch, switch_file
+from crosswind.gateway.noise.limits import FaultsInFlight, Watch
 from crosswind.gateway.passing import PassThrough
 from crosswind.gateway.peers.peers import Crew
 from crosswind.gateway.plane import DataPlane
@@ -29,7 +30,6 @@ from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.recording import Recording
 from crosswind.gateway.refusing import Refusing
-from crosswind.gateway.safety import NOISE, SWITCH, KillSwitch, switch_file
 from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.sessions.curricula import KIND, Curricula
 from crosswind.gateway.sessions.inference import Inference

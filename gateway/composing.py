@@ -9,7 +9,7 @@ import structlog
 from crosswind.gateway.call import Call
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.exchange import Exchange
-from crosswind.gateway.noise import Noise, taken_back
+from crosswind.gateway.noise.pipeline import Noise, taken_back
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.session import LiveSession

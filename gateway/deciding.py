@@ -9,10 +9,10 @@ from functools import partial
 
 from crosswind.gateway.call import Call
 from crosswind.gateway.language.preparing import Preparing
-from crosswind.gateway.noise import Circumstances, Noise, noise_in
+from crosswind.gateway.noise.kill_switch import KillSwitch
+from crosswind.gateway.noise.pipeline import Circumstances, Noise, noise_in
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import Redactor
-from crosswind.gateway.safety import KillSwitch
 from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.sessions.session import LiveSession, now_us
 from crosswind.gateway.sessions.turns import Place

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from crosswind.gateway.closed_world import ClosedWorld
 from crosswind.gateway.errors import Attempt
-from crosswind.gateway.noise import Noise
+from crosswind.gateway.noise.pipeline import Noise
+from crosswind.gateway.noise.tool_view import ClosedWorld
 from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.constraints import CONSTRAINED, constraints

@@ -16,11 +16,11 @@ from crosswind.gateway.errors import ConfigurationError, ServiceError
 from crosswind.gateway.housekeeping import Housekeeping
 from crosswind.gateway.logs import set_level
 from crosswind.gateway.metrics import Metrics, text_of_all
+from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, KillSwitch
 from crosswind.gateway.peers.peers import Crew
 from crosswind.gateway.plane import DataPlane
 from crosswind.gateway.proxy import Proxy
 from crosswind.gateway.recorder.recorder import NotDurable, Recorder
-from crosswind.gateway.safety import NOISE, SWITCH, KillSwitch
 from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.sessions.curricula import Curricula
 from crosswind.gateway.sessions.profiles import Profiles

@@ -17,9 +17,9 @@ from crosswind.gateway.http.body import posted
 from crosswind.gateway.http.headers import end_to_end
 from crosswind.gateway.listing import Listing
 from crosswind.gateway.metrics import Metrics
+from crosswind.gateway.noise.events import outside_of_turns
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.routes import Route, claim_of
-from crosswind.gateway.scribe import outside_of_turns
 from crosswind.gateway.sessions.session import now_us
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.stored_views import StoredViews, View

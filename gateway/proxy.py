@@ -15,7 +15,6 @@ from crosswind.gateway.call import Call
 from crosswind.gateway.composing import Composing
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.deciding import Deciding
-from crosswind.gateway.dose import CAPPED, FaultsInFlight
 from crosswind.gateway.errors import ServiceError, UpstreamError
 from crosswind.gateway.exchange import Exchange
 from crosswind.gateway.flights import Flights
@@ -25,6 +24,7 @@ from crosswind.gateway.http.body import posted
 from crosswind.gateway.language.preparing import Preparing
 from crosswind.gateway.logs import say_also, say_with_all
 from crosswind.gateway.metrics import Metrics
+from crosswind.gateway.noise.limits import CAPPED, FaultsInFlight
 from crosswind.gateway.outlet import Outlet, delivered_by
 from crosswind.gateway.passing import PassThrough
 from crosswind.gateway.protocols.codec import Codec

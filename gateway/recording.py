@@ -8,9 +8,9 @@ import msgspec
 import structlog
 
 from crosswind.gateway.config.sections import Durability
-from crosswind.gateway.dose import Watch
 from crosswind.gateway.exchange import Exchange
 from crosswind.gateway.metrics import Metrics
+from crosswind.gateway.noise.limits import Watch
 from crosswind.gateway.protocols.document import decode
 from crosswind.gateway.recorder.queue import Ticket
 from crosswind.gateway.recorder.recorder import Recorder

@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec import structs
 
-from crosswind.gateway.closed_world import MOST_ROUNDS, UNKNOWN_TOOL, made_anchor
 from crosswind.gateway.exchange import TOO_LARGE, Exchange
+from crosswind.gateway.noise.tool_view import MOST_ROUNDS, UNKNOWN_TOOL, made_anchor
 from crosswind.gateway.protocols.answer import Round
 from crosswind.gateway.protocols.hidden_tools import InnerCall
 from crosswind.gateway.recorder.redaction import Redactor

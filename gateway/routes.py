@@ -11,9 +11,9 @@ from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.asgi import Http
 from crosswind.gateway.http.auth import Caller
+from crosswind.gateway.noise.kill_switch import may_ask_for
 from crosswind.gateway.protocols.codec import Codec, codecs
 from crosswind.gateway.recorder.redaction import SHORTEST
-from crosswind.gateway.safety import may_ask_for
 from crosswind.gateway.sessions.claim import Claim
 
 PASS = "pass_through"

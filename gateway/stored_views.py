@@ -10,8 +10,8 @@ from typing import Any
 
 import structlog
 
-from crosswind.gateway.closed_world import results_owed
 from crosswind.gateway.http.auth import Caller
+from crosswind.gateway.noise.tool_view import results_owed
 from crosswind.gateway.protocols.codec import Codec, codec_named
 from crosswind.gateway.protocols.document import Document, decode
 from crosswind.gateway.protocols.splicing import Path, spliced

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Body
 
 from crosswind.gateway.control.models import Acknowledged, NoiseState, NoiseSwitch, ProfileText
 from crosswind.gateway.errors import ServiceError
-from crosswind.gateway.safety import NOISE, SWITCH
+from crosswind.gateway.noise.kill_switch import NOISE, SWITCH
 from crosswind.gateway.sessions.curricula import Curricula
 from crosswind.gateway.sessions.profiles import PROFILE
 from crosswind.gateway.sessions.session import now_us

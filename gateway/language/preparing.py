@@ -12,13 +12,13 @@ from typing import Any
 
 import structlog
 
-from crosswind.gateway.closed_world import world_in
 from crosswind.gateway.exchange import Exchange
-from crosswind.gateway.instructing import decided
 from crosswind.gateway.language.foreseeing import after_answer, next_message
 from crosswind.gateway.language.using import writes_for
 from crosswind.gateway.language.writing import Writing
-from crosswind.gateway.noise import Circumstances, decides_anew
+from crosswind.gateway.noise.pipeline import Circumstances, decides_anew
+from crosswind.gateway.noise.system_prompt import decided
+from crosswind.gateway.noise.tool_view import world_in
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import Redactor

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crosswind.gateway.closed_world import MOST_ROUNDS
-from crosswind.gateway.noise import (
+from crosswind.gateway.noise.pipeline import (
     LEDGER_UNAVAILABLE,
     NOISE_FAILED,
     NOISE_STOPPED,
@@ -22,6 +21,7 @@ from crosswind.gateway.noise import (
     Noise,
     noise_in,
 )
+from crosswind.gateway.noise.tool_view import MOST_ROUNDS
 from crosswind.gateway.protocols.codec import codec_named
 from crosswind.gateway.protocols.document import decode, encode
 from crosswind.gateway.recorder.redaction import MASK, Redactor

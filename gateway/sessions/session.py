@@ -11,7 +11,7 @@ import msgspec
 from msgspec import structs
 
 from crosswind.gateway.config.sections import Dose
-from crosswind.gateway.dose import capped, chosen
+from crosswind.gateway.noise.limits import capped, chosen
 from crosswind.gateway.protocols.codec import Codec, Reader
 from crosswind.gateway.recorder.queue import Ticket
 from crosswind.gateway.sessions.ledger import Ledger

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.gateway.noise import Circumstances, noise_in
+from crosswind.gateway.noise.pipeline import Circumstances, noise_in
 from crosswind.gateway.protocols.codec import Codec, Reader, codecs
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.ledger import Ledger

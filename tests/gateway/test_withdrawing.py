@@ -41,7 +41,7 @@ def raising(*_: Any, **__: Any) -> Any:
     "fails",
     [
         "crosswind.gateway.protocols.chat.codec.ChatMessages.write",
-        "crosswind.gateway.noise._faults",
+        "crosswind.gateway.noise.pipeline._faults",
         "crosswind.gateway.composing.Exchange",
     ],
     ids=["written", "decided", "made"],

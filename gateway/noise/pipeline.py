@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 import structlog
 from msgspec.structs import replace
 
-from crosswind.gateway.closed_world import ClosedWorld, owing, world_in
-from crosswind.gateway.instructing import instruct
+from crosswind.gateway.noise.events import Scribe
+from crosswind.gateway.noise.rollback import take_back
+from crosswind.gateway.noise.system_prompt import instruct
+from crosswind.gateway.noise.tool_view import ClosedWorld, owing, world_in
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.protocols.faults import NO_FAULTS, Fault, Faults
 from crosswind.gateway.protocols.hidden_tools import Forward
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import Redactor
-from crosswind.gateway.scribe import Scribe
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import Place
 from crosswind.gateway.trajectory.ledger_rows import NameMap
 from crosswind.gateway.trajectory.record import Event, Row, SessionMarked
-from crosswind.gateway.withdrawing import take_back
 from crosswind.injectors.conversation import Ref, Site
 from crosswind.injectors.engine.decide import NewlyShown, perturb
 from crosswind.injectors.engine.link import MODEL_LINK, Decided, decide_transport
