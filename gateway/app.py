@@ -16,12 +16,12 @@ from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.flights import Flights
 from crosswind.gateway.gateway import Gateway
 from crosswind.gateway.http.auth import Authenticator
-from crosswind.gateway.language.preparing import Preparing
-from crosswind.gateway.language.writing import Writing
 from crosswind.gateway.listing import Listing
 from crosswind.gateway.metrics import Metrics
 from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, KillSwitch, switch_file
 from crosswind.gateway.noise.limits import FaultsInFlight, Watch
+from crosswind.gateway.noise_model.generation import Writing
+from crosswind.gateway.noise_model.preparation import Preparing
 from crosswind.gateway.passing import PassThrough
 from crosswind.gateway.peers.peers import Crew
 from crosswind.gateway.plane import DataPlane

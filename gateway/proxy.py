@@ -21,10 +21,10 @@ from crosswind.gateway.flights import Flights
 from crosswind.gateway.http.asgi import JSON, ClientGone, Http, Message, Receive, Send
 from crosswind.gateway.http.auth import Authenticator, Caller
 from crosswind.gateway.http.body import posted
-from crosswind.gateway.language.preparing import Preparing
 from crosswind.gateway.logs import say_also, say_with_all
 from crosswind.gateway.metrics import Metrics
 from crosswind.gateway.noise.limits import CAPPED, FaultsInFlight
+from crosswind.gateway.noise_model.preparation import Preparing
 from crosswind.gateway.outlet import Outlet, delivered_by
 from crosswind.gateway.passing import PassThrough
 from crosswind.gateway.protocols.codec import Codec

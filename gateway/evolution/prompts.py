@@ -11,7 +11,7 @@ import aiohttp
 from crosswind.gateway.config.noise_model import ChatModel
 from crosswind.gateway.evolution.journal import Journal
 from crosswind.gateway.evolution.space import Candidate, Space
-from crosswind.gateway.language.chat_model import ModelFailed, asked
+from crosswind.gateway.noise_model.chat_model import ModelFailed, asked
 from crosswind.injectors import registry
 from crosswind.injectors.identity import digest
 from crosswind.injectors.streams import Stream

@@ -13,12 +13,12 @@ from typing import Any
 import structlog
 
 from crosswind.gateway.exchange import Exchange
-from crosswind.gateway.language.foreseeing import after_answer, next_message
-from crosswind.gateway.language.using import writes_for
-from crosswind.gateway.language.writing import Writing
 from crosswind.gateway.noise.pipeline import Circumstances, decides_anew
 from crosswind.gateway.noise.system_prompt import decided
 from crosswind.gateway.noise.tool_view import world_in
+from crosswind.gateway.noise_model.eligibility import writes_for
+from crosswind.gateway.noise_model.generation import Writing
+from crosswind.gateway.noise_model.lookahead import after_answer, next_message
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import Redactor

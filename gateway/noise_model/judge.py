@@ -8,7 +8,7 @@ import re
 import aiohttp
 
 from crosswind.gateway.config.noise_model import Judge
-from crosswind.gateway.language.chat_model import ModelFailed, asked
+from crosswind.gateway.noise_model.chat_model import ModelFailed, asked
 from crosswind.injectors.wording import Prompt
 
 _TASK = (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from crosswind.gateway.config.noise_model import NoiseModel
 from crosswind.gateway.errors import ConfigurationError
-from crosswind.gateway.language.using import seen_by_judge, usable, writes_for
+from crosswind.gateway.noise_model.eligibility import seen_by_judge, usable, writes_for
 from crosswind.gateway.trajectory.store import Store, StoreError, open_store
 from crosswind.injectors.wording import Given, Prompt, Texts
 
