@@ -10,14 +10,14 @@ import structlog
 
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import UpstreamError
-from crosswind.gateway.exchange import TOO_LARGE, Exchange
 from crosswind.gateway.http.content_encoding import UNDECODABLE, Decoding
 from crosswind.gateway.http.headers import Headers, end_to_end
 from crosswind.gateway.outlet import FaultyOutlet, Outlet, delivered_by, edit_of, foreseen
-from crosswind.gateway.recording import Recording, Settled
-from crosswind.gateway.rounds import next_body
 from crosswind.gateway.streaming import StreamRelay
 from crosswind.gateway.trajectory.record import Delivered
+from crosswind.gateway.turn.exchange import TOO_LARGE, Exchange
+from crosswind.gateway.turn.inner_rounds import next_body
+from crosswind.gateway.turn.recording import Recording, Settled
 from crosswind.gateway.upstreams.answer import Answer
 
 _log = structlog.get_logger("crosswind.answering")

@@ -28,7 +28,6 @@ from crosswind.gateway.plane import DataPlane
 from crosswind.gateway.proxy import Proxy
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.recorder.redaction import Redactor
-from crosswind.gateway.recording import Recording
 from crosswind.gateway.refusing import Refusing
 from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.sessions.curricula import KIND, Curricula
@@ -40,11 +39,12 @@ from crosswind.gateway.sessions.session import now_us
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.sync import Sharing
 from crosswind.gateway.stored_views import StoredViews
-from crosswind.gateway.tracing import Tracing, tracing
 from crosswind.gateway.trajectory.record import Setting
 from crosswind.gateway.trajectory.servers import SERVER
 from crosswind.gateway.trajectory.store import Store, StoreError, open_store
 from crosswind.gateway.trajectory.trust import VERSION, Trust
+from crosswind.gateway.turn.recording import Recording
+from crosswind.gateway.turn.tracing import Tracing, tracing
 from crosswind.gateway.upstreams.replicas import ReplicaState
 from crosswind.gateway.upstreams.upstreams import Upstreams, configured
 from crosswind.gateway.websockets import WebSockets

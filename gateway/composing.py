@@ -8,12 +8,12 @@ import structlog
 
 from crosswind.gateway.call import Call
 from crosswind.gateway.config.settings import Settings
-from crosswind.gateway.exchange import Exchange
 from crosswind.gateway.noise.pipeline import Noise, taken_back
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import Place
+from crosswind.gateway.turn.exchange import Exchange
 
 _log = structlog.get_logger("crosswind.proxy")
 

@@ -7,7 +7,6 @@ from typing import Any, Protocol
 
 import structlog
 
-from crosswind.gateway.exchange import TOO_LARGE, Exchange
 from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.http.sse import Event, EventSplitter
 from crosswind.gateway.protocols.document import decode, encode
@@ -15,6 +14,7 @@ from crosswind.gateway.protocols.faults import Fault
 from crosswind.gateway.protocols.provider_errors import AnswerForms
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.trajectory.record import Delivered
+from crosswind.gateway.turn.exchange import TOO_LARGE, Exchange
 
 _log = structlog.get_logger("crosswind.proxy")
 

@@ -16,7 +16,6 @@ from crosswind.gateway.composing import Composing
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.deciding import Deciding
 from crosswind.gateway.errors import ServiceError, UpstreamError
-from crosswind.gateway.exchange import Exchange
 from crosswind.gateway.flights import Flights
 from crosswind.gateway.http.asgi import JSON, ClientGone, Http, Message, Receive, Send
 from crosswind.gateway.http.auth import Authenticator, Caller
@@ -30,13 +29,14 @@ from crosswind.gateway.passing import PassThrough
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.request import SplitBody
 from crosswind.gateway.recorder.redaction import Redactor
-from crosswind.gateway.recording import Recording
 from crosswind.gateway.refusing import Refusing
 from crosswind.gateway.routes import HEALTH, Route, claim_of, route_of
 from crosswind.gateway.sessions.inference import Traces
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.turns import Asked
+from crosswind.gateway.turn.exchange import Exchange
+from crosswind.gateway.turn.recording import Recording
 from crosswind.gateway.upstreams.answer import Answer
 from crosswind.gateway.upstreams.request import Outgoing
 from crosswind.gateway.upstreams.upstreams import Upstreams

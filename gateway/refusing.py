@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from crosswind.gateway.errors import ServiceError
-from crosswind.gateway.exchange import Exchange
 from crosswind.gateway.http.asgi import JSON
 from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.outlet import Outlet
 from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.protocols.faults import Fault
 from crosswind.gateway.protocols.provider_errors import AnswerForms
-from crosswind.gateway.recording import Recording
 from crosswind.gateway.trajectory.record import Delivered
+from crosswind.gateway.turn.exchange import Exchange
+from crosswind.gateway.turn.recording import Recording
 
 CUT = 0
 """The status of a request whose connection was cut."""

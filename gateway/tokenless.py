@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import structlog
 
-from crosswind.gateway.exchange import Exchange
+from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.upstreams.answer import Answer
 from crosswind.gateway.upstreams.upstream import Upstream
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import structlog
 
-from crosswind.gateway.exchange import Exchange
 from crosswind.gateway.noise.pipeline import Circumstances, decides_anew
 from crosswind.gateway.noise.system_prompt import decided
 from crosswind.gateway.noise.tool_view import world_in
@@ -25,6 +24,7 @@ from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import Place
 from crosswind.gateway.trajectory.generated_text import GeneratedText
+from crosswind.gateway.turn.exchange import Exchange
 from crosswind.injectors.conversation import Conversation
 from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.plan import Plan

@@ -103,7 +103,7 @@ def test_without_the_extra_the_setting_is_refused(monkeypatch: pytest.MonkeyPatc
 
     from crosswind.gateway.config.sections import Telemetry
     from crosswind.gateway.errors import ConfigurationError
-    from crosswind.gateway.tracing import tracing
+    from crosswind.gateway.turn.tracing import tracing
 
     real = builtins.__import__
 

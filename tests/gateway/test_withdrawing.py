@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from crosswind.gateway.exchange import Exchange
 from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.turn.exchange import Exchange
 from tests.audit.stores import audited, broken
 from tests.gateway.dialogue import PROFILE, history, lead
 from tests.gateway.servers import gateway, upstream

@@ -13,7 +13,7 @@ from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.trajectory.record import Turn
 
 if TYPE_CHECKING:
-    from crosswind.gateway.exchange import Exchange
+    from crosswind.gateway.turn.exchange import Exchange
 
 OPERATIONS = {
     "chat": "chat",

@@ -9,13 +9,13 @@ from typing import Any
 
 from msgspec import structs
 
-from crosswind.gateway.exchange import TOO_LARGE, Exchange
 from crosswind.gateway.noise.tool_view import MOST_ROUNDS, UNKNOWN_TOOL, made_anchor
 from crosswind.gateway.protocols.answer import Round
 from crosswind.gateway.protocols.hidden_tools import InnerCall
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.record import Row, Turn
+from crosswind.gateway.turn.exchange import TOO_LARGE, Exchange
 
 Results = list[tuple[InnerCall, str]]
 

@@ -8,18 +8,18 @@ import msgspec
 import structlog
 
 from crosswind.gateway.config.sections import Durability
-from crosswind.gateway.exchange import Exchange
 from crosswind.gateway.metrics import Metrics
 from crosswind.gateway.noise.limits import Watch
 from crosswind.gateway.protocols.document import decode
 from crosswind.gateway.recorder.queue import Ticket
 from crosswind.gateway.recorder.recorder import Recorder
-from crosswind.gateway.rounds import closing_rows, with_rounds
 from crosswind.gateway.sessions.inference import Inference, delivered_ids
-from crosswind.gateway.tracing import Tracing
 from crosswind.gateway.trajectory.ledger_rows import DeliveredId
 from crosswind.gateway.trajectory.record import Delivered, Delivery, Durable, Row, Turn
 from crosswind.gateway.trajectory.trust import Trust
+from crosswind.gateway.turn.exchange import Exchange
+from crosswind.gateway.turn.inner_rounds import closing_rows, with_rounds
+from crosswind.gateway.turn.tracing import Tracing
 from crosswind.injectors.conversation import Site
 
 _LINKS = (Site.TRANSPORT, Site.MODEL_RESPONSE)
