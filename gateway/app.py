@@ -8,27 +8,29 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
-from crosswind.gateway.answering import Answering
-from crosswind.gateway.composing import Composing
 from crosswind.gateway.config.settings import Settings
-from crosswind.gateway.deciding import Deciding
 from crosswind.gateway.errors import ConfigurationError
-from crosswind.gateway.flights import Flights
 from crosswind.gateway.gateway import Gateway
 from crosswind.gateway.http.auth import Authenticator
-from crosswind.gateway.listing import Listing
 from crosswind.gateway.metrics import Metrics
 from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, KillSwitch, switch_file
 from crosswind.gateway.noise.limits import FaultsInFlight, Watch
 from crosswind.gateway.noise_model.generation import Writing
 from crosswind.gateway.noise_model.preparation import Preparing
-from crosswind.gateway.passing import PassThrough
 from crosswind.gateway.peers.peers import Crew
-from crosswind.gateway.plane import DataPlane
-from crosswind.gateway.proxy import Proxy
+from crosswind.gateway.proxy.data_plane import DataPlane
+from crosswind.gateway.proxy.decisions import Deciding
+from crosswind.gateway.proxy.models import Listing
+from crosswind.gateway.proxy.outgoing import Composing
+from crosswind.gateway.proxy.passthrough import PassThrough
+from crosswind.gateway.proxy.proxy import Proxy
+from crosswind.gateway.proxy.relay import Answering
+from crosswind.gateway.proxy.retries import Flights
+from crosswind.gateway.proxy.short_circuit import Refusing
+from crosswind.gateway.proxy.stored_responses import StoredViews
+from crosswind.gateway.proxy.websockets import WebSockets
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.recorder.redaction import Redactor
-from crosswind.gateway.refusing import Refusing
 from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.sessions.curricula import KIND, Curricula
 from crosswind.gateway.sessions.inference import Inference
@@ -38,7 +40,6 @@ from crosswind.gateway.sessions.response_lookup import Answered
 from crosswind.gateway.sessions.session import now_us
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.sync import Sharing
-from crosswind.gateway.stored_views import StoredViews
 from crosswind.gateway.trajectory.record import Setting
 from crosswind.gateway.trajectory.servers import SERVER
 from crosswind.gateway.trajectory.store import Store, StoreError, open_store
@@ -47,7 +48,6 @@ from crosswind.gateway.turn.recording import Recording
 from crosswind.gateway.turn.tracing import Tracing, tracing
 from crosswind.gateway.upstreams.replicas import ReplicaState
 from crosswind.gateway.upstreams.upstreams import Upstreams, configured
-from crosswind.gateway.websockets import WebSockets
 from crosswind.injectors import registry
 from crosswind.injectors.profiles.load import Profile, ProfileError
 

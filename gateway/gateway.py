@@ -18,8 +18,8 @@ from crosswind.gateway.logs import set_level
 from crosswind.gateway.metrics import Metrics, text_of_all
 from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, KillSwitch
 from crosswind.gateway.peers.peers import Crew
-from crosswind.gateway.plane import DataPlane
-from crosswind.gateway.proxy import Proxy
+from crosswind.gateway.proxy.data_plane import DataPlane
+from crosswind.gateway.proxy.proxy import Proxy
 from crosswind.gateway.recorder.recorder import NotDurable, Recorder
 from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.sessions.curricula import Curricula

@@ -89,7 +89,7 @@ def _sampled(row: Shown, turn: Turn) -> bool:
 
 
 def _replayed(live: LiveSession, turn: Turn, words: Recorded | None) -> Replayed:
-    """One turn, as `crosswind.gateway.proxy` put it together."""
+    """One turn, as `crosswind.gateway.proxy.proxy` put it together."""
     if turn.received is None:
         return Replayed(turn, None, why_not=NOT_RECORDED)
     received = turn.received.bytes()

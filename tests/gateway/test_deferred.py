@@ -17,7 +17,7 @@ from crosswind.gateway.protocols import deferred_chunks as deferred
 from crosswind.gateway.protocols.chat.answer import ChatAnswer
 from crosswind.gateway.protocols.completions.answer import CompletionsAnswer
 from crosswind.gateway.protocols.deferred_chunks import only_says
-from crosswind.gateway.streaming import StreamRelay
+from crosswind.gateway.proxy.stream import StreamRelay
 
 TEXTS = st.text(alphabet='aé"\\\n\u00ff,{}[]:', max_size=6) | st.sampled_from(
     ['"finish_reason":null', "[DONE]"]

@@ -123,7 +123,7 @@ async def test_a_slow_stream_comes_whole(
     async def noted(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr("crosswind.gateway.outlet.asyncio.sleep", noted)
+    monkeypatch.setattr("crosswind.gateway.proxy.client_link.asyncio.sleep", noted)
     async with (
         upstream(POLICY) as app,
         faulty(tmp_path, app, operator) as running,

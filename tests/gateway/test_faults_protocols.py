@@ -182,7 +182,7 @@ async def test_a_slow_answer_comes_whole(
     async def noted(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr("crosswind.gateway.outlet.asyncio.sleep", noted)
+    monkeypatch.setattr("crosswind.gateway.proxy.client_link.asyncio.sleep", noted)
     async with serving(tmp_path, operator) as (_, running):
         assert await protocol.ask(running, stream, False) == TEXT
         assert bool(waited) == (stream or operator == "transport.bandwidth")

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from crosswind.gateway.flights import Flights
+from crosswind.gateway.proxy.retries import Flights
 from tests.gateway.dialogue import PROFILE, TOOLS, result, user
 from tests.gateway.policy import Said, acting
 from tests.gateway.servers import JSON, Part, Reply, Running, Seen, answer, gateway, plain, upstream

@@ -42,7 +42,7 @@ def raising(*_: Any, **__: Any) -> Any:
     [
         "crosswind.gateway.protocols.chat.codec.ChatMessages.write",
         "crosswind.gateway.noise.pipeline._faults",
-        "crosswind.gateway.composing.Exchange",
+        "crosswind.gateway.proxy.outgoing.Exchange",
     ],
     ids=["written", "decided", "made"],
 )
@@ -50,7 +50,7 @@ async def test_noise_that_could_not_be_shown_is_withdrawn_and_stays_so(
     tmp_path: Path, noisy: dict[str, Any], monkeypatch: pytest.MonkeyPatch, restarted: bool, fails: str
 ) -> None:
     failing = raising
-    if fails == "crosswind.gateway.composing.Exchange":
+    if fails == "crosswind.gateway.proxy.outgoing.Exchange":
         made = Exchange
 
         def failing(*given: Any) -> Any:
@@ -109,7 +109,7 @@ async def test_a_defect_on_the_way_back_leaves_what_was_shown_on_record(
 ) -> None:
     async with upstream() as app, gateway(tmp_path, app, **noisy) as running:
         with monkeypatch.context() as defect:
-            defect.setattr("crosswind.gateway.answering.foreseen", raising)
+            defect.setattr("crosswind.gateway.proxy.relay.foreseen", raising)
             answered = await running.chat({"model": "tiny", "messages": history(1)}, "s")
             assert answered.status_code == 500
         stored = await running.trajectory("s")

@@ -13,7 +13,7 @@ from typing import Any
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.asgi import ClientGone, Http
 from crosswind.gateway.http.headers import Headers
-from crosswind.gateway.outlet import Outlet
+from crosswind.gateway.proxy.client_link import Outlet
 
 _NOT_HELD = "the upstream's answer is larger than limits.answer, so that it is not held for a retry"
 Key = tuple[str, bytes]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crosswind.gateway.http.asgi import Message, Receive, Send
-from crosswind.gateway.proxy import Proxy
+from crosswind.gateway.proxy.proxy import Proxy
 
 
 class DataPlane:

@@ -9,10 +9,10 @@ from http import HTTPStatus
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.asgi import JSON
 from crosswind.gateway.http.headers import Headers
-from crosswind.gateway.outlet import Outlet
 from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.protocols.faults import Fault
 from crosswind.gateway.protocols.provider_errors import AnswerForms
+from crosswind.gateway.proxy.client_link import Outlet
 from crosswind.gateway.trajectory.record import Delivered
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.recording import Recording

@@ -9,14 +9,8 @@ from itertools import count
 
 import structlog
 
-from crosswind.gateway import tokenless
-from crosswind.gateway.answering import Answering
-from crosswind.gateway.call import Call
-from crosswind.gateway.composing import Composing
 from crosswind.gateway.config.settings import Settings
-from crosswind.gateway.deciding import Deciding
 from crosswind.gateway.errors import ServiceError, UpstreamError
-from crosswind.gateway.flights import Flights
 from crosswind.gateway.http.asgi import JSON, ClientGone, Http, Message, Receive, Send
 from crosswind.gateway.http.auth import Authenticator, Caller
 from crosswind.gateway.http.body import posted
@@ -24,13 +18,20 @@ from crosswind.gateway.logs import say_also, say_with_all
 from crosswind.gateway.metrics import Metrics
 from crosswind.gateway.noise.limits import CAPPED, FaultsInFlight
 from crosswind.gateway.noise_model.preparation import Preparing
-from crosswind.gateway.outlet import Outlet, delivered_by
-from crosswind.gateway.passing import PassThrough
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.request import SplitBody
+from crosswind.gateway.proxy import token_fallback as tokenless
+from crosswind.gateway.proxy.call import Call
+from crosswind.gateway.proxy.client_link import Outlet, delivered_by
+from crosswind.gateway.proxy.decisions import Deciding
+from crosswind.gateway.proxy.outgoing import Composing
+from crosswind.gateway.proxy.passthrough import PassThrough
+from crosswind.gateway.proxy.relay import Answering
+from crosswind.gateway.proxy.retries import Flights
+from crosswind.gateway.proxy.routes import HEALTH, Route, claim_of, route_of
+from crosswind.gateway.proxy.short_circuit import Refusing
+from crosswind.gateway.proxy.websockets import WebSockets
 from crosswind.gateway.recorder.redaction import Redactor
-from crosswind.gateway.refusing import Refusing
-from crosswind.gateway.routes import HEALTH, Route, claim_of, route_of
 from crosswind.gateway.sessions.inference import Traces
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.sessions import Sessions
@@ -40,7 +41,6 @@ from crosswind.gateway.turn.recording import Recording
 from crosswind.gateway.upstreams.answer import Answer
 from crosswind.gateway.upstreams.request import Outgoing
 from crosswind.gateway.upstreams.upstreams import Upstreams
-from crosswind.gateway.websockets import WebSockets
 
 _log = structlog.get_logger("crosswind.proxy")
 

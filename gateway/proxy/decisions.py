@@ -7,11 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-from crosswind.gateway.call import Call
 from crosswind.gateway.noise.kill_switch import KillSwitch
 from crosswind.gateway.noise.pipeline import Circumstances, Noise, noise_in
 from crosswind.gateway.noise_model.preparation import Preparing
 from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.proxy.call import Call
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.sessions.session import LiveSession, now_us

@@ -12,8 +12,8 @@ from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.content_encoding import UNDECODABLE, Decoding
 from crosswind.gateway.http.headers import Headers, end_to_end
-from crosswind.gateway.outlet import FaultyOutlet, Outlet, delivered_by, edit_of, foreseen
-from crosswind.gateway.streaming import StreamRelay
+from crosswind.gateway.proxy.client_link import FaultyOutlet, Outlet, delivered_by, edit_of, foreseen
+from crosswind.gateway.proxy.stream import StreamRelay
 from crosswind.gateway.trajectory.record import Delivered
 from crosswind.gateway.turn.exchange import TOO_LARGE, Exchange
 from crosswind.gateway.turn.inner_rounds import next_body

@@ -9,7 +9,7 @@ from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.http.body import Posted
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.request import SplitBody
-from crosswind.gateway.routes import Route
+from crosswind.gateway.proxy.routes import Route
 from crosswind.gateway.sessions.inference import Traces, traces_of
 from crosswind.gateway.trajectory.content import content_key
 from crosswind.gateway.upstreams.upstream import Upstream

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import structlog
 
-from crosswind.gateway.call import Call
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.noise.pipeline import Noise, taken_back
 from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.proxy.call import Call
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import Place
