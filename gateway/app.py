@@ -10,9 +10,7 @@ from pydantic import SecretStr
 
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError
-from crosswind.gateway.gateway import Gateway
 from crosswind.gateway.http.auth import Authenticator
-from crosswind.gateway.metrics import Metrics
 from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, KillSwitch, switch_file
 from crosswind.gateway.noise.limits import FaultsInFlight, Watch
 from crosswind.gateway.noise_model.generation import Writing
@@ -31,6 +29,7 @@ from crosswind.gateway.proxy.stored_responses import StoredViews
 from crosswind.gateway.proxy.websockets import WebSockets
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.recorder.redaction import Redactor
+from crosswind.gateway.runtime import Gateway
 from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.sessions.curricula import KIND, Curricula
 from crosswind.gateway.sessions.inference import Inference
@@ -40,6 +39,7 @@ from crosswind.gateway.sessions.response_lookup import Answered
 from crosswind.gateway.sessions.session import now_us
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.sync import Sharing
+from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.record import Setting
 from crosswind.gateway.trajectory.servers import SERVER
 from crosswind.gateway.trajectory.store import Store, StoreError, open_store

@@ -20,7 +20,7 @@ from crosswind.gateway.trajectory.store import StoreError
 from crosswind.injectors.profiles.load import ProfileError
 
 if TYPE_CHECKING:
-    from crosswind.gateway.gateway import Gateway
+    from crosswind.gateway.runtime import Gateway
 
 
 def create_control(gateway: Gateway) -> ASGIApp:

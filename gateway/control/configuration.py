@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from crosswind.gateway.errors import ConfigurationError, ServiceError
 
 if TYPE_CHECKING:
-    from crosswind.gateway.gateway import Gateway
+    from crosswind.gateway.runtime import Gateway
 
 
 def router(gateway: Gateway) -> APIRouter:

@@ -11,7 +11,7 @@ from crosswind.gateway.control.models import Numbering
 from crosswind.gateway.trajectory.sqlite.deletion import NUMBERING
 
 if TYPE_CHECKING:
-    from crosswind.gateway.gateway import Gateway
+    from crosswind.gateway.runtime import Gateway
 
 
 def router(gateway: Gateway) -> APIRouter:

@@ -20,7 +20,7 @@ from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.load import parse
 
 if TYPE_CHECKING:
-    from crosswind.gateway.gateway import Gateway
+    from crosswind.gateway.runtime import Gateway
 
 
 def router(gateway: Gateway) -> APIRouter:

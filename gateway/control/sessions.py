@@ -22,7 +22,7 @@ from crosswind.gateway.trajectory.record import SessionClosed, SessionDeleted, S
 from crosswind.injectors.engine.curriculum import Assignment, Curriculum, assign
 
 if TYPE_CHECKING:
-    from crosswind.gateway.gateway import Gateway
+    from crosswind.gateway.runtime import Gateway
 
 _AT_ONCE = 50
 """Sessions that one transaction deletes."""

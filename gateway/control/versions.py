@@ -14,7 +14,7 @@ from crosswind.gateway.trajectory.servers import SERVER, server_of
 from crosswind.gateway.trajectory.trust import VERSION
 
 if TYPE_CHECKING:
-    from crosswind.gateway.gateway import Gateway
+    from crosswind.gateway.runtime import Gateway
 
 Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 

@@ -15,7 +15,6 @@ from crosswind.gateway.http.asgi import ClientGone, Http
 from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.http.body import posted
 from crosswind.gateway.http.headers import end_to_end
-from crosswind.gateway.metrics import Metrics
 from crosswind.gateway.noise.events import outside_of_turns
 from crosswind.gateway.proxy.models import Listing
 from crosswind.gateway.proxy.routes import Route, claim_of
@@ -23,6 +22,7 @@ from crosswind.gateway.proxy.stored_responses import StoredViews, View
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.sessions.session import now_us
 from crosswind.gateway.sessions.sessions import Sessions
+from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.upstreams.answer import Answer
 from crosswind.gateway.upstreams.request import Outgoing
 from crosswind.gateway.upstreams.upstream import Upstream

@@ -14,8 +14,6 @@ from crosswind.gateway.errors import ServiceError, UpstreamError
 from crosswind.gateway.http.asgi import JSON, ClientGone, Http, Message, Receive, Send
 from crosswind.gateway.http.auth import Authenticator, Caller
 from crosswind.gateway.http.body import posted
-from crosswind.gateway.logs import say_also, say_with_all
-from crosswind.gateway.metrics import Metrics
 from crosswind.gateway.noise.limits import CAPPED, FaultsInFlight
 from crosswind.gateway.noise_model.preparation import Preparing
 from crosswind.gateway.protocols.codec import Codec
@@ -36,6 +34,8 @@ from crosswind.gateway.sessions.inference import Traces
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.turns import Asked
+from crosswind.gateway.telemetry.logs import say_also, say_with_all
+from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.recording import Recording
 from crosswind.gateway.upstreams.answer import Answer

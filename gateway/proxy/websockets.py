@@ -18,12 +18,12 @@ from crosswind.gateway.errors import ServiceError, UpstreamError
 from crosswind.gateway.http.asgi import Http, Message, Receive, Send
 from crosswind.gateway.http.auth import Authenticator, protocols_without_credentials
 from crosswind.gateway.http.headers import Headers
-from crosswind.gateway.metrics import Metrics
 from crosswind.gateway.proxy.routes import Route, claim_of, route_of
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.sessions.claim import Claim
 from crosswind.gateway.sessions.inference import Traces
 from crosswind.gateway.sessions.sessions import Sessions
+from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.record import Row, SessionMarked
 from crosswind.gateway.upstreams.request import Outgoing
 from crosswind.gateway.upstreams.upstream import Upstream

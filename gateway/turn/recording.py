@@ -8,12 +8,12 @@ import msgspec
 import structlog
 
 from crosswind.gateway.config.sections import Durability
-from crosswind.gateway.metrics import Metrics
 from crosswind.gateway.noise.limits import Watch
 from crosswind.gateway.protocols.document import decode
 from crosswind.gateway.recorder.queue import Ticket
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.sessions.inference import Inference, delivered_ids
+from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.ledger_rows import DeliveredId
 from crosswind.gateway.trajectory.record import Delivered, Delivery, Durable, Row, Turn
 from crosswind.gateway.trajectory.trust import Trust

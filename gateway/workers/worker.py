@@ -25,12 +25,12 @@ from structlog.contextvars import bind_contextvars
 from crosswind.gateway.app import create_app
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError
-from crosswind.gateway.gateway import Gateway
 from crosswind.gateway.http.server import Server, allow_many_connections, collect_seldom, make_server, stop
-from crosswind.gateway.logs import configure
 from crosswind.gateway.peers.channel import Channel, Message
 from crosswind.gateway.peers.peers import Crew
+from crosswind.gateway.runtime import Gateway
 from crosswind.gateway.sessions.session import now_us
+from crosswind.gateway.telemetry.logs import configure
 from crosswind.gateway.trajectory.record import Setting
 
 _log = structlog.get_logger("crosswind.workers")

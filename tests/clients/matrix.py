@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from crosswind.gateway.config.sections import Logging
-from crosswind.gateway.logs import configure
+from crosswind.gateway.telemetry.logs import configure
 from tests.clients import cell, page
 from tests.clients.drivers import rows
 from tests.clients.job import Row

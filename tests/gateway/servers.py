@@ -20,9 +20,9 @@ from crosswind.gateway.app import create_app
 from crosswind.gateway.config.loading import load
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.control.application import create_control
-from crosswind.gateway.gateway import Gateway
 from crosswind.gateway.http.server import make_server
 from crosswind.gateway.peers.peers import Crew
+from crosswind.gateway.runtime import Gateway
 from crosswind.gateway.trajectory.record import Durable, Setting
 
 Reply = Callable[["Seen"], AsyncIterator["Part"]]

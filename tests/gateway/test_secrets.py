@@ -198,7 +198,7 @@ def test_what_is_clean_for_one_caller_is_looked_through_for_another() -> None:
 DEFECT = """\
 import structlog
 from crosswind.gateway.config.sections import Logging
-from crosswind.gateway.logs import configure
+from crosswind.gateway.telemetry.logs import configure
 
 def serve(headers):
     raise RuntimeError("a defect")

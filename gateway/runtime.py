@@ -14,8 +14,6 @@ from crosswind.gateway.config.reload import changes
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError, ServiceError
 from crosswind.gateway.housekeeping import Housekeeping
-from crosswind.gateway.logs import set_level
-from crosswind.gateway.metrics import Metrics, text_of_all
 from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, KillSwitch
 from crosswind.gateway.peers.peers import Crew
 from crosswind.gateway.proxy.data_plane import DataPlane
@@ -27,6 +25,8 @@ from crosswind.gateway.sessions.profiles import Profiles
 from crosswind.gateway.sessions.session import now_us
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.sync import Sharing
+from crosswind.gateway.telemetry.logs import set_level
+from crosswind.gateway.telemetry.metrics import Metrics, text_of_all
 from crosswind.gateway.trajectory.record import Row, Setting
 from crosswind.gateway.trajectory.servers import SERVER
 from crosswind.gateway.trajectory.store import Store

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from crosswind.gateway.serve import with_options
+from crosswind.gateway.commands.serve import with_options
 
 SHORTEST_KEY = 20
 """Characters. A shorter key could be guessed from its digest."""
@@ -37,7 +37,7 @@ def doctor(config: Path | None, hash_key: bool, check: bool, **flags: Any) -> No
         yaml.safe_dump(settings.model_dump(mode="json"), sort_keys=False, default_flow_style=False), nl=False
     )
     if check:
-        from crosswind.gateway.diagnosis import findings
+        from crosswind.gateway.commands.diagnosis import findings
 
         for line in findings(settings):
             # As comments: what is printed stays the YAML document that it was.

@@ -18,7 +18,7 @@ from crosswind.gateway.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from crosswind.gateway.config.settings import Settings
-    from crosswind.gateway.gateway import Gateway
+    from crosswind.gateway.runtime import Gateway
 
 Command = Callable[..., None]
 
@@ -61,7 +61,7 @@ def serve(config: Path | None, **flags: Any) -> None:
     """Put the gateway in front of an OpenAI-compatible server."""
     from crosswind.gateway.config.loading import load
     from crosswind.gateway.http.server import allow_many_connections
-    from crosswind.gateway.logs import configure
+    from crosswind.gateway.telemetry.logs import configure
 
     def read() -> Settings:
         settings = load(config, flags)
