@@ -13,12 +13,12 @@ import httpx
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.config.upstream import UpstreamSettings
 from crosswind.gateway.protocols.constraints import CONSTRAINED
-from crosswind.gateway.report.prefixes import SESSIONS_READ, prefixes
 from crosswind.gateway.trajectory.prefixes import CAUSES
 from crosswind.gateway.trajectory.record import FIT
 from crosswind.gateway.trajectory.servers import SERVER
 from crosswind.gateway.trajectory.store import Store, StoreError, open_store
 from crosswind.gateway.trajectory.trust import VERSION, Trust
+from crosswind.studies.report.prefixes import SESSIONS_READ, prefixes
 
 ENGINES = frozenset({"vllm", "crosswind"})
 """Owners of models, as engines name themselves, that give token ids."""

@@ -9,8 +9,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from crosswind.gateway.audit import values, words
-from crosswind.gateway.audit.tools import class_of
 from crosswind.injectors import registry
 from crosswind.injectors.cli import examples
 from crosswind.injectors.conversation import Site
@@ -20,6 +18,8 @@ from crosswind.injectors.operator import Recovery, Registered, ToolResultTarget,
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.entities import protected_spans
+from crosswind.studies.audit import values, words
+from crosswind.studies.audit.tools import class_of
 from tests.injectors.dialogues import json_values, payloads, texts
 
 OPERATORS = sorted(registry.operators().values(), key=lambda entry: entry.name)

@@ -11,10 +11,10 @@ from typing import Any
 
 import yaml
 
-from crosswind.gateway.evolution.prompts import TASK
 from crosswind.injectors.profiles.load import parse
 from crosswind.simulators.environment import load
-from crosswind.simulators.proof.policy import Decide, ScriptedPolicy
+from crosswind.studies.evolve.prompts import TASK
+from crosswind.studies.proof.scripted_policy import Decide, ScriptedPolicy
 from tests.gateway.writer import configured, writer
 
 RETAIL = load("retail")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from crosswind.gateway.errors import ConfigurationError
-from crosswind.gateway.evolution.journal import Journal
-from crosswind.gateway.evolution.lineage import ancestors
+from crosswind.studies.evolve.journal import Journal
+from crosswind.studies.evolve.lineage import ancestors
 
 
 def test_what_was_added_is_there_again_also_after_a_torn_line(tmp_path: Path) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.gateway.evolution import frozen
-from crosswind.gateway.evolution.mutation import crossed, mutated, thinned, weakened
-from crosswind.gateway.evolution.space import ALL_OF, CHANCES, MOST, SEVERITIES, Candidate, Space
 from crosswind.injectors.profiles import load as profile
 from crosswind.injectors.streams import Stream
+from crosswind.studies.evolve import frozen
+from crosswind.studies.evolve.mutation import crossed, mutated, thinned, weakened
+from crosswind.studies.evolve.space import ALL_OF, CHANCES, MOST, SEVERITIES, Candidate, Space
 
 SPACE = Space.of(["*"], 0.7)
 AGAINST = profile.load("agentnoisebench/all")

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from crosswind.gateway.evolution.fitness import Dose, Fitness, pooled
-from crosswind.gateway.evolution.search import Individual, Scored, Search
-from crosswind.gateway.evolution.space import Space
+from crosswind.studies.evolve.fitness import Dose, Fitness, pooled
+from crosswind.studies.evolve.search import Individual, Scored, Search
+from crosswind.studies.evolve.space import Space
 
 SPACE = Space.of(["user.*", "tool.*"], 0.7)
 CAP = Dose(1.0, 0.7, 150.0)

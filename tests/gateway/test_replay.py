@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from crosswind.gateway.cli import root
 from crosswind.gateway.protocols.document import encode
-from crosswind.gateway.replay.difference import differences
 from crosswind.simulators.environment import load
-from crosswind.simulators.proof.policy import ScriptedPolicy
+from crosswind.studies.proof.scripted_policy import ScriptedPolicy
+from crosswind.studies.replay.difference import differences
 from tests.gateway.closed_world import ABBREVIATED, Client, calling, profile, script, tool
 from tests.gateway.dialogue import PROFILE, TURNS, body, user
 from tests.gateway.policy import Said

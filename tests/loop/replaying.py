@@ -12,10 +12,10 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from crosswind.gateway.replay.recompute import replay
 from crosswind.gateway.trajectory.content import content_key
 from crosswind.gateway.trajectory.record import Event
 from crosswind.gateway.trajectory.store import open_store
+from crosswind.studies.replay.recompute import replay
 
 
 def compared(event: Event) -> dict[str, Any]:

@@ -27,8 +27,10 @@ files = importlib.resources.files
 print(json.dumps({
     "where": crosswind.__file__,
     "heavy": [name for name in sys.argv[1:] if importlib.util.find_spec(name)],
-    "migrations": [one.name for one in (files("crosswind.gateway.trajectory.sqlite") / "migrations").iterdir()],
-    "page": files("crosswind.gateway.report").joinpath("page.html.jinja").is_file(),
+    "migrations": [
+        one.name for one in (files("crosswind.gateway.trajectory.sqlite") / "migrations").iterdir()
+    ],
+    "page": files("crosswind.studies.report").joinpath("page.html.jinja").is_file(),
     "profiles": [one.name for one in files("crosswind.injectors").joinpath("profiles/builtin").iterdir()],
     "policy": [one.name for one in files("crosswind.policies").joinpath("pretrained", "retail").iterdir()],
     "typed": files("crosswind").joinpath("py.typed").is_file(),

@@ -13,8 +13,8 @@ from openai import AsyncOpenAI
 from crosswind.simulators.agent import AgentSettings, ToolAgent
 from crosswind.simulators.demonstrations import play
 from crosswind.simulators.environment import Verdict, load
-from crosswind.simulators.proof.policy import Decide, ScriptedPolicy
 from crosswind.simulators.record import Played
+from crosswind.studies.proof.scripted_policy import Decide, ScriptedPolicy
 
 RETAIL = load("retail")
 

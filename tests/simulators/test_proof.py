@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 
 from crosswind.injectors.profiles.load import names, parse, source
 from crosswind.simulators.environment import load
-from crosswind.simulators.proof.accounts import Account, fates
-from crosswind.simulators.proof.cases import alone, as_written, varied
-from crosswind.simulators.proof.catalogue import Catalogue
-from crosswind.simulators.proof.commands import dose, prove
-from crosswind.simulators.proof.distance import words_edited
-from crosswind.simulators.proof.dose import Dose
-from crosswind.simulators.proof.playing import Tasks
-from crosswind.simulators.proof.proof import Proof
-from crosswind.simulators.proof.ranks import spearman
-from crosswind.simulators.proof.running import run
+from crosswind.studies.proof.accounts import Account, fates
+from crosswind.studies.proof.cases import alone, as_written, varied
+from crosswind.studies.proof.catalogue import Catalogue
+from crosswind.studies.proof.commands import dose, prove
+from crosswind.studies.proof.distance import words_edited
+from crosswind.studies.proof.dose import Dose
+from crosswind.studies.proof.play import Tasks
+from crosswind.studies.proof.proof import Proof
+from crosswind.studies.proof.ranks import spearman
+from crosswind.studies.proof.run import run
 
 RETAIL = load("retail")
 MANY = 40

@@ -18,7 +18,7 @@ import httpx
 
 from crosswind.gateway.client import AsyncClient
 from crosswind.simulators.environment import load
-from crosswind.simulators.proof.policy import Decide, ScriptedPolicy
+from crosswind.studies.proof.scripted_policy import Decide, ScriptedPolicy
 
 RETAIL = load("retail")
 TYPES = ("tool.incomplete", "tool.misleading", "tool.timeout", "user.redundant", "user.typos")

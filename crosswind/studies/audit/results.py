@@ -1,0 +1,117 @@
+"""What becomes of tools' results and of answers.
+
+What counts as destroyed is what the policy could no longer read, whatever the operator says of itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+
+from crosswind.gateway.trajectory.record import Event
+from crosswind.studies.audit import tools, values
+from crosswind.studies.audit.guarantees import Found, guarantee
+from crosswind.studies.audit.reading import LINKS, AuditedSession, Piece
+
+
+@lru_cache(4096)
+def keeps(clean: str, shown: str) -> bool:
+    """`values.keeps`, once for each pair."""
+    return values.keeps(clean, shown)
+
+
+def destroyed(piece: Piece) -> Event | None:
+    """The event after which a tool's result no longer says what it said, or None."""
+    if piece.tool is None:
+        return None
+    return next((one for one in piece.events if not keeps(piece.clean, str(one.after))), None)
+
+
+@guarantee("forced success")
+def forced_success(audited: AuditedSession) -> Found:
+    """A logical call is destroyed `faults_per_call` times at most, a session `faults_per_session` times; so
+    are answers, in attempts and in turns in a row."""
+    bounds = audited.plan.bounds
+    for one in audited.turns:
+        calls: Counter[tuple[str | None, str]] = Counter()
+        for piece in one.path:
+            if (event := destroyed(piece)) is None:
+                continue
+            call = (piece.tool, _canonical(piece.arguments))
+            calls[call] += 1
+            if calls[call] > bounds.faults_per_call:
+                yield event, event.turn_index, f"fault {calls[call]} of {bounds.faults_per_call} on {call[0]}"
+            if calls.total() > bounds.faults_per_session:
+                yield event, event.turn_index, f"fault {calls.total()} of {bounds.faults_per_session} in all"
+    yield from _answered(audited)
+
+
+def _answered(audited: AuditedSession) -> Found:
+    """Requests get through: of attempts at one turn, of turns in a row, and in all."""
+    bounds = audited.plan.bounds
+    broken = [
+        turn
+        for turn in audited.all_turns
+        if turn.error is not None and turn.error.get("source") == "injected"
+    ]
+    cause = {(one.turn_index, one.attempt): one for one in audited.events if one.site in LINKS}
+    attempts = Counter(turn.index for turn in broken)
+    first = {turn.index for turn in broken if turn.attempt == 0}
+    row = 0
+    for count, turn in enumerate(broken, 1):
+        event = cause.get((turn.index, turn.attempt))
+        if turn.attempt == 0:
+            row = row + 1 if turn.index - 1 in first else 1
+        if event is None:
+            yield None, turn.index, "the answer was destroyed, and no event says so"
+        elif attempts[turn.index] > bounds.faults_per_call:
+            yield event, turn.index, f"{attempts[turn.index]} attempts at one turn destroyed"
+        elif row > bounds.faults_per_call:
+            yield event, turn.index, f"{row} turns in a row destroyed"
+        elif count > bounds.faults_per_session:
+            yield event, turn.index, f"answer {count} of {bounds.faults_per_session} destroyed"
+
+
+def _canonical(arguments: str) -> str:
+    value = values.value_of(arguments or "{}")
+    return arguments.strip() if value is values.NO_JSON else values.canonical(value)
+
+
+@guarantee("true value")
+def true_value(audited: AuditedSession) -> Found:
+    """Every true value is in the result that is shown, or can be had again: by the same call, or by another
+    declared tool."""
+    for one in audited.turns:
+        for piece in one.new:
+            if (event := destroyed(piece)) is None:
+                continue
+            if event.recovery == "other_tool" and one.tools < 2:
+                yield event, event.turn_index, "no other tool is declared"
+            elif event.recovery not in ("retry", "other_tool"):
+                yield event, event.turn_index, f"values are gone, and {event.recovery!r} brings none back"
+
+
+@guarantee("detectable")
+def detectable(audited: AuditedSession) -> Found:
+    """A result that was destroyed shows that it isn't the true one."""
+    for piece in audited.texts():
+        event = destroyed(piece)
+        if event is not None and not values.shows_that_it_is_wrong(piece.clean, str(event.after)):
+            yield event, event.turn_index, f"the result of {piece.tool} could be taken for a true one"
+
+
+@guarantee("tool classes")
+def tool_classes(audited: AuditedSession) -> Found:
+    """No result is destroyed whose call changed the world, unless calls are said to be replayable; and the
+    events name each tool's class as it is."""
+    plan = audited.plan
+    for piece in audited.texts():
+        if piece.tool is None:
+            continue
+        kind = tools.class_of(piece.tool, plan.tool_classes)
+        for event in piece.events:
+            if event.tool_class != kind:
+                yield event, event.turn_index, f"{piece.tool} is {kind}, and is called {event.tool_class}"
+        fault = destroyed(piece)
+        if fault is not None and plan.assume_tools != "replayable" and kind not in tools.REPEATABLE:
+            yield fault, fault.turn_index, f"{piece.tool} is {kind}: a retry would repeat what it did"

@@ -1,0 +1,146 @@
+"""The command `crosswind noise check`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import click
+
+from crosswind.injectors.cli.commands import ConfigurationError, parsed, read_conversation
+from crosswind.injectors.cli.forecast import Dialogue, Expectation, expect, tools_of
+from crosswind.injectors.profiles.load import Profile
+
+
+@click.command()
+@click.argument("profile_file", metavar="PROFILE", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("target", metavar="[CONVERSATION|STORE]", required=False)
+@click.option(
+    "--seeds",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Seeds that are tried, for each conversation.",
+)
+@click.option("--seed", default=0, show_default=True, help="The first of them.")
+@click.option("--level", type=int, help="Level of the profile; by default the profile's own.")
+@click.option(
+    "--sessions",
+    type=click.IntRange(1),
+    default=50,
+    show_default=True,
+    help="Of a store, the newest so many sessions.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def check(
+    profile_file: Path,
+    target: str | None,
+    seeds: int,
+    seed: int,
+    level: int | None,
+    sessions: int,
+    as_json: bool,
+) -> None:
+    """Check a profile (a YAML file, or a built-in one's name), and say in expected numbers what it will do to
+    a conversation (a JSON file of messages, or of a request's body in Chat's, Responses' or Messages' shape)
+    or to what a store's agents sent. Exit code 2 and one line that says what to mend if the profile is wrong.
+    """
+    dialogues = _dialogues(target, sessions) if target is not None else []
+    profile = parsed(profile_file, tools_of(dialogues))
+    if target is None:
+        click.echo(f"{profile_file}: {_sound(profile)}")
+        return
+    try:
+        expectation = expect(profile, dialogues, range(seed, seed + seeds), level)
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from error
+    if as_json:
+        click.echo(json.dumps(_document(profile, expectation)))
+    else:
+        click.echo(f"{profile_file}: {_sound(profile)}")
+        _print(expectation, len(dialogues))
+
+
+def _sound(profile: Profile) -> str:
+    rules = "1 rule" if len(profile.rules) == 1 else f"{len(profile.rules)} rules"
+    return f"profile {profile.name!r} version {profile.version} is sound: {rules}, {profile.compose.value}"
+
+
+def _dialogues(target: str, sessions: int) -> Sequence[Dialogue]:
+    """The conversation of a JSON file, or those of a store: a URL, or a file that is an SQLite database."""
+    path = Path(target)
+    if "://" not in target and not _is_database(path):
+        messages, conversation = read_conversation(path)
+        turns = sum(message["role"] == "assistant" for message in messages)
+        return [Dialogue(path.name, conversation, turns)]
+    from crosswind.gateway.trajectory.store import StoreError, open_store
+    from crosswind.studies.check.stored_dialogues import dialogues
+
+    try:
+        store = open_store(target if "://" in target else f"sqlite:///{target}", create=False)
+    except StoreError as error:
+        raise ConfigurationError(str(error)) from error
+    with closing(store):
+        found = list(dialogues(store, sessions))
+    if not found:
+        raise ConfigurationError(f"{target}: no session has bodies on record: give a conversation's file")
+    return found
+
+
+def _is_database(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(15) == b"SQLite format 3"
+    except OSError:
+        return False  # Reading it as a conversation says what is wrong.
+
+
+def _document(profile: Profile, found: Expectation) -> dict[str, Any]:
+    return {
+        "profile": profile.name,
+        "version": profile.version,
+        "sessions": found.sessions,
+        "noisy": found.noisy,
+        "injected": found.injected,
+        "operators": [
+            {
+                "operator": operator,
+                "severity": severity,
+                "injected": one.injected / found.sessions,
+                "withdrawn": one.withdrawn / found.sessions,
+                "sessions": one.sessions / found.sessions,
+                "reasons": dict(one.reasons.most_common(3)),
+            }
+            for (operator, severity), one in sorted(found.operators.items())
+        ],
+    }
+
+
+def _print(found: Expectation, conversations: int) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Column, Table
+
+    table = Table(
+        Column("operator", no_wrap=True),
+        "severity",
+        "injected",
+        "withdrawn",
+        "in so many sessions",
+        "why withdrawn",
+    )
+    for (operator, severity), one in sorted(found.operators.items()):
+        means = (f"{count / found.sessions:.2f}" for count in (one.injected, one.withdrawn))
+        [why] = [reason for reason, _ in one.reasons.most_common(1)] or [""]
+        share = f"{one.sessions / found.sessions:.0%}"
+        table.add_row(operator, f"{severity:g}", *means, share, escape(why))
+    console = Console()
+    console.print(table)
+    sessions = max(1, found.sessions)
+    calm, seeds = 1 - found.noisy / sessions, sessions // max(1, conversations)
+    counted = "1 conversation" if conversations == 1 else f"{conversations} conversations"
+    console.print(f"{found.injected:.2f} injections a session, none in {calm:.0%} of them", highlight=False)
+    console.print(f"({counted}, {seeds} seeds each)", highlight=False)

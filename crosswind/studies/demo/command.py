@@ -1,0 +1,115 @@
+"""The command `crosswind demo`."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+from crosswind.studies.demo.settings import SIZES, DemoSettings, sized
+
+_DEFAULTS = DemoSettings()
+_NEEDED = {"torch": "train", "transformers": "train", "openai": "simulators", "matplotlib": "simulators"}
+
+
+def _sizes(name: str) -> str:
+    """The default of a setting that the engine decides."""
+    values = {engine: getattr(sized(engine, {}), name) for engine in SIZES}
+    if len(set(values.values())) == 1:
+        return f"[default: {values[_DEFAULTS.engine]}]"
+    return "[default: " + ", ".join(f"{value} with {engine}" for engine, value in values.items()) + "]"
+
+
+@click.command()
+@click.option(
+    "--engine",
+    type=click.Choice(sorted(SIZES)),
+    default=_DEFAULTS.engine,
+    show_default=True,
+    help="vllm needs the environment that `make vllm` makes.",
+)
+@click.option("--seed", type=int, default=_DEFAULTS.seed, show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=_DEFAULTS.out,
+    show_default=True,
+    help="Where the run goes; an earlier run there is replaced.",
+)
+@click.option("--steps", type=click.IntRange(1), help=f"Optimiser steps, at most.  {_sizes('steps')}")
+@click.option("--groups-per-step", type=click.IntRange(1), help=_sizes("groups_per_step"))
+@click.option("--group-size", type=click.IntRange(2), help=_sizes("group_size"))
+@click.option(
+    "--tasks",
+    "held_out_tasks",
+    type=click.IntRange(2),
+    help=f"Held-out tasks of each evaluation.  {_sizes('held_out_tasks')}",
+)
+@click.option(
+    "--level",
+    "evaluation_level",
+    type=click.IntRange(1),
+    help=f"Severity level of the evaluations' noise.  {_sizes('evaluation_level')}",
+)
+@click.option("--concurrency", type=click.IntRange(1), help=f"Episodes at a time.  {_sizes('concurrency')}")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(1),
+    help=f"The run's budget; training ends in time for it.  {_sizes('seconds')}",
+)
+@click.option(
+    "--policy",
+    default=_DEFAULTS.policy,
+    show_default=True,
+    help="A policy that comes with the package, or a policy directory.",
+)
+@click.option(
+    "--ports",
+    nargs=3,
+    type=click.IntRange(0, 65535),
+    default=_DEFAULTS.ports,
+    show_default=True,
+    metavar="ENGINE DATA CONTROL",
+    help="Where the servers listen; 0 takes a free port.",
+)
+def demo(engine: str, out: Path, **given: Any) -> None:
+    """The whole loop: a small policy, noisy live traffic, training, hot swaps, and what came of it."""
+    for module, extra in _NEEDED.items():
+        if find_spec(module) is None:
+            raise click.ClickException(
+                f"{module} is missing: pip install 'crosswind[{extra}]', or run `make demo`"
+            )
+    import asyncio
+
+    from rich.console import Console
+
+    from crosswind.studies.demo.processes import ChildFailed, stoppable
+    from crosswind.studies.demo.run import run
+    from crosswind.studies.demo.summary import show
+
+    settings = sized(engine, {"out": out, **given})
+    _replace(out)
+    console = Console()
+    try:
+        result = asyncio.run(stoppable(run(settings, console)))
+    except ChildFailed as error:
+        raise click.ClickException(str(error)) from error
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        console.print("stopped; what was recorded is in", str(settings.store))
+        sys.exit(1)
+    show(settings, result, console)
+
+
+def _replace(out: Path) -> None:
+    """Remove an earlier run. A folder that no run made is left alone."""
+    if not out.exists():
+        out.mkdir(parents=True)
+        return
+    if any(out.iterdir()) and not (out / "logs").is_dir():
+        raise click.ClickException(f"--out {out} holds something else than a demo's run: name another folder")
+    shutil.rmtree(out)
+    out.mkdir(parents=True)

@@ -1,0 +1,199 @@
+"""One run of the demo, from top to bottom: engine, gateway, evaluation, training, evaluation, report."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from crosswind.studies.demo.processes import Child, Processes, answering, free_ports
+from crosswind.studies.demo.progress import TrainingProgress
+from crosswind.studies.demo.settings import DemoSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where the run's servers listen."""
+
+    engine: str
+    data: str
+    control: str
+
+
+@dataclass(frozen=True, slots=True)
+class DemoResult:
+    """What a run measured: the two evaluations, their comparison, and the steps that were taken."""
+
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    comparison: Mapping[str, Any]
+    steps: list[Mapping[str, Any]]
+    seconds: float
+
+
+async def run(settings: DemoSettings, console: Console) -> DemoResult:
+    """The main job on real parts. A part that fails raises `ChildFailed`; whatever started is stopped."""
+    begun = time.monotonic()
+    async with Processes(settings.out / "logs") as processes:
+        console.print(
+            f"[bold]1[/]  A small policy is served ({settings.engine}); the gateway stands in front of it."
+        )
+        addresses = await _serve(settings, processes)
+        console.print(
+            f"   agents use {addresses.data}/v1, the control plane is {addresses.control}", soft_wrap=True
+        )
+
+        console.print(
+            f"[bold]2[/]  Before training: {settings.held_out_tasks} held-out tasks, clean and noisy."
+        )
+        before, cost = await _evaluate(settings, processes, addresses, "before")
+
+        left = settings.seconds - (time.monotonic() - begun) - 1.3 * cost - settings.report_seconds
+        console.print(
+            f"[bold]3[/]  Rollouts and training, together: at most {settings.steps} steps, {left:.0f} s."
+        )
+        steps = await _train(settings, processes, addresses, console, left)
+
+        console.print(
+            f"[bold]4[/]  After training: the same {settings.held_out_tasks} tasks, with the same noise."
+        )
+        after, _ = await _evaluate(settings, processes, addresses, "after")
+        comparison = await _report(settings, processes)
+    return DemoResult(before, after, comparison, steps, time.monotonic() - begun)
+
+
+async def _serve(settings: DemoSettings, processes: Processes) -> Addresses:
+    free = iter(free_ports(3))
+    engine_port, port, control_port = (asked or next(free) for asked in settings.ports)
+    addresses = Addresses(*(f"http://127.0.0.1:{each}" for each in (engine_port, port, control_port)))
+    log = ("--log", str(settings.out / "logs" / "engine.log")) if settings.engine == "vllm" else ()
+    engine = await processes.start(
+        "policy serve",
+        *("policy", "serve", settings.policy, "--engine", settings.engine, "--port", str(engine_port), *log),
+    )
+    gateway = await processes.start(
+        "serve",
+        *(
+            "serve",
+            "--upstream",
+            f"{addresses.engine}/v1",
+            "--port",
+            str(port),
+            "--control-port",
+            str(control_port),
+        ),
+        *(
+            "--store",
+            f"sqlite:///{settings.store}",
+            "--profile",
+            settings.profile,
+            "--seed",
+            str(settings.seed),
+        ),
+        *("--capture", "on"),
+    )
+    await asyncio.gather(
+        answering(engine, f"{addresses.engine}/policy", settings.start_seconds),
+        answering(gateway, f"{addresses.data}/healthz", settings.start_seconds),
+    )
+    return addresses
+
+
+async def _evaluate(
+    settings: DemoSettings, processes: Processes, addresses: Addresses, when: str
+) -> tuple[Mapping[str, Any], float]:
+    """`crosswind bench` on the held-out tasks, with the same noise both times; and its cost in seconds."""
+    begun = time.monotonic()
+    path = settings.out / f"{when}.json"
+    await processes.run(
+        f"bench {when}",
+        *("bench", "--control", addresses.control, "--environment", "retail", "--split", "test"),
+        *("--tasks", str(settings.held_out_tasks), "--profile", settings.profile, "--rotate"),
+        *("--level", str(settings.evaluation_level), "--temperature", "1.0", "--seed", str(settings.seed)),
+        *("--concurrency", str(settings.concurrency), "--json", str(path)),
+    )
+    return _read(path), time.monotonic() - begun
+
+
+async def _train(
+    settings: DemoSettings, processes: Processes, addresses: Addresses, console: Console, seconds: float
+) -> list[Mapping[str, Any]]:
+    """Rollouts go on while the trainer learns from completed groups and swaps each new version in."""
+    trainer = await processes.start(
+        "train",
+        *("train", "run", "--preset", "demo", "--store", f"sqlite:///{settings.store}"),
+        *("--policy", settings.policy, "--engine", addresses.engine, "--control", addresses.control),
+        *("--objective", "gspo", "--steps", str(settings.steps)),
+        *("--groups-per-step", str(settings.groups_per_step), "--group-size", str(settings.group_size)),
+        *("--seed", str(settings.seed), "--out", str(settings.out / "train"), "--fresh", "--json-progress"),
+        listen=True,
+    )
+    with TrainingProgress(console, settings.steps) as progress:
+        async with asyncio.TaskGroup() as tasks:
+            clock = tasks.create_task(_end_after(trainer, seconds))
+            lines = trainer.lines()
+            # The trainer's first line comes after it declared its curriculum, which groups are to follow.
+            _show(progress, console, json.loads(await anext(lines, "{}")))
+            rollouts = await _start_rollouts(settings, processes, addresses)
+            tasks.create_task(_watch_rollouts(rollouts, trainer, progress))
+            async for line in lines:
+                _show(progress, console, json.loads(line))
+            clock.cancel()
+            await rollouts.stop()
+    await rollouts.succeed()
+    await trainer.succeed()
+    return progress.rows
+
+
+async def _start_rollouts(settings: DemoSettings, processes: Processes, addresses: Addresses) -> Child:
+    return await processes.start(
+        "rollout",
+        *("rollout", "run", "--control", addresses.control, "--environment", "retail", "--split", "train"),
+        *("--group-size", str(settings.group_size), "--concurrency", str(settings.concurrency)),
+        *("--profile", settings.profile, "--temperature", "1.0", "--seed", str(settings.seed)),
+        "--json-progress",
+        listen=True,
+    )
+
+
+def _show(progress: TrainingProgress, console: Console, line: Mapping[str, Any]) -> None:
+    if line.get("event") == "step":
+        progress.step(line)
+    elif line.get("event") == "note":
+        console.print(f"   {line['message']}", style="dim", soft_wrap=True)
+
+
+async def _watch_rollouts(rollouts: Child, trainer: Child, progress: TrainingProgress) -> None:
+    async for line in rollouts.lines():
+        progress.rollouts(json.loads(line))
+    # Without rollouts no group completes any more: the trainer would wait for one until the time is over.
+    trainer.terminate()
+
+
+async def _end_after(child: Child, seconds: float) -> None:
+    await asyncio.sleep(max(0.0, seconds))
+    child.terminate()
+
+
+async def _report(settings: DemoSettings, processes: Processes) -> Mapping[str, Any]:
+    before, after, comparison = (settings.out / f"{name}.json" for name in ("before", "after", "comparison"))
+    await processes.run(
+        "bench compare", "bench", "--compare", str(before), str(after), "--json", str(comparison)
+    )
+    await processes.run(
+        "report",
+        *("report", "--store", f"sqlite:///{settings.store}", "--before", str(before), "--after", str(after)),
+        *("--comparison", str(comparison), "--out", str(settings.report)),
+    )
+    return _read(comparison)
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    value: Mapping[str, Any] = json.loads(path.read_text())
+    return value

@@ -1,0 +1,78 @@
+"""The command `crosswind noise evolve`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.command()
+@click.option(
+    "--reference",
+    default="retail",
+    show_default=True,
+    help="The agent that is to fail: a policy for the embedded engine, or a server's base URL.",
+)
+@click.option("--second", help="Another agent, on which the result is measured too.")
+@click.option(
+    "--against",
+    default="agentnoisebench/all",
+    show_default=True,
+    help="The profile whose dose is the cap, and which the result is held against.",
+)
+@click.option(
+    "--operators",
+    multiple=True,
+    default=("user.*", "tool.*", "state.*"),
+    show_default=True,
+    help="Names or globs of operators to choose from; may be given several times.",
+)
+@click.option(
+    "--budget", type=click.IntRange(1), default=120, show_default=True, help="Candidates to evaluate."
+)
+@click.option("--tasks", type=click.IntRange(2), default=64, show_default=True, help="Of one evaluation.")
+@click.option("--held-out", type=click.IntRange(2), default=256, show_default=True, help="Held-out tasks.")
+@click.option(
+    "--samples", type=click.IntRange(1), default=2, show_default=True, help="Episodes per held-out task."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--environment", default="retail", show_default=True, help="Where the tasks come from.")
+@click.option("--name", default="evolved", show_default=True, help="The frozen profile's name.")
+@click.option("--version", type=click.IntRange(1), default=1, show_default=True, help="And its version.")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="A YAML file for the gateways that are started; with its noise_model, prompts are searched too.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs/evolve"),
+    show_default=True,
+    help="Where the run goes. The same options and folder go on with a run that was stopped.",
+)
+@click.argument("bench", nargs=-1, metavar="[-- OPTIONS OF `crosswind bench`]")
+def evolve(**given: Any) -> None:
+    """Search the noise that an agent bears least at a given dose, and freeze it as a profile.
+
+    AgentNoiseBench, section 2.2.2. The dose is that of the profile `--against`: injections a session, their
+    severities and the characters that they add; the guard works as it does under any profile. What is found
+    is measured on held-out tasks, beside that profile, and written to OUT/profile.yaml with its lineage.
+    """
+    import asyncio
+
+    from crosswind.studies.demo.processes import ChildFailed, stoppable
+    from crosswind.studies.evolve.run import evolve as run
+    from crosswind.studies.evolve.settings import SearchSettings
+
+    settings = SearchSettings(**given)
+    try:
+        asyncio.run(stoppable(run(settings, click.echo)))
+    except ChildFailed as error:
+        raise click.ClickException(str(error)) from error
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        click.echo(f"stopped; the same command goes on from {settings.out}", err=True)
+        sys.exit(1)

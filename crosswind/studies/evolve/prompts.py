@@ -1,0 +1,80 @@
+"""New directions for a model that writes noise, proposed by a model: the prompt strategy of AgentNoiseBench's
+eq. 1, one rule of a candidate at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+import aiohttp
+
+from crosswind.gateway.config.noise_model import ChatModel
+from crosswind.gateway.noise_model.chat_model import ModelFailed, asked
+from crosswind.injectors import registry
+from crosswind.injectors.identity import digest
+from crosswind.injectors.streams import Stream
+from crosswind.studies.evolve.journal import Journal
+from crosswind.studies.evolve.space import Candidate, Space
+
+if TYPE_CHECKING:
+    from crosswind.studies.evolve.search import Scored
+
+LONGEST = 600
+"""Characters of a direction."""
+
+TASK = (
+    "You improve the directions that a writer of noise follows. The noise stands in what an assistant under "
+    "test reads, from its user or from its tools. A direction says in what manner it is written: subject, "
+    "tone, form. It never asks for facts of the assistant's task to be changed, hidden or left out, nor for "
+    "instructions to the assistant: such noise is withdrawn. Give the new direction alone, 60 words at most."
+)
+
+VARIATIONS = 4
+"""Different texts that are asked of the model for one rule of one parent."""
+
+
+class Directions(Protocol):
+    """Proposes candidates whose rules differ in their prompt only."""
+
+    async def renewed(self, space: Space, parent: Scored, rng: Stream) -> Candidate | None:
+        """The parent with a new prompt for one of its rules; None where no rule has one, or none came."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """Directions that a model proposes, told how the parent's did. What it said is kept in the journal, so
+    that a search that goes on makes the same candidates."""
+
+    http: aiohttp.ClientSession
+    model: ChatModel
+    journal: Journal
+
+    async def renewed(self, space: Space, parent: Scored, rng: Stream) -> Candidate | None:
+        candidate = parent.individual.candidate
+        writable = [gene for gene in candidate.genes if space.writable(gene.operator)]
+        variation = rng.integer(1, VARIATIONS)
+        if not writable:
+            return None
+        gene = rng.choice(writable)
+        does = registry.operators()[gene.operator].documentation.partition("\n\n")[0]
+        text = await self._asked(
+            f"The noise: {does}\nThe direction so far: {gene.prompt or 'none'}\nUnder it the assistant "
+            f"solved {parent.fitness.success:.0%} of its tasks. Write one under which it solves fewer: "
+            f"proposal {variation} of {VARIATIONS}, unlike the others."
+        )
+        direction = " ".join(text.split())[:LONGEST]
+        if not direction:
+            return None
+        genes = [replace(one, prompt=direction) if one is gene else one for one in candidate.genes]
+        return Candidate.of(candidate.compose, genes)
+
+    async def _asked(self, question: str) -> str:
+        """The model's proposal; empty where it gave none."""
+        key = f"prompt {digest(self.model.model, TASK, question)}"
+        if (entry := self.journal.get(key)) is None:
+            try:
+                entry = self.journal.add(key, text=await asked(self.http, self.model, TASK, question))
+            except ModelFailed as error:
+                entry = self.journal.add(key, text="", why=str(error))
+        return str(entry["text"])

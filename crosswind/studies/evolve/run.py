@@ -1,0 +1,158 @@
+"""One search from top to bottom: the cap, the search, the choice, the held-out tasks, the second agent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from crosswind.gateway.config.loading import load
+from crosswind.gateway.config.noise_model import NoiseModel
+from crosswind.gateway.errors import ConfigurationError
+from crosswind.gateway.sessions.profiles import Profiles
+from crosswind.injectors.profiles.load import Profile, ProfileError
+from crosswind.studies.demo.processes import Processes
+from crosswind.studies.evolve import frozen
+from crosswind.studies.evolve.agents import Agent, check
+from crosswind.studies.evolve.evaluation import Bench
+from crosswind.studies.evolve.fitness import Fitness, pooled
+from crosswind.studies.evolve.journal import Journal
+from crosswind.studies.evolve.lineage import lineage
+from crosswind.studies.evolve.measurement import Measuring
+from crosswind.studies.evolve.prompts import Proposed
+from crosswind.studies.evolve.search import Individual, Scored, Search
+from crosswind.studies.evolve.settings import FINALISTS, SearchSettings
+from crosswind.studies.evolve.space import Candidate, Space
+from crosswind.studies.evolve.wording import fitness_told, held_out_told
+
+Say = Callable[[str], None]
+
+_ANY = "http://127.0.0.1:1/v1"
+"""Stands for the upstreams that the gateways get, while their configuration is read for its noise model."""
+
+_NO_DOSE = "--against: {} injects nothing here, so that its dose leaves nothing to search: name one that does"
+
+
+async def evolve(settings: SearchSettings, say: Say) -> Mapping[str, Any]:
+    """Run the search that the settings describe, or go on with it; the frozen profile's lineage.
+
+    ConfigurationError where they can't be used, ChildFailed where a command that it runs fails.
+    """
+    try:
+        against = Profiles().get(settings.against)
+        own = settings.against.endswith((".yaml", ".yml"))
+        text = await asyncio.to_thread(Path(settings.against).read_text, "utf-8") if own else ""
+        Space.of(settings.operators, 0.5)
+    except (ProfileError, ValueError) as error:
+        raise ConfigurationError(str(error)) from None
+    if not against.rules:
+        raise ConfigurationError(_NO_DOSE.format(settings.against))
+    await check("--reference", settings.reference)
+    if settings.second is not None:
+        await check("--second", settings.second)
+    settings.out.mkdir(parents=True, exist_ok=True)
+    journal = Journal(settings.out / "evaluations.jsonl", settings.identity())
+    async with Processes(settings.out / "logs") as processes:
+        profiles = {against.name: text} if own else {}
+        model = load(settings.config, {"upstream": _ANY}).noise_model if settings.config else None
+        return await Evolution(settings, against, profiles, journal, processes, say, model).run()
+
+
+@dataclass(frozen=True, slots=True)
+class Evolution:
+    """A run: what it was asked for, and the profile that it is held against."""
+
+    settings: SearchSettings
+    against: Profile
+    profiles: Mapping[str, str]
+    """The text of that profile, by its name, where it isn't a built-in one."""
+    journal: Journal
+    processes: Processes
+    say: Say
+    noise_model: NoiseModel | None = None
+    """Writes noise by prompts, which are searched then, too."""
+
+    async def run(self) -> Mapping[str, Any]:
+        """Search, choose, measure on held-out tasks, freeze."""
+        settings = self.settings
+        reference = self._measuring(settings.reference, "reference")
+        hand_made = await reference.hand_made(settings.searched)
+        self.say(f"{self.against.name}: {fitness_told(hand_made)}; this dose is the cap")
+        if not hand_made.dose.injections:
+            raise ConfigurationError(_NO_DOSE.format(settings.against))
+        survivors = await self._searched(reference, hand_made)
+        hand_made = pooled([hand_made, await reference.hand_made(settings.confirmed)])
+        winner = await self._chosen(survivors, hand_made, reference)
+        candidate = winner.individual.candidate
+        self.say(f"chosen: {candidate}")
+        found = {"reference": await self._held_out("reference", reference, candidate)}
+        if settings.second is not None:
+            second = self._measuring(settings.second, "second")
+            found["second"] = await self._held_out("second", second, candidate)
+        told = lineage(settings, self.journal, winner, hand_made, found)
+        settings.frozen.write_text(self._text(candidate, told), encoding="utf-8")
+        self.say(f"frozen: {settings.frozen}")
+        return told
+
+    def _measuring(self, agent: str, role: str) -> Measuring:
+        settings = self.settings
+        served = Agent(agent, role, self.processes, settings.out, settings.config, self.profiles)
+        bench = Bench(served, settings.out, ("--environment", settings.environment, *settings.bench))
+        return Measuring(bench, self.journal, self.against)
+
+    async def _searched(self, reference: Measuring, hand_made: Fitness) -> list[Scored]:
+        settings, dose = self.settings, hand_made.dose
+        severity = dose.severity / dose.injections if dose.injections else 0.5
+
+        async def evaluate(individuals: Sequence[Individual]) -> list[Fitness]:
+            return await reference.fitness(individuals, settings.searched)
+
+        def progress(count: int, survivors: Sequence[Scored]) -> None:
+            best = survivors[0]
+            counted = f"{count:4} of {settings.budget}"
+            self.say(f"{counted}  best: {fitness_told(best.fitness)}  {best.individual.candidate}")
+
+        model = self.noise_model
+        search = Search(
+            Space.of(settings.operators, severity, prompts=model is not None),
+            dose,
+            settings.seed,
+            settings.budget,
+            evaluate,
+            progress,
+        )
+        if model is None:
+            return await search.run()
+        async with aiohttp.ClientSession() as http:
+            search.directions = Proposed(http, model, self.journal)
+            return await search.run()
+
+    async def _chosen(self, survivors: Sequence[Scored], hand_made: Fitness, reference: Measuring) -> Scored:
+        """The best of the finalists over both sets of tasks, with the hand-made profile's dose as the cap."""
+        finalists = survivors[:FINALISTS]
+        again = await reference.fitness([one.individual for one in finalists], self.settings.confirmed)
+        both = [
+            Scored(one.individual, pooled([one.fitness, more]))
+            for one, more in zip(finalists, again, strict=True)
+        ]
+        best = min(both, key=lambda one: (*one.fitness.rank(hand_made.dose), one.individual.id))
+        if best.fitness.dose.excess(hand_made.dose) > 0:
+            self.say("on the other tasks no finalist keeps within the dose; the one nearest to it is taken")
+        return best
+
+    async def _held_out(self, role: str, agent: Measuring, candidate: Candidate) -> Mapping[str, Any]:
+        settings = self.settings
+        found = await agent.held_out(role, settings.name, self._text(candidate), settings.apart)
+        self.say(f"{role}, on held-out tasks: {held_out_told(found)}")
+        return found
+
+    def _text(self, candidate: Candidate, told: Mapping[str, Any] | None = None) -> str:
+        settings = self.settings
+        summary = (
+            f"What {settings.reference} bears least at the dose of {self.against.name}, found by a search."
+        )
+        return frozen.text(settings.name, settings.version, candidate, self.against, summary, told)

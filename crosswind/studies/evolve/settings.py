@@ -1,0 +1,61 @@
+"""What a search is made of; every number that shapes it, in one place."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from crosswind.injectors.identity import digest
+from crosswind.studies.evolve.evaluation import Tasks
+
+FINALISTS = 4
+"""Survivors that are measured again, on other tasks than those they were selected on."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """One search. `reference` and `second` are policies for the embedded engine, or base URLs of servers."""
+
+    reference: str = "retail"
+    second: str | None = None
+    against: str = "agentnoisebench/all"
+    """The profile whose dose is the cap, and which the result is held against."""
+    operators: tuple[str, ...] = ("user.*", "tool.*", "state.*")
+    budget: int = 120
+    """Candidates that are evaluated."""
+    tasks: int = 64
+    held_out: int = 256
+    samples: int = 2
+    seed: int = 0
+    name: str = "evolved"
+    version: int = 1
+    environment: str = "retail"
+    bench: tuple[str, ...] = ()
+    """Further options of `crosswind bench`."""
+    config: Path | None = None
+    out: Path = Path("runs/evolve")
+
+    def identity(self) -> dict[str, Any]:
+        """What makes two runs the same search; where they write is no part of it."""
+        known = {name: value for name, value in asdict(self).items() if name not in ("out", "config")}
+        config = digest(self.config.read_text(encoding="utf-8")) if self.config else None
+        return {**known, "operators": list(self.operators), "bench": list(self.bench), "config": config}
+
+    @property
+    def searched(self) -> Tasks:
+        return Tasks("search", "train", self.seed, self.tasks)
+
+    @property
+    def confirmed(self) -> Tasks:
+        """Other tasks of that split: the best of many is partly the luckiest on those it was chosen on."""
+        return Tasks("confirm", "train", self.seed + 1, 2 * self.tasks)
+
+    @property
+    def apart(self) -> Tasks:
+        """The held-out tasks: another split, which no choice hangs on."""
+        return Tasks("held-out", "test", self.seed, self.held_out, self.samples)
+
+    @property
+    def frozen(self) -> Path:
+        return self.out / "profile.yaml"

@@ -1,0 +1,151 @@
+"""Plays tasks under cases of noise through a gateway, and asks it what was injected."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count, islice
+from typing import Any
+
+import httpx
+from openai import DefaultAsyncHttpxClient
+
+from crosswind.gateway.client import AsyncClient
+from crosswind.simulators.agent import AgentSettings, ToolAgent
+from crosswind.simulators.draws import stable_seed
+from crosswind.simulators.environment import Environment, Task
+from crosswind.simulators.episodes import Stage, model_client
+from crosswind.simulators.record import Job, Record
+from crosswind.studies.proof.cases import Case
+
+MAX_TURNS = 60
+PATIENCE = 6
+"""Answers that a recovering agent asks for anew before it goes on with what it has."""
+
+_TYPES = ("application/json", "text/event-stream")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One episode under a case: what became of it, and the events that the gateway wrote."""
+
+    case: Case
+    record: Record
+    events: Sequence[Mapping[str, Any]]
+
+    @property
+    def solved(self) -> bool:
+        return self.record.verdict is not None and self.record.verdict.reward == 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A case's tasks."""
+
+    case: Case
+    tasks: Sequence[Task]
+
+
+class Tasks:
+    """Held-out tasks, the kinds in turn."""
+
+    def __init__(self, environment: Environment, seed: int, *, leaving_out: Sequence[str] = ()) -> None:
+        self._environment = environment
+        self._seed = seed
+        self._left_out = frozenset(leaving_out)
+        self._next = self._of(())
+
+    def following(self, cases: Iterable[Case], each: int) -> list[Assignment]:
+        """For each case the next tasks; the first of its kinds, where it has any."""
+        return [
+            Assignment(case, self._first(case, each) if case.kinds else list(islice(self._next, each)))
+            for case in cases
+        ]
+
+    def first(self, cases: Iterable[Case], each: int) -> list[Assignment]:
+        """For each case the same tasks: the first."""
+        return [Assignment(case, self._first(case, each)) for case in cases]
+
+    def _first(self, case: Case, each: int) -> list[Task]:
+        return list(islice(self._of(case.kinds), each))
+
+    def _of(self, kinds: Sequence[str]) -> Iterator[Task]:
+        for task in self._environment.tasks("test", kinds="all", seed=self._seed):
+            if task.kind not in self._left_out and (not kinds or task.kind in kinds):
+                yield task
+
+
+async def play(
+    environment: Environment,
+    control: str,
+    todo: Sequence[Assignment],
+    *,
+    seed: int,
+    recovers: bool,
+    concurrency: int,
+    on_outcome: Callable[[Outcome], None],
+) -> None:
+    """Play all of them, every other episode streamed unless its case says. GatewayError where the gateway is
+    lost.
+
+    An agent that recovers asks anew for answers that it can't use; one that doesn't takes what comes, and an
+    answer that doesn't come ends its episode.
+    """
+    async with AsyncClient(control) as client:
+        for case in {one.case.profile: one.case for one in todo}.values():
+            if case.yaml is not None:
+                await client.put_profile(case.profile, case.yaml)
+        stages = [_stage(environment, client, stream=stream, recovers=recovers) for stream in (False, True)]
+        jobs = iter(zip(count(), _jobs(todo, seed), strict=False))
+
+        async def work() -> None:
+            for number, (case, job) in jobs:
+                stream = bool(number % 2) if case.stream is None else case.stream
+                record = await stages[stream].perform(job)
+                if record.session_id is None:
+                    raise RuntimeError(f"no session under {case.profile}: {record.error}")
+                on_outcome(Outcome(case, record, await client.events(record.session_id)))
+
+        try:
+            async with asyncio.TaskGroup() as workers:
+                for _ in range(concurrency):
+                    workers.create_task(work())
+        finally:
+            for stage in stages:
+                await stage.close()
+
+
+def _stage(environment: Environment, client: AsyncClient, *, stream: bool, recovers: bool) -> Stage:
+    settings = AgentSettings(max_turns=MAX_TURNS, stream=stream, patience=PATIENCE if recovers else 0)
+    agent = ToolAgent(environment.instructions, environment.tools, settings)
+    strict = DefaultAsyncHttpxClient(trust_env=False, event_hooks={"response": [_refuse_other_types]})
+    model = model_client(max_retries=2 if recovers else 0, http_client=strict)
+    return Stage(environment, agent, client, model=model)
+
+
+async def _refuse_other_types(response: httpx.Response) -> None:
+    """The SDK reads a body of any type; stricter clients don't."""
+    kind = response.headers.get("content-type", "").partition(";")[0]
+    if response.is_success and kind not in _TYPES:
+        raise httpx.RemoteProtocolError(f"the answer's type is {kind!r}")
+
+
+def _jobs(todo: Sequence[Assignment], seed: int) -> Iterator[tuple[Case, Job]]:
+    for one in todo:
+        for task in one.tasks:
+            yield one.case, _job(one.case, task, seed)
+
+
+def _job(case: Case, task: Task, seed: int) -> Job:
+    session: dict[str, Any] = {
+        "arm": "noisy",
+        "profile": case.profile,
+        # One seed, and the scope "task".
+        "seed": stable_seed("proof", seed),
+        "seed_scope": "task",
+        "labels": {"purpose": "proof", "kind": task.kind, "subject": case.subject},
+    }
+    if case.level is not None:
+        session["level"] = case.level
+    return Job(task, stable_seed("user", seed, task.id), ("proof", seed, task.id), session)

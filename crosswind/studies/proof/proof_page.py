@@ -1,0 +1,141 @@
+"""The proof of solvability as a page of Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from crosswind.studies.proof.cases import FITTINGS, SEVERITIES, STAGES
+from crosswind.studies.proof.proof import MOST_WITHDRAWN, Proof, Row
+
+_LEAD = """# The proof of solvability
+
+After noise a task can still be done. `crosswind noise prove` shows it in the practice domain, through a
+gateway over HTTP: a scripted oracle that knows what an agent sees, and recovers as operators declare (it
+repeats what failed, calls another tool where one isn't there, asks the user, ignores the rest), is put before
+held-out tasks under every built-in profile, severity and stage, and under every operator alone. Every other
+episode is streamed. The command fails if a task isn't solved, if an operator or a profile injects nothing, or
+if the guard withdraws more than {most:.0%} of an operator's injections at a severity.
+
+What follows was written by
+
+```sh
+{command}
+```
+
+{played:,} episodes, {solved:,} solved, in {seconds:,.0f} s.{problems}
+"""
+
+_PROFILES = """
+## Profiles
+
+As written: {written} held-out tasks for each profile, at each level of those that have levels. At
+{severities}: all of a profile's rules at that severity and in one stage (thirds of {turns} expected turns),
+{varied} tasks each. Schemas are decided when a tool is first seen, hence in the early stage. Counts are
+injections that took place.
+
+"""
+
+_OPERATORS = """
+## Operators
+
+Each operator alone, {alone} tasks at each of five severities ({severities}, unless said otherwise below), the
+tools that write declared repeatable.
+Cells: injections that took place, and the share that the guard withdrew. *Bounded* are further faults on a
+call that had met as many as it may: it returned the truth.
+
+"""
+
+
+def page(proof: Proof, *, tasks: Sequence[int], turns: int, seconds: float, command: str) -> str:
+    """The page. `tasks` are those of each profile as written, of each varied one, and of each operator."""
+    problems = list(proof.problems())
+    rows = [*proof.profiles.values(), *proof.operators.values()]
+    lead = _LEAD.format(
+        most=MOST_WITHDRAWN,
+        command=command,
+        played=proof.played,
+        solved=sum(row.solved for row in rows),
+        seconds=seconds,
+        problems="".join(f"\n\n**{problem}**" for problem in problems),
+    )
+    severities = ", ".join(f"{one:g}" for one in SEVERITIES)
+    profiles = _PROFILES.format(written=tasks[0], varied=tasks[1], severities=severities, turns=turns)
+    operators = _OPERATORS.format(alone=tasks[2], severities=severities)
+    parts = (profiles, *_profile_rows(proof), operators, *_operator_rows(proof), *_fittings(proof))
+    return lead + "".join(parts)
+
+
+def _profile_rows(proof: Proof) -> Iterator[str]:
+    heads = ("profile", "as written: solved", "injected", *(f"{one:g}: solved" for one in SEVERITIES))
+    yield _line(*heads, *(f"{stage}: injected" for stage in STAGES))
+    yield _rule(len(heads) + len(STAGES))
+    for name in sorted({name for name, _, _ in proof.profiles}):
+        written = proof.of_profile(name)
+        by_severity = [proof.of_profile(name, severity=severity) for severity in SEVERITIES]
+        by_stage = [proof.of_profile(name, stage=stage) for stage in STAGES]
+        yield _line(
+            f"`{name}`",
+            _solved(written),
+            str(written.account.took_place),
+            *(_solved(row) for row in by_severity),
+            *(str(row.account.took_place) if row.played else "" for row in by_stage),
+        )
+
+
+def _operator_rows(proof: Proof) -> Iterator[str]:
+    heads = (
+        "operator",
+        "recovery",
+        "solved",
+        *(f"severity {number}" for number in range(1, 1 + len(SEVERITIES))),
+        "bounded",
+    )
+    yield _line(*heads)
+    yield _rule(len(heads))
+    for name in sorted({name for name, _ in proof.operators}):
+        rows = [row for (own, _), row in sorted(proof.operators.items()) if own == name]
+        whole = sum(rows, Row())
+        yield _line(
+            f"`{name}`",
+            proof.catalogue.operators[name].recovery,
+            _solved(whole),
+            *(f"{row.account.took_place} ({row.account.rate:.0%})" for row in rows),
+            str(whole.account.bounded),
+        )
+
+
+def _fittings(proof: Proof) -> Iterator[str]:
+    shown = [name for name in FITTINGS if any(name == own for own, _ in proof.operators)]
+    if shown:
+        yield "\nFitted to the domain:\n\n"
+    for name in shown:
+        yield f"- {fitted(name)}\n"
+
+
+def fitted(name: str) -> str:
+    """How an operator is fitted to the practice domain, and why, in words."""
+    fitting = FITTINGS[name]
+    told = []
+    if fitting.kinds:
+        told.append(f"tasks of the kinds {', '.join(fitting.kinds)}")
+    if fitting.severities != SEVERITIES:
+        told.append(f"severities {', '.join(f'{one:g}' for one in fitting.severities)}")
+    if fitting.options:
+        told.append(", ".join(f"`{option}: {value}`" for option, value in fitting.options.items()))
+    if fitting.stream is not None:
+        told.append("streams only" if fitting.stream else "plain answers only")
+    if fitting.distance:
+        told.append("its distance is the response")
+    return f"`{name}`: {', '.join(told)} ({fitting.why})."
+
+
+def _solved(row: Row) -> str:
+    return f"{row.solved}/{row.played}" if row.played else ""
+
+
+def _line(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _rule(columns: int) -> str:
+    return f"|---|{'---:|' * (columns - 1)}\n"

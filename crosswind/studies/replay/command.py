@@ -1,0 +1,122 @@
+"""The command `crosswind replay`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import closing
+from typing import Any
+
+import click
+
+_SHOWN = 100
+"""Characters of a value that a line shows."""
+
+
+@click.command()
+@click.argument("session_id", metavar="SESSION")
+@click.option("--store", "url", default="sqlite:///crosswind.db", show_default=True, help="A path or a URL.")
+@click.option("--against", help="An upstream's base URL, with /v1: ask it again what it was asked.")
+@click.option("--key", envvar="CROSSWIND_UPSTREAM_KEY", help="The upstream's key; better: the variable.")
+@click.option("--timeout", "timeout_s", default=120.0, show_default=True, help="Seconds for each answer.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def replay(
+    session_id: str, url: str, against: str | None, key: str | None, timeout_s: float, as_json: bool
+) -> None:
+    """Compute again what the policy was sent in each turn of SESSION, and show where the views differ:
+    received from sent, sent from recomputed, and with --against the answers. Exit 1 where what was sent does
+    not follow from the plan, or an upstream fails.
+    """
+    import httpx
+
+    from crosswind.gateway.config.upstream import http_url
+    from crosswind.gateway.trajectory.store import StoreError, open_store
+    from crosswind.studies.replay.against import Upstream
+    from crosswind.studies.replay.recompute import replay as recomputed
+
+    try:
+        base = None if against is None else http_url(against)
+    except ValueError as error:
+        raise click.UsageError(f"--against: {error}") from error
+    try:
+        store = open_store(url if "://" in url else f"sqlite:///{url}", create=False)
+    except StoreError as error:
+        raise click.UsageError(f"--store: {error}") from error
+    with closing(store):
+        found = store.trajectory(session_id)
+        shown = store.ledger_since(session_id, 0)
+    if found is None:
+        click.echo(f"crosswind replay: {url} has no session {session_id!r}; check its id", err=True)
+        sys.exit(1)
+    try:
+        turns = recomputed(found.session, found.turns, found.events, shown)
+    except ValueError as error:
+        click.echo(f"crosswind replay: session {session_id!r}: its plan can't be read: {error}", err=True)
+        sys.exit(1)
+    with httpx.Client(timeout=timeout_s) as http:
+        upstream = None if base is None else Upstream(base, http, key)
+        report = [_turn(one, upstream) for one in turns]
+    if as_json:
+        click.echo(json.dumps({"session": session_id, "turns": report}))
+    else:
+        for turn in report:
+            _say(turn)
+    sys.exit(1 if any(turn["failed"] for turn in report) else 0)
+
+
+def _turn(one: Any, upstream: Any) -> dict[str, Any]:
+    """What is told of one turn."""
+    from crosswind.studies.replay.difference import differences
+
+    turn = one.turn
+    received, sent = (view.bytes() if view else b"" for view in (turn.received, turn.sent))
+    told: dict[str, Any] = {
+        "turn": turn.index,
+        "attempt": turn.attempt,
+        "protocol": turn.protocol,
+        "outcome": "not replayable" if one.why_not else "same" if one.same else "differs",
+        "why_not": one.why_not,
+        "injected": [event.operator for event in one.events if event.after is not None],
+        "received_to_sent": _listed(differences(received, sent)),
+        "sent_to_recomputed": [] if one.sent is None else _listed(differences(sent, one.sent)),
+        "failed": one.why_not is None and not one.same,
+    }
+    if upstream is not None and one.why_not is None:
+        answer = upstream.ask(turn)
+        told["answer"] = {
+            "status": answer.status,
+            "error": answer.error,
+            "differences": _listed(answer.differences),
+        }
+        told["failed"] |= answer.error is not None
+    return told
+
+
+def _listed(found: Any) -> list[dict[str, Any]]:
+    return [{"path": one.path, "before": one.before, "after": one.after} for one in found]
+
+
+def _say(turn: dict[str, Any]) -> None:
+    attempt = f", attempt {turn['attempt']}" if turn["attempt"] else ""
+    outcome = {"same": "as it was sent", "differs": "DIFFERS from what was sent"}.get(turn["outcome"])
+    click.echo(f"turn {turn['turn']}{attempt}: {outcome or 'not replayable: ' + turn['why_not']}")
+    for title, name in (("received, sent", "received_to_sent"), ("sent, recomputed", "sent_to_recomputed")):
+        _say_differences(title, turn[name])
+    if "answer" in turn:
+        answer = turn["answer"]
+        same = "the same answer" if not answer["differences"] else "another answer"
+        click.echo(f"  against the upstream: {answer['error'] or same}")
+        _say_differences("recorded, now", answer["differences"])
+
+
+def _say_differences(title: str, found: list[dict[str, Any]]) -> None:
+    for one in found:
+        click.echo(f"  {title} at {one['path'] or 'the whole body'}:")
+        click.echo(f"    - {_short(one['before'])}")
+        click.echo(f"    + {_short(one['after'])}")
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = " ".join(text.split())
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(text)} characters)"

@@ -1,0 +1,67 @@
+"""The command `crosswind report`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.command()
+@click.option("--store", "url", required=True, help="The trajectory store, such as sqlite:///crosswind.db.")
+@click.option(
+    "--before",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A result of `crosswind bench --json`.",
+)
+@click.option(
+    "--after", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The same tasks, later."
+)
+@click.option(
+    "--comparison",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A result of `crosswind bench --compare`.",
+)
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), default=Path("report.html"), show_default=True
+)
+def report(url: str, before: Path | None, after: Path | None, comparison: Path | None, out: Path) -> None:
+    """Write one self-contained HTML page about a store: training, injections, one noisy session."""
+    from crosswind.gateway.trajectory.store import StoreError, open_store
+    from crosswind.studies.report.page import Evaluation, render
+
+    if len({bool(before), bool(after), bool(comparison)}) > 1:
+        raise click.UsageError("--before, --after and --comparison go together: give all three or none")
+    evaluation = (
+        Evaluation(_json(before), _json(after), _json(comparison))
+        if before and after and comparison
+        else None
+    )
+    try:
+        store = open_store(url, create=False)
+    except StoreError as error:
+        raise click.UsageError(f"--store: {error}") from error
+    try:
+        with closing(store):
+            text = render(store, evaluation)
+    except StoreError as error:
+        raise click.ClickException(str(error)) from error
+    except ModuleNotFoundError as error:
+        raise click.ClickException(f"{error.name} is missing: pip install 'crosswind[simulators]'") from error
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(text, encoding="utf-8", errors="replace")
+    click.echo(str(out))
+
+
+def _json(path: Path) -> Mapping[str, Any]:
+    try:
+        value: Mapping[str, Any] = json.loads(path.read_text())
+    except ValueError as error:
+        raise click.UsageError(
+            f"{path} is not JSON ({error}): give a file that `crosswind bench` wrote"
+        ) from error
+    return value
