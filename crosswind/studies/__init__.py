@@ -1,1 +1,1 @@
-"""What is no live traffic: audits, searches, replays, reports, proofs and the demo, above all other packages."""
+"""Studies above all other packages: audits, searches, replays, reports, proofs and the demo."""
