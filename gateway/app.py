@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
+from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.http.auth import Authenticator
@@ -36,7 +37,6 @@ from crosswind.gateway.sessions.inference import Inference
 from crosswind.gateway.sessions.leases import Claims
 from crosswind.gateway.sessions.profiles import PROFILE, Profiles
 from crosswind.gateway.sessions.response_lookup import Answered
-from crosswind.gateway.sessions.session import now_us
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.sync import Sharing
 from crosswind.gateway.telemetry.metrics import Metrics

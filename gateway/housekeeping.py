@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.settings import Settings
-from crosswind.gateway.sessions.session import now_us
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.retention import Limits, prune
 from crosswind.gateway.trajectory.store import Store, StoreError

@@ -10,6 +10,7 @@ from typing import Any
 
 import structlog
 
+from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.reload import changes
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError, ServiceError
@@ -22,7 +23,6 @@ from crosswind.gateway.recorder.recorder import NotDurable, Recorder
 from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.sessions.curricula import Curricula
 from crosswind.gateway.sessions.profiles import Profiles
-from crosswind.gateway.sessions.session import now_us
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.sync import Sharing
 from crosswind.gateway.telemetry.logs import set_level

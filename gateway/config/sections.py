@@ -26,6 +26,14 @@ def measured(read: Callable[[str], float], value: object) -> object:
     return read(value) if isinstance(value, str) else value
 
 
+class Detail(StrEnum):
+    """Values of the setting `record`."""
+
+    NONE = "none"
+    METADATA = "metadata"
+    FULL = "full"
+
+
 class Durability(StrEnum):
     """What is held back until its turn is on disk."""
 

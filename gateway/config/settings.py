@@ -11,6 +11,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from crosswind.gateway.config.noise_model import NoiseModel
 from crosswind.gateway.config.sections import (
     Abort,
+    Detail,
     Dose,
     Durability,
     Duration,
@@ -27,7 +28,6 @@ from crosswind.gateway.config.sections import (
     Timeouts,
 )
 from crosswind.gateway.config.upstream import Health, Retries, UpstreamSettings, http_url
-from crosswind.gateway.recorder.detail import Detail
 
 ENVIRONMENT_PREFIX = "CROSSWIND_"
 

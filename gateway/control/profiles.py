@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Body
 
+from crosswind.gateway.clock import now_us
 from crosswind.gateway.control.models import Acknowledged, NoiseState, NoiseSwitch, ProfileText
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.noise.kill_switch import NOISE, SWITCH
 from crosswind.gateway.sessions.curricula import Curricula
 from crosswind.gateway.sessions.profiles import PROFILE
-from crosswind.gateway.sessions.session import now_us
 from crosswind.gateway.trajectory.record import Setting
 from crosswind.injectors import registry
 from crosswind.injectors.engine.curriculum import Curriculum

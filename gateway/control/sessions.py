@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
+from crosswind.gateway.clock import now_us
 from crosswind.gateway.control.models import Acknowledged, Deleted, OpenedSession, OpenSession, Reward
 from crosswind.gateway.control.views import as_json, shown, trajectory_json
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.auth import key_digest, new_session_key
 from crosswind.gateway.sessions.keys import KIND, key_setting
-from crosswind.gateway.sessions.session import LiveSession, Opening, now_us, opened
+from crosswind.gateway.sessions.session import LiveSession, Opening, opened
 from crosswind.gateway.trajectory import record
 from crosswind.gateway.trajectory.record import SessionClosed, SessionDeleted, SessionStatus
 from crosswind.injectors.engine.curriculum import Assignment, Curriculum, assign

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from fastapi import APIRouter, Path
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from crosswind.gateway.clock import now_us
 from crosswind.gateway.control.models import Acknowledged
-from crosswind.gateway.sessions.session import now_us
 from crosswind.gateway.trajectory.record import Setting
 from crosswind.gateway.trajectory.servers import SERVER, server_of
 from crosswind.gateway.trajectory.trust import VERSION

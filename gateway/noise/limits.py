@@ -1,43 +1,17 @@
-"""How much noise there may be: per session, per tool, per tenant, in all; and when it stops by itself."""
+"""Limits on noise while it acts: faults in flight, and thresholds that switch noise off."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
 
-from crosswind.gateway.config.sections import Abort, Dose
-from crosswind.injectors.engine.plan import CLEAN, Plan
-from crosswind.injectors.streams import Stream
+from crosswind.gateway.config.sections import Abort
 
 _log = structlog.get_logger("crosswind.dose")
 CAPPED = "Not injected: as many faults are in flight as `dose.faults_in_flight` allows."
-
-
-def chosen(dose: Dose, tenant: str | None, *, seed: int, key: str) -> bool:
-    """Whether a session may be noisy: as many as the share says are, and the same ones in each run."""
-    share = min(dose.share, dose.tenants.get(tenant, 1.0) if tenant is not None else 1.0)
-    return share >= 1.0 or Stream(f"dose|{seed}|{key}").chance(share)
-
-
-def capped(plan: Plan, dose: Dose) -> Plan:
-    """The plan within the caps. A clean one has nothing to be capped."""
-    if plan.arm == CLEAN or not plan.rules:
-        return plan
-    bounds = plan.bounds
-    session = min(bounds.events_per_session, _or(dose.events_per_session, bounds.events_per_session))
-    tool = min(
-        (cap for cap in (bounds.events_per_tool, dose.events_per_tool) if cap is not None), default=None
-    )
-    capped = dataclasses.replace(bounds, events_per_session=session, events_per_tool=tool)
-    return plan if capped == bounds else dataclasses.replace(plan, bounds=capped)
-
-
-def _or(value: int | None, otherwise: int) -> int:
-    return otherwise if value is None else value
 
 
 class FaultsInFlight:

@@ -14,12 +14,13 @@ from functools import partial
 import aiohttp
 import structlog
 
+from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.noise_model import NoiseModel
 from crosswind.gateway.noise_model.chat_model import ModelFailed, asked
 from crosswind.gateway.noise_model.eligibility import seen_by_judge, usable
 from crosswind.gateway.noise_model.judge import scored
 from crosswind.gateway.recorder.recorder import Recorder
-from crosswind.gateway.sessions.session import LiveSession, now_us
+from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.gateway.trajectory.store import Store, StoreError

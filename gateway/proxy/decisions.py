@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
+from crosswind.gateway.clock import now_us
 from crosswind.gateway.noise.kill_switch import KillSwitch
 from crosswind.gateway.noise.pipeline import Circumstances, Noise, noise_in
 from crosswind.gateway.noise_model.preparation import Preparing
@@ -14,7 +15,7 @@ from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.proxy.call import Call
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sandbox.confinement import Confined
-from crosswind.gateway.sessions.session import LiveSession, now_us
+from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import Place
 
 

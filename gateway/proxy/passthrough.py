@@ -9,6 +9,7 @@ from urllib.parse import quote, unquote
 
 import structlog
 
+from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.asgi import ClientGone, Http
@@ -20,7 +21,6 @@ from crosswind.gateway.proxy.models import Listing
 from crosswind.gateway.proxy.routes import Route, claim_of
 from crosswind.gateway.proxy.stored_responses import StoredViews, View
 from crosswind.gateway.recorder.recorder import Recorder
-from crosswind.gateway.sessions.session import now_us
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.upstreams.answer import Answer

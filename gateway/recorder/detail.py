@@ -17,22 +17,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
 
 from msgspec import structs
 
+from crosswind.gateway.config.sections import Detail
 from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.gateway.trajectory.ledger_rows import LedgerTextsErased
 from crosswind.gateway.trajectory.record import FIT, Event, Row, SessionClosed, Setting, Turn
-
-
-class Detail(StrEnum):
-    """What `record:` may say in the configuration."""
-
-    NONE = "none"
-    METADATA = "metadata"
-    FULL = "full"
-
 
 NOT_RECORDED = "content_not_recorded"
 """The fitness of a turn that was fit, but whose token ids are not recorded."""

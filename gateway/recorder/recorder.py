@@ -18,7 +18,8 @@ from collections.abc import Iterable, Sequence
 
 import structlog
 
-from crosswind.gateway.recorder.detail import Detail, recorded
+from crosswind.gateway.config.sections import Detail
+from crosswind.gateway.recorder.detail import recorded
 from crosswind.gateway.recorder.queue import (
     NotDurable,
     RecorderState,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from crosswind.gateway.sessions.session import now_us
+from crosswind.gateway.clock import now_us
 from crosswind.gateway.trajectory.record import Setting
 from crosswind.gateway.trajectory.store import Store
 from crosswind.injectors.engine.curriculum import Curriculum

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 
+from crosswind.gateway.clock import now_us
 from crosswind.gateway.http.auth import Caller, key_digest, wrong_key
 from crosswind.gateway.sessions.errors import store_down
-from crosswind.gateway.sessions.session import now_us
 from crosswind.gateway.trajectory.record import Setting
 from crosswind.gateway.trajectory.store import Store, StoreError
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,10 +9,11 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
+from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.sections import Dose
-from crosswind.gateway.noise.limits import capped, chosen
 from crosswind.gateway.protocols.codec import Codec, Reader
 from crosswind.gateway.recorder.queue import Ticket
+from crosswind.gateway.sessions.caps import capped, chosen
 from crosswind.gateway.sessions.ledger import Ledger
 from crosswind.gateway.sessions.profiles import Profiles
 from crosswind.gateway.sessions.turns import TokenLine, TurnLine
@@ -198,8 +198,3 @@ def stand_in(profiles: Profiles, session_id: str) -> LiveSession:
     plan = make_plan(profiles.get("off"), seed=0, scope="session", scope_key=session_id, arm="clean")
     record = Session(session_id, now_us(), plan.to_json(), quarantine="the store could not be read")
     return LiveSession(record, plan, Ledger(complete=False), unwritten=True)
-
-
-def now_us() -> int:
-    """The time, in microseconds since the epoch."""
-    return time.time_ns() // 1000

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import structlog
 
+from crosswind.gateway.clock import now_us
 from crosswind.gateway.sessions.leases import Claims, ClaimsUnavailable
 from crosswind.gateway.sessions.ledger import Ledger
 from crosswind.gateway.sessions.profiles import PROFILE, Profiles
-from crosswind.gateway.sessions.session import LiveSession, now_us
+from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import Asked, Place
 from crosswind.gateway.trajectory.freshness import SessionState, TurnHead
 from crosswind.gateway.trajectory.ledger_rows import Shown

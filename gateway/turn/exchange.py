@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from crosswind.gateway.clock import now_us
 from crosswind.gateway.errors import Attempt
 from crosswind.gateway.noise.pipeline import Noise
 from crosswind.gateway.noise.tool_view import ClosedWorld
@@ -16,7 +17,7 @@ from crosswind.gateway.protocols.constraints import CONSTRAINED, constraints
 from crosswind.gateway.protocols.hidden_tools import InnerCall
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import MASK, Redactor
-from crosswind.gateway.sessions.session import LiveSession, now_us
+from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import Place
 from crosswind.gateway.trajectory.content import Chain, Frame, View
 from crosswind.gateway.trajectory.record import (

@@ -23,13 +23,13 @@ import structlog
 from structlog.contextvars import bind_contextvars
 
 from crosswind.gateway.app import create_app
+from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.http.server import Server, allow_many_connections, collect_seldom, make_server, stop
 from crosswind.gateway.peers.channel import Channel, Message
 from crosswind.gateway.peers.peers import Crew
 from crosswind.gateway.runtime import Gateway
-from crosswind.gateway.sessions.session import now_us
 from crosswind.gateway.telemetry.logs import configure
 from crosswind.gateway.trajectory.record import Setting
 

@@ -17,8 +17,9 @@ from crosswind.injectors.engine.counters import Path, Place, in_scope
 from crosswind.injectors.engine.decision import Decision, Injection, Item, Known, NewlyShown
 from crosswind.injectors.engine.plan import CompiledRule, InForce, Plan
 from crosswind.injectors.engine.resume import Perturbed, Walked
-from crosswind.injectors.engine.rule import NOTHING, Acting, carried_out, failed
+from crosswind.injectors.engine.rule import Acting, carried_out, failed
 from crosswind.injectors.guard import solvability
+from crosswind.injectors.guard.solvability import NOTHING
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.identity import slot_on
 from crosswind.injectors.operator import Draw, Registered, ToolClass, ToolResultTarget, UserTarget

@@ -16,9 +16,9 @@ import msgspec
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.link_memory import Recollection
+from crosswind.injectors.guard.bounds import DEFAULT, Bounds
 from crosswind.injectors.identity import slot_line
 from crosswind.injectors.operator import Registered
-from crosswind.injectors.profiles.bounds import DEFAULT, Bounds
 from crosswind.injectors.profiles.load import Companion, Compose, Profile, ProfileError
 from crosswind.injectors.profiles.schedule import ALWAYS, STAGES, WHOLE, When, Window
 from crosswind.injectors.streams import Stream

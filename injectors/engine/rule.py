@@ -6,13 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from crosswind.injectors.guard.solvability import NOTHING
 from crosswind.injectors.operator import Draw, Registered, Result
 from crosswind.injectors.text.languages import UNABLE
 from crosswind.injectors.third_party.confinement import OperatorFailed
 from crosswind.injectors.wording import Texts, Unusable, applied, by_rule, in_words, prompt_for
-
-NOTHING = "it changes nothing"
-"""The refusal of what leaves the payload as it is."""
 
 Check = Callable[[Result], str | None]
 """Why a result may not be shown, or None."""

@@ -12,8 +12,9 @@ from re import search
 from crosswind.injectors.conversation import InstructionText, Site
 from crosswind.injectors.engine.decision import Decision, Injection, Known, NewlyShown
 from crosswind.injectors.engine.plan import CompiledRule, Plan
-from crosswind.injectors.engine.rule import NOTHING, Acting, carried_out, failed
+from crosswind.injectors.engine.rule import Acting, carried_out, failed
 from crosswind.injectors.guard import solvability
+from crosswind.injectors.guard.solvability import NOTHING
 from crosswind.injectors.identity import Slot
 from crosswind.injectors.operator import Draw, InstructionsTarget, Registered
 from crosswind.injectors.profiles.schedule import Occasion, due

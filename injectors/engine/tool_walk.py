@@ -13,11 +13,11 @@ from typing import Any
 from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.engine.decision import Decision, Injection
 from crosswind.injectors.engine.plan import CompiledRule, Plan
-from crosswind.injectors.engine.rule import NOTHING, Acting, carried_out, failed
+from crosswind.injectors.engine.rule import Acting, carried_out, failed
 from crosswind.injectors.engine.shown_tools import ShownTools
 from crosswind.injectors.engine.tool_list import Standing, change_by
 from crosswind.injectors.guard import tools as tool_guard
-from crosswind.injectors.guard.solvability import FULL, why_solvable
+from crosswind.injectors.guard.solvability import FULL, NOTHING, why_solvable
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.guard.tools import Asked
 from crosswind.injectors.identity import Slot

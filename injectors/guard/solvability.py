@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.engine.rule import NOTHING
+from crosswind.injectors.guard.bounds import Bounds
 from crosswind.injectors.guard.tool_classes import may_fault
 from crosswind.injectors.operator import Recovery, Registered, ToolResultTarget, UserTarget
-from crosswind.injectors.profiles.bounds import Bounds
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.json_payload import (
     NOT_JSON,
@@ -26,6 +25,9 @@ from crosswind.injectors.text.json_payload import (
     looks_destroyed,
     parsed,
 )
+
+NOTHING = "it changes nothing"
+"""The refusal of what leaves the payload as it is."""
 
 _WORD = re.compile(r"\w+")
 

@@ -10,9 +10,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.numbers import NO_NUMBER, holds_boolean
 from crosswind.injectors.profiles.errors import Trouble
 from crosswind.injectors.profiles.model import Companion, Compose, Profile, Rule
-from crosswind.injectors.profiles.numbers import NO_NUMBER, holds_boolean
 from crosswind.injectors.profiles.sense import check_caps, check_rule, check_tools
 from crosswind.injectors.wording import written_forms
 

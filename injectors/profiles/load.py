@@ -14,7 +14,7 @@ from importlib.resources.abc import Traversable
 from pydantic import ValidationError
 
 from crosswind.injectors import registry
-from crosswind.injectors.profiles.bounds import Bounds
+from crosswind.injectors.guard.bounds import Bounds
 from crosswind.injectors.profiles.checks import checked
 from crosswind.injectors.profiles.errors import ProfileError, Trouble, of_validation
 from crosswind.injectors.profiles.located_yaml import MarkedYaml, YamlSyntaxError

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from crosswind.injectors.guard.bounds import DEFAULT, Bounds
+from crosswind.injectors.numbers import Real, Whole
 from crosswind.injectors.operator import ToolClass
 from crosswind.injectors.profiles import marks
-from crosswind.injectors.profiles.bounds import DEFAULT, Bounds
 from crosswind.injectors.profiles.errors import ProfileError
-from crosswind.injectors.profiles.numbers import Real, Whole
 from crosswind.injectors.profiles.schedule import ALWAYS, When
 
 Severity = Annotated[Real, Field(ge=0, le=1)]

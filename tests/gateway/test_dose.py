@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from crosswind.gateway.cli import root
 from crosswind.gateway.config.sections import Abort, Dose
-from crosswind.gateway.noise.limits import Watch, chosen
+from crosswind.gateway.noise.limits import Watch
+from crosswind.gateway.sessions.caps import chosen
 from tests.gateway.dialogue import PROFILE, TOOLS, body, history, user
 from tests.gateway.servers import Running, answer, gateway, plain, upstream
 

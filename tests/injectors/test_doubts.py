@@ -12,10 +12,10 @@ from crosswind.injectors.conversation import Conversation, Ref, UserText
 from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.decision import Known, NewlyShown
 from crosswind.injectors.engine.plan import CompiledRule, Plan
+from crosswind.injectors.guard.bounds import Bounds
 from crosswind.injectors.guard.solvability import NO_ROOM
 from crosswind.injectors.identity import text_anchor
 from crosswind.injectors.operator import UserTarget
-from crosswind.injectors.profiles.bounds import Bounds
 from crosswind.injectors.profiles.schedule import When
 from crosswind.injectors.streams import Stream
 

@@ -17,7 +17,7 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.link import Decided, decide_transport
 from crosswind.injectors.engine.model_link import decide_model
 from crosswind.injectors.engine.plan import Plan, make_plan
-from crosswind.injectors.profiles.bounds import Bounds
+from crosswind.injectors.guard.bounds import Bounds
 from crosswind.injectors.profiles.load import load, parse
 
 ON_MODELS = [entry.name for entry in registry.operators().values() if entry.site is Site.MODEL_RESPONSE]

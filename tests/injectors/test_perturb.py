@@ -17,7 +17,7 @@ from crosswind.injectors.engine import decide
 from crosswind.injectors.engine.decide import Decision, Item, Known, Perturbed, perturb
 from crosswind.injectors.engine.plan import Plan, make_plan
 from crosswind.injectors.engine.resume import Walks
-from crosswind.injectors.profiles.bounds import Bounds
+from crosswind.injectors.guard.bounds import Bounds
 from crosswind.injectors.profiles.load import load, parse
 from tests.injectors.dialogues import TOOLS, call, conversations, order_desk
 

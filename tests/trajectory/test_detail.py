@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from crosswind.gateway.recorder.detail import NOT_RECORDED, Detail, recorded
+from crosswind.gateway.config.sections import Detail
+from crosswind.gateway.recorder.detail import NOT_RECORDED, recorded
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.record import FIT, Completion, Durable, Row, SessionClosed, Setting

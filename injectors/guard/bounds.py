@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field
 
-from crosswind.injectors.profiles.numbers import Whole
+from crosswind.injectors.numbers import Whole
 
 Bound = Annotated[Whole, Field(ge=0)]
 
