@@ -7,156 +7,16 @@ operator, never inside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass
-from enum import StrEnum
 from typing import Any, Protocol, TypeVar
 
-from crosswind.injectors.conversation import Site, ToolSchema
+from crosswind.injectors.contract import checked_draw, checked_result
+from crosswind.injectors.conversation import Site
 from crosswind.injectors.streams import Stream
-from crosswind.injectors.third_party import confinement
-
-Draw = Mapping[str, Any]
-"""What a draw decided, as JSON data. Stored in the ledger; `apply` needs nothing else."""
-
-
-class Recovery(StrEnum):
-    """How an agent can still solve the task after the noise."""
-
-    RETRY = "retry"
-    OTHER_TOOL = "other_tool"
-    ASK_USER = "ask_user"
-    IGNORE = "ignore"
-    NONE_NEEDED = "none_needed"
-
-
-class ToolClass(StrEnum):
-    """What a tool does to the world. Unknown is treated as destructive: never failed after it took effect."""
-
-    READ_ONLY = "read_only"
-    IDEMPOTENT = "idempotent"
-    DESTRUCTIVE = "destructive"
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class UserTarget:
-    """A user's text. `protected` holds the spans [start, end) of entities that must survive unchanged."""
-
-    text: str
-    ordinal: int
-    protected: tuple[tuple[int, int], ...] = ()
-    tools: tuple[ToolSchema, ...] = ()
-    user_can_answer: bool = True
-    clean: str | None = None
-    """What the user said, where other noise has come to it; None: `text` itself."""
-    opening: str = ""
-    """What the user said first in this conversation."""
-    owed: tuple[str, ...] = ()
-    """What the same rule has put in doubt in an earlier message, and has not settled yet."""
-
-    @property
-    def own(self) -> str:
-        """The user's own words: what is put in doubt, or called final, must be one of them."""
-        return self.text if self.clean is None else self.clean
-
-
-@dataclass(frozen=True, slots=True)
-class InstructionsTarget:
-    """The instructions of a model that plays the user."""
-
-    text: str
-    ordinal: int
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResultTarget:
-    """A tool's result. `prior_faults` counts the faults that this logical call has met on this branch."""
-
-    text: str
-    ordinal: int
-    tool: str
-    arguments: str
-    tool_class: ToolClass
-    prior_faults: int = 0
-    tools: tuple[ToolSchema, ...] = ()
-    beside: str = ""
-    """What stands around it where it is a part of a user's message: the goal, say, and possible actions."""
-
-
-@dataclass(frozen=True, slots=True)
-class TransportTarget:
-    """One exchange on a link. `attempt` counts the client's attempts at the same turn, from 0."""
-
-    link: str
-    ordinal: int
-    attempt: int = 0
-    streaming: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ModelTarget:
-    """One request to the model. `ordinal` counts turns from 0, `attempt` the attempts at this one."""
-
-    ordinal: int
-    attempt: int = 0
-    streaming: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ToolTarget:
-    """A declared tool, as it is shown so far.
-
-    `declared` are all tools of the list as the client declared them; `taken` are the names that no added tool
-    may have. `apply` may use `tool` only: the rest changes when the client's list does.
-    """
-
-    tool: ToolSchema
-    declared: tuple[ToolSchema, ...] = ()
-    taken: frozenset[str] = frozenset()
-
-
-Target = UserTarget | InstructionsTarget | ToolResultTarget | TransportTarget | ModelTarget | ToolTarget
-
-
-@dataclass(frozen=True, slots=True)
-class AddedTool:
-    """A tool that stands in the list because of noise only.
-
-    With a name it is a phantom: its calls never reach the agent, `answers` holds what the first, second, ...
-    of them gets (the last one again from then on). Without one it is a duplicate: it has the name of the tool
-    at hand, and its calls reach the agent. It stands behind the declared tool `behind`, or first for "".
-    """
-
-    name: str | None
-    description: str | None
-    parameters: Mapping[str, Any]
-    answers: tuple[str, ...] = ()
-    behind: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolChange:
-    """What becomes of one declared tool."""
-
-    tool: ToolSchema
-    """The tool under its name, description and parameters from now on."""
-    added: tuple[AddedTool, ...] = ()
-    behind: str | None = None
-    """The declared tool behind which it stands from now on; "": first; None: where it stood."""
-    order: str | None = None
-    """The seed of a shuffle of the whole list; None: no shuffle."""
-    takes: Mapping[str, str] = field(default_factory=dict)
-    """The type that the tool takes, per parameter that is now declared with another one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What `apply` gives: the payload in the target's place (text, settings of a link, or a tool's change)
-    and a note on what it did."""
-
-    payload: str | Mapping[str, Any] | ToolChange
-    note: str
+from crosswind.injectors.targets import Draw, Recovery, Result
 
 
 class Operator(Protocol):
@@ -199,25 +59,46 @@ class Registered:
         """The operator's draw under a rule's options. What they decide is in the draw: `apply` needs none.
 
         Raises what the operator raises; a third party's OperatorFailed, too."""
-        if self.origin and (elsewhere := confinement.current()) is not None:
+        if self.origin and (elsewhere := confinement()) is not None:
             return elsewhere.draw(self, options, target, rng, severity)
         operator = type(self.implementation)(**options) if options else self.implementation
         draw = operator.draw(target, rng, severity)
-        return draw if not self.origin else _contract().checked_draw(self, draw)
+        return draw if not self.origin else checked_draw(self.name, draw)
 
     def apply(self, target: Any, draw: Draw) -> Result:
         """Carry out a stored draw. Raises as `draw` does."""
-        if self.origin and (elsewhere := confinement.current()) is not None:
+        if self.origin and (elsewhere := confinement()) is not None:
             return elsewhere.apply(self, target, draw)
         result = self.implementation.apply(target, draw)
-        return result if not self.origin else _contract().checked_result(self, result)
+        return result if not self.origin else checked_result(self.name, self.site, result)
 
 
-def _contract() -> Any:
-    # It is written in the terms of this module, and only third parties' operators need it.
-    from crosswind.injectors.third_party import contract
+class Confinement(Protocol):
+    """Runs third parties' operators elsewhere. Both methods raise OperatorFailed."""
 
-    return contract
+    def draw(
+        self, entry: Registered, options: Mapping[str, Any], target: Any, rng: Stream, severity: float
+    ) -> Draw | None: ...
+
+    def apply(self, entry: Registered, target: Any, draw: Draw) -> Result: ...
+
+
+_confinement: ContextVar[Confinement | None] = ContextVar("confinement", default=None)
+
+
+def confinement() -> Confinement | None:
+    """Where third parties' operators run now; None: here."""
+    return _confinement.get()
+
+
+@contextmanager
+def confined(by: Confinement) -> Iterator[None]:
+    """Run third parties' operators there within the block, in this context only."""
+    token = _confinement.set(by)
+    try:
+        yield
+    finally:
+        _confinement.reset(token)
 
 
 OURS = __name__.partition(".")[0]

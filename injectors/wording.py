@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from crosswind.injectors.identity import digest
-from crosswind.injectors.operator import Draw, Registered, Result
+from crosswind.injectors.operator import Registered
+from crosswind.injectors.targets import Draw, Result
 
 WORDING = "wording"
 """The member of a draw that says which form it has; absent where no model has to do with it."""

@@ -19,10 +19,11 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.guard import tools as tool_guard
 from crosswind.injectors.guard.tools import Asked
-from crosswind.injectors.operator import (
+from crosswind.injectors.operator import Registered
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import (
     Draw,
     Recovery,
-    Registered,
     Result,
     Target,
     ToolChange,
@@ -30,7 +31,6 @@ from crosswind.injectors.operator import (
     ToolTarget,
     UserTarget,
 )
-from crosswind.injectors.streams import Stream
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.entities import protected_spans
 from crosswind.injectors.text.json_payload import (

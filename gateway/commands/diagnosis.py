@@ -13,12 +13,11 @@ import httpx
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.config.upstream import UpstreamSettings
 from crosswind.gateway.protocols.constraints import CONSTRAINED
-from crosswind.gateway.trajectory.prefixes import CAUSES
+from crosswind.gateway.trajectory.prefixes import CAUSES, SESSIONS_READ, of_newest_sessions
 from crosswind.gateway.trajectory.record import FIT
 from crosswind.gateway.trajectory.servers import SERVER
 from crosswind.gateway.trajectory.store import Store, StoreError, open_store
 from crosswind.gateway.trajectory.trust import VERSION, Trust
-from crosswind.studies.report.prefixes import SESSIONS_READ, prefixes
 
 ENGINES = frozenset({"vllm", "crosswind"})
 """Owners of models, as engines name themselves, that give token ids."""
@@ -133,7 +132,7 @@ def _store(store: Store) -> Iterator[str]:
         yield f"store: capture for training is stopped: {trust.stopped}"
     for url, said in trust.servers.doubted.items():
         yield f"store: capture for training is stopped for what {url} samples: {said.get('reason')}"
-    for model, found in sorted(prefixes(store).items()):
+    for model, found in sorted(of_newest_sessions(store).items()):
         yield (
             f"store: of {found.pairs:,} turns of {model} ({SESSIONS_READ} newest sessions) "
             f"{found.held / found.pairs:.1%} extend what came before token for token"

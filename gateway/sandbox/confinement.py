@@ -17,11 +17,11 @@ import structlog
 from crosswind.gateway.config.sections import ThirdParty
 from crosswind.gateway.sandbox.process import NoAnswer, Process
 from crosswind.injectors import registry
+from crosswind.injectors.contract import OperatorFailed, checked_draw, checked_result
 from crosswind.injectors.engine.plan import Plan
-from crosswind.injectors.operator import Draw, Registered, Result, ToolChange
+from crosswind.injectors.operator import Registered, confined
 from crosswind.injectors.streams import Stream
-from crosswind.injectors.third_party.confinement import OperatorFailed, confined
-from crosswind.injectors.third_party.contract import checked_draw, checked_result
+from crosswind.injectors.targets import Draw, Result, ToolChange
 
 _log = structlog.get_logger("crosswind.confinement")
 _GRACE_S = 1.0
@@ -76,7 +76,7 @@ class Confined:
     ) -> Draw | None:
         """The operator's draw. OperatorFailed where it gave none that can be."""
         told = self._asked(entry.name, ("draw", entry.name, target, (dict(options), rng, severity)))
-        return self._checked(entry.name, lambda: checked_draw(entry, told.get("draw")))
+        return self._checked(entry.name, lambda: checked_draw(entry.name, told.get("draw")))
 
     def apply(self, entry: Registered, target: Any, draw: Draw) -> Result:
         """What the operator makes of the target. OperatorFailed where it made nothing that can be."""
@@ -86,7 +86,7 @@ class Confined:
             payload = told.get("text", told.get("settings"))
             if "change" in told:
                 payload = msgspec.convert(told["change"], ToolChange)
-            return checked_result(entry, Result(payload, told.get("note")))  # type: ignore[arg-type]
+            return checked_result(entry.name, entry.site, Result(payload, told.get("note")))  # type: ignore[arg-type]
 
         return self._checked(entry.name, result)
 

@@ -17,8 +17,8 @@ from typing import IO, Any
 import msgspec
 
 from crosswind.injectors import registry
-from crosswind.injectors.operator import Result, ToolChange
-from crosswind.injectors.third_party.confinement import OperatorFailed
+from crosswind.injectors.contract import OperatorFailed
+from crosswind.injectors.targets import Result, ToolChange
 
 READY = b"ready"
 LONGEST = 64 << 20

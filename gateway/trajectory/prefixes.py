@@ -16,6 +16,7 @@ import msgspec
 
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.record import FIT, Turn
+from crosswind.gateway.trajectory.store import Store
 
 CAUSES: Mapping[str, str] = {
     "history_changed": "the client sent another history than before (compacted, edited or stamped), or noise "
@@ -70,6 +71,10 @@ class Prefixes:
         return Counter(one.cause for one in self.breaks)
 
 
+SESSIONS_READ = 400
+"""How many of the newest sessions are read: tokens are too many to read all."""
+
+
 def by_model(turns: Iterable[Sequence[Turn]]) -> dict[str, Prefixes]:
     """The property per model (a model has one chat template), over the turns of several sessions."""
     found: dict[str, Prefixes] = {}
@@ -79,6 +84,12 @@ def by_model(turns: Iterable[Sequence[Turn]]) -> dict[str, Prefixes]:
             prefixes.pairs += 1
             prefixes.breaks += [] if broken is None else [broken]
     return found
+
+
+def of_newest_sessions(store: Store, sessions: int = SESSIONS_READ) -> dict[str, Prefixes]:
+    """The property per model, over the newest sessions."""
+    newest = store.sessions(limit=sessions)
+    return by_model(store.turns(session.id) for session in newest)
 
 
 def checked(turns: Sequence[Turn]) -> Iterator[tuple[Turn, Break | None]]:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from crosswind.injectors.conversation import Site, ToolSchema
-from crosswind.injectors.operator import (
+from crosswind.injectors.operator import Registered
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import (
     AddedTool,
     InstructionsTarget,
     ModelTarget,
-    Registered,
     Target,
     ToolChange,
     ToolClass,
@@ -21,7 +22,6 @@ from crosswind.injectors.operator import (
     TransportTarget,
     UserTarget,
 )
-from crosswind.injectors.streams import Stream
 from crosswind.injectors.text.entities import protected_spans
 
 USER_TEXT = (

@@ -22,9 +22,10 @@ from crosswind.injectors.guard import solvability
 from crosswind.injectors.guard.solvability import NOTHING
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.identity import slot_on
-from crosswind.injectors.operator import Draw, Registered, ToolClass, ToolResultTarget, UserTarget
+from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.schedule import due
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.text.entities import protected_spans
 from crosswind.injectors.wording import Texts, applied, remark
 

@@ -11,7 +11,7 @@ import msgspec
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import InstructionText, ToolResult, UserText
-from crosswind.injectors.operator import Draw, Recovery
+from crosswind.injectors.targets import Draw, Recovery
 
 Item = UserText | ToolResult
 

@@ -37,9 +37,10 @@ from crosswind.injectors.engine.plan import CompiledRule, InForce, Plan
 from crosswind.injectors.engine.rule import failed
 from crosswind.injectors.guard.solvability import FULL, why_solvable
 from crosswind.injectors.identity import Slot
-from crosswind.injectors.operator import Draw, ModelTarget, Registered, TransportTarget
+from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.schedule import Occasion, due
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, ModelTarget, TransportTarget
 
 Settings = Mapping[str, Any]
 """What the gateway does to the exchange: `{"kind": "delay", "where": "response", "delay_ms": 120.0}`."""

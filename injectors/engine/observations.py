@@ -16,9 +16,10 @@ from crosswind.injectors.engine.plan import InForce
 from crosswind.injectors.engine.rule import failed
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.identity import slot_of_text
-from crosswind.injectors.operator import Draw, Registered, Result, ToolClass, ToolResultTarget
+from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.marks import Marked, marked
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Result, ToolClass, ToolResultTarget
 from crosswind.injectors.text.json_leaves import changed, written
 
 PARTS = "observations"

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from crosswind.injectors.contract import OperatorFailed
 from crosswind.injectors.guard.solvability import NOTHING
-from crosswind.injectors.operator import Draw, Registered, Result
+from crosswind.injectors.operator import Registered
+from crosswind.injectors.targets import Draw, Result
 from crosswind.injectors.text.languages import UNABLE
-from crosswind.injectors.third_party.confinement import OperatorFailed
 from crosswind.injectors.wording import Texts, Unusable, applied, by_rule, in_words, prompt_for
 
 Check = Callable[[Result], str | None]

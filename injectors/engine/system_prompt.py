@@ -16,9 +16,10 @@ from crosswind.injectors.engine.rule import Acting, carried_out, failed
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.guard.solvability import NOTHING
 from crosswind.injectors.identity import Slot
-from crosswind.injectors.operator import Draw, InstructionsTarget, Registered
+from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.schedule import Occasion, due
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, InstructionsTarget
 from crosswind.injectors.wording import Texts, remark
 
 

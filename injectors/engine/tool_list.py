@@ -11,8 +11,8 @@ from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.engine.decision import Decision
 from crosswind.injectors.engine.shown_tools import Phantom, Refusal, ShownTool
 from crosswind.injectors.guard.tools import Asked
-from crosswind.injectors.operator import AddedTool, ToolChange, ToolTarget
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import AddedTool, ToolChange, ToolTarget
 from crosswind.injectors.wording import applied
 
 LONGEST_NAME = 64

@@ -21,9 +21,10 @@ from crosswind.injectors.guard.solvability import FULL, NOTHING, why_solvable
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.guard.tools import Asked
 from crosswind.injectors.identity import Slot
-from crosswind.injectors.operator import AddedTool, Draw, Registered, ToolChange, ToolTarget
+from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.schedule import Occasion, due
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import AddedTool, Draw, ToolChange, ToolTarget
 from crosswind.injectors.wording import Texts, remark
 
 Rules = list[tuple[CompiledRule, Registered]]

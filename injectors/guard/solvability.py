@@ -15,7 +15,8 @@ from functools import lru_cache
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.bounds import Bounds
 from crosswind.injectors.guard.tool_classes import may_fault
-from crosswind.injectors.operator import Recovery, Registered, ToolResultTarget, UserTarget
+from crosswind.injectors.operator import Registered
+from crosswind.injectors.targets import Recovery, ToolResultTarget, UserTarget
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.json_payload import (
     NOT_JSON,

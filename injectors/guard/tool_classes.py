@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
-from crosswind.injectors.operator import ToolClass
+from crosswind.injectors.targets import ToolClass
 
 READING_VERBS = frozenset({"get", "list", "search", "find", "lookup", "read", "check", "calculate"})
 """First words that make a tool read-only: `get_order`, `getOrder`, `orders.get`."""

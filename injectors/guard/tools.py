@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from crosswind.injectors.guard.tool_classes import may_fault
-from crosswind.injectors.operator import AddedTool, ToolChange, ToolClass, ToolTarget
+from crosswind.injectors.targets import AddedTool, ToolChange, ToolClass, ToolTarget
 from crosswind.injectors.text import entities
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")

@@ -10,10 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from crosswind.injectors.guard.bounds import DEFAULT, Bounds
 from crosswind.injectors.numbers import Real, Whole
-from crosswind.injectors.operator import ToolClass
 from crosswind.injectors.profiles import marks
 from crosswind.injectors.profiles.errors import ProfileError
 from crosswind.injectors.profiles.schedule import ALWAYS, When
+from crosswind.injectors.targets import ToolClass
 
 Severity = Annotated[Real, Field(ge=0, le=1)]
 LEVEL = "/level-"

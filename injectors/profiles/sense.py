@@ -11,11 +11,12 @@ from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.bounds import DEFAULT
 from crosswind.injectors.guard.tool_classes import classify, may_fault
-from crosswind.injectors.operator import Recovery, Registered
+from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.errors import Trouble
 from crosswind.injectors.profiles.model import Companion, Profile
 from crosswind.injectors.profiles.schedule import When
 from crosswind.injectors.registry import nearest
+from crosswind.injectors.targets import Recovery
 
 Where = tuple[str | int, ...]
 

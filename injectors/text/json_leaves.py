@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from crosswind.injectors.operator import ToolResultTarget
+from crosswind.injectors.targets import ToolResultTarget
 
 DEEPEST, MOST = 40, 400
 """Results nested deeper are left alone; of longer ones the first 400 values can be changed, so that a stored

@@ -15,8 +15,8 @@ from crosswind.injectors.engine.counters import Path as Walked
 from crosswind.injectors.engine.link import Exchanges
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.guard import tools as tool_guard
-from crosswind.injectors.operator import Draw, Recovery, ToolChange, ToolResultTarget, ToolTarget, UserTarget
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Recovery, ToolChange, ToolResultTarget, ToolTarget, UserTarget
 from tests.audit.stores import audited, broken, store
 from tests.gateway.dialogue import body, result, user
 from tests.gateway.servers import gateway, upstream

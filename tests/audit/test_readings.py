@@ -14,8 +14,9 @@ from crosswind.injectors.cli import examples
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.guard.tool_classes import classify
-from crosswind.injectors.operator import Recovery, Registered, ToolResultTarget, UserTarget
+from crosswind.injectors.operator import Registered
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Recovery, ToolResultTarget, UserTarget
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.entities import protected_spans
 from crosswind.studies.audit import values, words

@@ -16,9 +16,10 @@ from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.curriculum import Curriculum, TypeState, assign
 from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.plan import make_plan
-from crosswind.injectors.operator import Registered, ToolChange
+from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.load import load
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import ToolChange
 from tests.injectors.dialogues import TOOLS, order_desk
 
 

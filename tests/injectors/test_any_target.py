@@ -16,12 +16,14 @@ from hypothesis import strategies as st
 
 from crosswind.injectors import registry
 from crosswind.injectors.cli import examples
+from crosswind.injectors.contract import checked_draw, checked_result
 from crosswind.injectors.conversation import Site, ToolSchema
 from crosswind.injectors.guard import tools as tool_guard
 from crosswind.injectors.guard.tools import Asked
-from crosswind.injectors.operator import (
+from crosswind.injectors.operator import Registered
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import (
     ModelTarget,
-    Registered,
     Target,
     ToolChange,
     ToolClass,
@@ -30,9 +32,7 @@ from crosswind.injectors.operator import (
     TransportTarget,
     UserTarget,
 )
-from crosswind.injectors.streams import Stream
 from crosswind.injectors.text.entities import protected_spans
-from crosswind.injectors.third_party.contract import checked_draw, checked_result
 from tests.injectors.dialogues import json_values, payloads, texts
 
 OPERATORS = sorted(registry.operators().values(), key=lambda entry: entry.name)
@@ -114,9 +114,9 @@ def test_any_target_is_borne_and_left_as_it_was(
     assert target == before
     if draw is None:
         return
-    stored = checked_draw(entry, draw)
+    stored = checked_draw(entry.name, draw)
     assert stored is not None and json.loads(json.dumps(draw)) == stored
-    result = checked_result(entry, entry.apply(target, draw))
+    result = checked_result(entry.name, entry.site, entry.apply(target, draw))
     assert entry.apply(copy.deepcopy(target), stored) == result
     assert target == before
     if isinstance(target, ToolTarget):

@@ -15,9 +15,9 @@ from crosswind.injectors.engine.plan import CompiledRule, Plan
 from crosswind.injectors.guard.bounds import Bounds
 from crosswind.injectors.guard.solvability import NO_ROOM
 from crosswind.injectors.identity import text_anchor
-from crosswind.injectors.operator import UserTarget
 from crosswind.injectors.profiles.schedule import When
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import UserTarget
 
 SAYS = (
     "I want to return the blue lamp of order #W2378156.",

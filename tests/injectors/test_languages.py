@@ -18,9 +18,10 @@ from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.cli.preview import preview
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.plan import make_plan
-from crosswind.injectors.operator import Registered, ToolClass, ToolResultTarget, UserTarget
+from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.load import parse
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.text.entities import protected_spans
 from crosswind.injectors.text.graphemes import whole
 from crosswind.injectors.text.languages import ENGLISH_ONLY, UNABLE, is_foreign

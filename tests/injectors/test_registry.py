@@ -11,7 +11,7 @@ import pytest
 
 from crosswind.injectors import operator, registry
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Recovery
+from crosswind.injectors.targets import Recovery
 
 
 class Nothing:

@@ -12,7 +12,7 @@ from crosswind.injectors import registry
 from crosswind.injectors.cli.examples import TOOL_RESULT, sample
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard import solvability
-from crosswind.injectors.operator import Recovery, ToolResultTarget
+from crosswind.injectors.targets import Recovery, ToolResultTarget
 from crosswind.injectors.text.json_payload import contains, contradicts_itself, looks_destroyed, parsed
 from tests.injectors.dialogues import json_values
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crosswind.injectors.guard.tool_classes import classify, may_fault
-from crosswind.injectors.operator import ToolClass
+from crosswind.injectors.targets import ToolClass
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from statistics import mean, median
 
 import pytest
 
+from crosswind.injectors.engine.link import decide_transport
 from crosswind.injectors.engine.plan import Plan, make_plan
-from crosswind.injectors.operators.transport import decide_transport
 from crosswind.injectors.profiles.load import parse
 
 

@@ -11,8 +11,8 @@ from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.conversation import Conversation, Site
 from crosswind.injectors.engine import decide
 from crosswind.injectors.engine.decide import perturb
-from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 from tests.injectors.dialogues import call, order_desk
 from tests.injectors.test_perturb import FAULTS, plan_of
 

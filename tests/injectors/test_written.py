@@ -24,8 +24,8 @@ from crosswind.injectors.engine.decision import Decision, Injection
 from crosswind.injectors.engine.plan import CompiledRule, Plan, make_plan
 from crosswind.injectors.engine.system_prompt import perturb_instructions
 from crosswind.injectors.engine.tools import perturb_tools
-from crosswind.injectors.operator import InstructionsTarget
 from crosswind.injectors.profiles.load import ProfileError, parse
+from crosswind.injectors.targets import InstructionsTarget
 from crosswind.injectors.text.json_payload import contains
 from crosswind.injectors.wording import WORDING, Given, Prompt, applied, written_forms
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from crosswind.injectors.conversation import Conversation, Ref, ToolCall, ToolResult, ToolSchema, UserText
 from crosswind.injectors.engine.decide import Known, perturb
+from crosswind.injectors.engine.link import decide_transport
 from crosswind.injectors.engine.model_link import decide_model
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.identity import call_anchor, logical_call, text_anchor
-from crosswind.injectors.operators.transport import decide_transport
 
 
 class NoisyView:

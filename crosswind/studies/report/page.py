@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from crosswind.gateway.trajectory.prefixes import of_newest_sessions
 from crosswind.gateway.trajectory.record import Arm
 from crosswind.gateway.trajectory.store import Store
 from crosswind.gateway.trajectory.train_step import TrainStep
@@ -13,7 +14,7 @@ from crosswind.studies.report import figures
 from crosswind.studies.report.example import Example, example
 from crosswind.studies.report.figures import CLEAN, NOISY, Series
 from crosswind.studies.report.noise_types import type_rows
-from crosswind.studies.report.prefixes import grid, prefixes
+from crosswind.studies.report.prefixes import grid
 from crosswind.studies.report.traffic import Grid, traffic
 
 _COUNTS = ("sessions", "turns", "events", "rewards")
@@ -83,7 +84,7 @@ def render(store: Store, evaluation: Evaluation | None) -> str:
 
 
 def _prefixes(store: Store) -> list[Grid]:
-    found = prefixes(store)
+    found = of_newest_sessions(store)
     return [grid(found)] if found else []
 
 

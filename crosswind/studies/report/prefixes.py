@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-from crosswind.gateway.trajectory.prefixes import CAUSES, Prefixes, by_model
-from crosswind.gateway.trajectory.store import Store
+from crosswind.gateway.trajectory.prefixes import CAUSES, SESSIONS_READ, Prefixes
 from crosswind.studies.report.traffic import Grid
-
-SESSIONS_READ = 400
-"""How many of the newest sessions are read: tokens are too many to read all."""
-
-
-def prefixes(store: Store, sessions: int = SESSIONS_READ) -> dict[str, Prefixes]:
-    """The property per model, over the newest sessions."""
-    newest = store.sessions(limit=sessions)
-    return by_model(store.turns(session.id) for session in newest)
 
 
 def grid(found: dict[str, Prefixes]) -> Grid:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from crosswind.injectors.conversation import ToolSchema
-from crosswind.injectors.operator import AddedTool, Draw, Result, ToolChange, ToolTarget
 from crosswind.injectors.operators.schema.naming import abbreviated, suffixed
 from crosswind.injectors.operators.schema.phantom import unavailable
 from crosswind.injectors.operators.schema.placing import drawn_order, drawn_place, of_object, with_sentence
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import AddedTool, Draw, Result, ToolChange, ToolTarget
 
 
 class Distractor:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from crosswind.injectors.operator import AddedTool, Draw, Result, ToolChange, ToolTarget
 from crosswind.injectors.operators.schema.placing import drawn_place, no_parameters
 from crosswind.injectors.operators.schema.wrong_parameters import wrong_parameters
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import AddedTool, Draw, Result, ToolChange, ToolTarget
 
 
 class Duplicate:

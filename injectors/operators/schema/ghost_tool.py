@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import AddedTool, Draw, Recovery, Result, ToolChange, ToolTarget, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.schema.naming import in_style
 from crosswind.injectors.operators.schema.phantom import no_such_tool
 from crosswind.injectors.operators.schema.placing import drawn_place, of_object
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import AddedTool, Draw, Recovery, Result, ToolChange, ToolTarget
 
 LATER = ("v2", "batch", "preview", "async", "next")
 """What a list that has gone out of date calls the tools that a service used to have, or was to get."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Recovery, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.schema.distractor import Distractor
 from crosswind.injectors.operators.schema.price import COSTS_MORE
+from crosswind.injectors.targets import Recovery
 
 
 @operator(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Draw, Recovery, Result, ToolChange, ToolTarget, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.schema.rewording import rewordings
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Recovery, Result, ToolChange, ToolTarget
 from crosswind.injectors.text.edits import edited
 from crosswind.injectors.text.languages import unable
 

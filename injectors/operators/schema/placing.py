@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from crosswind.injectors.operator import ToolTarget
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import ToolTarget
 
 
 def drawn_place(target: ToolTarget, rng: Stream) -> str:

@@ -8,11 +8,12 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import AddedTool, Draw, Recovery, Result, ToolChange, ToolTarget, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.schema.neighbours import neighbours
 from crosswind.injectors.operators.schema.phantom import unavailable
 from crosswind.injectors.operators.schema.placing import drawn_place
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import AddedTool, Draw, Recovery, Result, ToolChange, ToolTarget
 
 
 @operator(

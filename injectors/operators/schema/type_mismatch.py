@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from crosswind.injectors.conversation import Site, ToolSchema
-from crosswind.injectors.operator import Draw, Recovery, Result, ToolChange, ToolTarget, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Recovery, Result, ToolChange, ToolTarget
 
 DECLARED_AS = {
     "string": "integer",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from crosswind.injectors.operator import ToolTarget
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import ToolTarget
 
 FOREIGN = (
     ("reference", "string", "A reference number."),

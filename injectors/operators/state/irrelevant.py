@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.state import foreign, grid, household, key_values, shop_pages
 from crosswind.injectors.operators.state.scene import Scene, scene_of
 from crosswind.injectors.operators.tool.insertion import object_span, taken_keys, with_fields
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.edits import edited
 from crosswind.injectors.text.json_payload import parsed
 

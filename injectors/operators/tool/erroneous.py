@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.figures import figures, rewritten, scaled
 from crosswind.injectors.operators.tool.insertion import is_prose
 from crosswind.injectors.operators.tool.wrong_values import other
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.json_leaves import changed, facts, leaves, written
 from crosswind.injectors.text.json_payload import RESTATED, is_container, parsed
 

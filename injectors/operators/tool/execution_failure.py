@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
 
 Kind = Literal["401", "403", "408", "429", "unavailable", "uninitialised", "exception"]
 

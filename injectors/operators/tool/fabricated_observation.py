@@ -7,9 +7,10 @@ import re
 from typing import Any
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.wrong_values import other
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.json_leaves import can_be_marked, changed, facts, leaves, marked, written
 from crosswind.injectors.text.json_payload import is_container, parsed
 

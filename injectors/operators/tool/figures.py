@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from crosswind.injectors.operator import ToolResultTarget
+from crosswind.injectors.targets import ToolResultTarget
 from crosswind.injectors.text.json_leaves import MOST, asked_for
 
 _FIGURE = re.compile(r"(?<![\w#.,:/@\-\\])[0-9]{1,12}(?:\.[0-9]{1,6})?(?![\w:/@\-\\]|[.,][0-9\w])")

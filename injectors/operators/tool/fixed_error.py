@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from crosswind.injectors.operator import Draw, Result, ToolResultTarget
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Result, ToolResultTarget
 
 
 class FixedError:

@@ -7,8 +7,9 @@ import math
 from typing import Any
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.graphemes import whole
 from crosswind.injectors.text.json_leaves import written
 from crosswind.injectors.text.json_payload import FAULT_KEYS, is_container, parsed

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.insertion import is_prose, object_span, taken_keys, with_fields
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.json_payload import is_container, parsed
 
 KEYS = ("note", "hint", "tip", "advice")

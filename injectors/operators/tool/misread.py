@@ -7,12 +7,13 @@ import re
 from typing import Any
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Draw, Recovery, Result, ToolResultTarget, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.cells import cells
 from crosswind.injectors.operators.tool.figures import rewritten
 from crosswind.injectors.operators.tool.uncertain import FIELD, MARK
 from crosswind.injectors.operators.tool.wrong_values import neighbours
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.json_leaves import Place, can_be_marked, changed, facts, marked, written
 from crosswind.injectors.text.json_payload import is_container, parsed
 

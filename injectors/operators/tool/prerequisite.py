@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.tool_classes import classify
-from crosswind.injectors.operator import Draw, Recovery, Result, ToolClass, ToolResultTarget, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Recovery, Result, ToolClass, ToolResultTarget
 
 MISSING = (
     "HTTP 412 Precondition Failed: this call needs {} to have completed first. After that, make it again."

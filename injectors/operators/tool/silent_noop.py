@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Draw, Recovery, Result, ToolClass, ToolResultTarget, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Recovery, Result, ToolClass, ToolResultTarget
 from crosswind.injectors.text.json_payload import is_container, parsed
 
 ACKNOWLEDGEMENTS = ("OK", "Success.", "Done.", "Completed.")

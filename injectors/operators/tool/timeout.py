@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Recovery, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.tool.fixed_error import FixedError
+from crosswind.injectors.targets import Recovery
 
 
 @operator(

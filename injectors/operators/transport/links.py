@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crosswind.injectors.operator import TransportTarget
+from crosswind.injectors.targets import TransportTarget
 
 MODEL = "model"
 

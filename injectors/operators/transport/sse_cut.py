@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Draw, Recovery, Result, TransportTarget, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.transport.links import repeatable
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Recovery, Result, TransportTarget
 
 
 @operator(

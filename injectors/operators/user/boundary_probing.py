@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.user.probes import PROBES, YIELDS
 from crosswind.injectors.operators.user.sentences import appended, is_prose
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 
 
 @operator(

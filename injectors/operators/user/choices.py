@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 
-from crosswind.injectors.operator import UserTarget
 from crosswind.injectors.operators.user.opposites import OTHERS
+from crosswind.injectors.targets import UserTarget
 from crosswind.injectors.text.edits import unprotected
 from crosswind.injectors.text.entities import Span, numbers
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.user.cue import draw_cue, with_cue
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 
 WORDINGS = (
     "Please use a cost-effective way of doing this.",

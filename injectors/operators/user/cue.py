@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from crosswind.injectors.operator import Draw, UserTarget
 from crosswind.injectors.operators.user.sentences import appended, is_prose
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, UserTarget
 
 
 def draw_cue(wordings: Sequence[str], target: UserTarget, rng: Stream, severity: float) -> Draw | None:

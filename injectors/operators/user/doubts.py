@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from crosswind.injectors.operator import Draw, UserTarget
 from crosswind.injectors.operators.user.choices import choices, values
 from crosswind.injectors.operators.user.opposites import OTHERS
 from crosswind.injectors.operators.user.sentences import is_prose, joint, sentence_spans
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, UserTarget
 from crosswind.injectors.text.edits import edit
 
 

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.user.choices import QUOTES, around, choices, values
 from crosswind.injectors.operators.user.doubts import doubted, settlement
 from crosswind.injectors.operators.user.opposites import OTHERS
 from crosswind.injectors.operators.user.quantities import asked, doubt, is_asked, settled
 from crosswind.injectors.operators.user.sentences import is_prose, joint, sentence_spans
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 from crosswind.injectors.text.edits import disjoint, edit, edited, splits
 from crosswind.injectors.text.entities import Span
 from crosswind.injectors.text.languages import unable

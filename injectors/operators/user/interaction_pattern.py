@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Draw, InstructionsTarget, Recovery, Result, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.user.patterns import HEADING, OBJECTIVE, PATTERNS
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, InstructionsTarget, Recovery, Result
 
 Kind = Literal["ambiguous", "inconsistent", "redundant", "topic_drift", "boundary_probing", "out_of_scope"]
 

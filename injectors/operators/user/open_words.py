@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-from crosswind.injectors.operator import UserTarget
+from crosswind.injectors.targets import UserTarget
 from crosswind.injectors.text.entities import LONGEST_TOKEN, MEANING_WORDS, Span
 
 SHORTEST = 4

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.user.errands import ERRANDS, LEAVES_FREE
 from crosswind.injectors.operators.user.sentences import appended, is_prose
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 
 
 @operator(

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.user.sentences import is_prose, sentence_spans
 from crosswind.injectors.operators.user.synonyms import SYNONYMS
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 from crosswind.injectors.text.edits import disjoint, edit, edited, phrases, touches, unprotected
 from crosswind.injectors.text.entities import Span
 from crosswind.injectors.text.languages import unable

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from crosswind.injectors.operator import UserTarget
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import UserTarget
 from crosswind.injectors.text.edits import unprotected
 from crosswind.injectors.text.entities import Span
 

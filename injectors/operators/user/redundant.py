@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.user.small_talk import CONTEXT, REPEATS
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 from crosswind.injectors.text.json_payload import is_container, parsed
 
 REPEATED_WORDS = range(3, 26)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.user.sentences import appended, is_prose
 from crosswind.injectors.operators.user.side_topics import COMES_BACK, FIELDS, TURNS_AWAY, field_of
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 
 
 @operator(

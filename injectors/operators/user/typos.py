@@ -8,10 +8,11 @@ from typing import Annotated
 from pydantic import Field
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Draw, Recovery, Result, UserTarget, operator
+from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.user.keystrokes import mistyped
 from crosswind.injectors.operators.user.open_words import CASELESS, is_caseless, open_words
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 from crosswind.injectors.text.languages import UNABLE
 
 TRIALS = 12

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from crosswind.injectors.operator import Draw, Result, UserTarget
 from crosswind.injectors.operators.written.reading import said
+from crosswind.injectors.targets import Draw, Result, UserTarget
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.edits import edited
 from crosswind.injectors.wording import Unusable, written

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from crosswind.injectors.operator import Draw, Result, UserTarget
 from crosswind.injectors.operators.user.probes import YIELDS
 from crosswind.injectors.operators.user.sentences import appended
 from crosswind.injectors.operators.written.reading import general, lines
+from crosswind.injectors.targets import Draw, Result, UserTarget
 from crosswind.injectors.wording import written
 
 KINDS = {

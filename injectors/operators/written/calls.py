@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from crosswind.injectors.operator import ToolResultTarget
+from crosswind.injectors.targets import ToolResultTarget
 
 
 def call(target: ToolResultTarget) -> str:

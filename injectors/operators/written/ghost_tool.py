@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from crosswind.injectors.operator import Draw, Result, ToolChange, ToolTarget
 from crosswind.injectors.operators.schema.ghost_tool import GhostTool as ByRule
 from crosswind.injectors.operators.written.reading import general, said
+from crosswind.injectors.targets import Draw, Result, ToolChange, ToolTarget
 from crosswind.injectors.wording import Unusable, written
 
 SHORTEST = 3

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from crosswind.injectors.operator import Draw, InstructionsTarget, Result
 from crosswind.injectors.operators.user.interaction_pattern import patterned
 from crosswind.injectors.operators.user.patterns import PATTERNS
 from crosswind.injectors.operators.written.reading import said
+from crosswind.injectors.targets import Draw, InstructionsTarget, Result
 from crosswind.injectors.wording import written
 
 LONGEST = 1200

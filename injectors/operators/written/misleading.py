@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from crosswind.injectors.operator import Draw, Result, ToolResultTarget
 from crosswind.injectors.operators.tool.misleading import Misleading as ByRule
 from crosswind.injectors.operators.written.calls import call
 from crosswind.injectors.operators.written.reading import general, lines
+from crosswind.injectors.targets import Draw, Result, ToolResultTarget
 from crosswind.injectors.wording import written
 
 

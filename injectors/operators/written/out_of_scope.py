@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from crosswind.injectors.operator import Draw, Result, UserTarget
 from crosswind.injectors.operators.user.errands import LEAVES_FREE
 from crosswind.injectors.operators.user.sentences import appended
 from crosswind.injectors.operators.written.reading import general, lines
+from crosswind.injectors.targets import Draw, Result, UserTarget
 from crosswind.injectors.wording import written
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from crosswind.injectors.operator import Draw, Result, UserTarget
 from crosswind.injectors.operators.written.reading import said
+from crosswind.injectors.targets import Draw, Result, UserTarget
 from crosswind.injectors.wording import written
 
 EXTENT = ("a few words and turns of phrase", "most of the wording", "the wording throughout")

@@ -6,9 +6,9 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from crosswind.injectors.operator import Draw, Result, ToolChange, ToolTarget
 from crosswind.injectors.operators.schema.rewording import LENGTH
 from crosswind.injectors.operators.written.reading import as_long, document
+from crosswind.injectors.targets import Draw, Result, ToolChange, ToolTarget
 from crosswind.injectors.text import entities
 from crosswind.injectors.wording import Unusable, written
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from crosswind.injectors.operator import Draw, Result, ToolChange, ToolTarget
 from crosswind.injectors.operators.schema.rewording import LENGTH
 from crosswind.injectors.operators.written.reading import as_long, said
+from crosswind.injectors.targets import Draw, Result, ToolChange, ToolTarget
 from crosswind.injectors.wording import written
 
 

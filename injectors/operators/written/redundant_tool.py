@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from crosswind.injectors.guard.tools import NAME
-from crosswind.injectors.operator import Draw, Result, ToolTarget
 from crosswind.injectors.operators.schema.redundant_tool import RedundantTool as ByRule
 from crosswind.injectors.operators.written.reading import document, said
+from crosswind.injectors.targets import Draw, Result, ToolTarget
 from crosswind.injectors.wording import Unusable, written
 
 LONGEST = 400

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from crosswind.injectors.operator import Draw, Result, UserTarget
 from crosswind.injectors.operators.user.sentences import appended
 from crosswind.injectors.operators.written.reading import general, lines
+from crosswind.injectors.targets import Draw, Result, UserTarget
 from crosswind.injectors.wording import Unusable, written
 
 

@@ -14,7 +14,6 @@ from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.plan import make_plan
 from crosswind.injectors.guard import solvability
-from crosswind.injectors.operator import ToolClass, ToolResultTarget
 from crosswind.injectors.operators.state.grid import PLACES
 from crosswind.injectors.operators.state.household import LOOKS, OBJECTS
 from crosswind.injectors.operators.state.irrelevant import MOST
@@ -23,6 +22,7 @@ from crosswind.injectors.operators.state.scene import Scene, end_of_state, gaps,
 from crosswind.injectors.operators.state.shop_pages import FEATURES
 from crosswind.injectors.profiles.load import load
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import ToolClass, ToolResultTarget
 from tests.injectors.dialogues import call
 
 ENTRY = registry.resolve("state.irrelevant")

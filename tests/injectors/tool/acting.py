@@ -10,9 +10,9 @@ from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.decide import NewlyShown, perturb
 from crosswind.injectors.engine.plan import make_plan
 from crosswind.injectors.guard import solvability
-from crosswind.injectors.operator import ToolClass, ToolResultTarget
 from crosswind.injectors.profiles.load import load, parse
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import ToolClass, ToolResultTarget
 from tests.injectors.dialogues import call
 
 BAGGAGE = {

@@ -11,8 +11,8 @@ import pytest
 from crosswind.injectors import registry
 from crosswind.injectors.cli import examples
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import ToolResultTarget
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import ToolResultTarget
 from tests.injectors.tool.acting import BAGGAGE, BAGGAGE_TEXT, PASSAGE, outcomes, repeated, target
 
 ADDING = ("tool.misleading", "tool.redundant", "tool.context_pressure", "tool.prompt_injection")

@@ -12,8 +12,8 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.plan import make_plan
 from crosswind.injectors.guard.tool_classes import classify
-from crosswind.injectors.operator import ToolClass
 from crosswind.injectors.profiles.load import parse
+from crosswind.injectors.targets import ToolClass
 from tests.injectors.dialogues import TOOLS, call, payloads
 from tests.injectors.tool.acting import BAGGAGE_TEXT, PASSAGE, repeated, rule
 

@@ -10,9 +10,9 @@ import pytest
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import ToolSchema
-from crosswind.injectors.operator import ToolClass
 from crosswind.injectors.operators.tool.silent_noop import ACKNOWLEDGEMENTS
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import ToolClass
 from tests.injectors.tool.acting import BAGGAGE, BAGGAGE_TEXT, outcomes, repeated, rule, target
 
 ORDER = {"order_id": "#W77", "status": "delivered", "placed": "2031-05-02", "total": 38.5, "gift": False}

@@ -7,8 +7,8 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.injectors.operator import ToolClass, ToolResultTarget
 from crosswind.injectors.operators.tool.wrong_values import VOCABULARIES, neighbours
+from crosswind.injectors.targets import ToolClass, ToolResultTarget
 from crosswind.injectors.text.json_leaves import asked_for
 
 PIECES = st.lists(st.sampled_from([*'ab_1 .-"', "½", "²", "é", "\u0301", "ab", "aa", "\n"]), max_size=14)

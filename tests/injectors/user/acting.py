@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.guard import solvability
-from crosswind.injectors.operator import UserTarget
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import UserTarget
 from crosswind.injectors.text.entities import protected_spans
 
 BAGGAGE = (

@@ -3,7 +3,8 @@
 import os
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Recovery, Result, operator
+from crosswind.injectors.operator import operator
+from crosswind.injectors.targets import Recovery, Result
 
 
 class Base:

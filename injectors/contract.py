@@ -10,8 +10,12 @@ from typing import Any
 import msgspec
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.operator import Draw, Registered, Result, ToolChange
-from crosswind.injectors.third_party.confinement import OperatorFailed
+from crosswind.injectors.targets import Draw, Result, ToolChange
+
+
+class OperatorFailed(Exception):
+    """A third party's operator did what none may; the message says what, as part of a sentence."""
+
 
 LONGEST = 4 << 20
 """Characters of a text, at most."""
@@ -25,16 +29,16 @@ _NUMBERS = (
 _PLACES = ("request", "response", "stream", "instead", "after")
 
 
-def checked_draw(entry: Registered, draw: object) -> Draw | None:
+def checked_draw(name: str, draw: object) -> Draw | None:
     """The draw as it will be stored, JSON data. OperatorFailed where it is none."""
     if draw is None:
         return None
     try:
         stored = _stored(draw)
     except (TypeError, ValueError, RecursionError) as error:
-        raise OperatorFailed(f"{entry.name} drew what is no JSON data ({error})") from error
+        raise OperatorFailed(f"{name} drew what is no JSON data ({error})") from error
     if not isinstance(stored, dict):
-        raise OperatorFailed(f"{entry.name} drew {type(draw).__name__}, not a mapping")
+        raise OperatorFailed(f"{name} drew {type(draw).__name__}, not a mapping")
     return stored
 
 
@@ -46,15 +50,15 @@ def _stored(draw: object) -> Any:
         return json.loads(json.dumps(draw, allow_nan=False))
 
 
-def checked_result(entry: Registered, result: object) -> Result:
+def checked_result(name: str, site: Site, result: object) -> Result:
     """The result, if it is one for the operator's site. OperatorFailed where it isn't."""
     if not isinstance(result, Result):
-        raise OperatorFailed(f"{entry.name} gave {type(result).__name__}, not a Result")
+        raise OperatorFailed(f"{name} gave {type(result).__name__}, not a Result")
     if not isinstance(result.note, str):
-        raise OperatorFailed(f"{entry.name} gave a note that is no text")
-    wrong = _wrong_payload(entry.site, result.payload)
+        raise OperatorFailed(f"{name} gave a note that is no text")
+    wrong = _wrong_payload(site, result.payload)
     if wrong is not None:
-        raise OperatorFailed(f"{entry.name} gave {wrong}")
+        raise OperatorFailed(f"{name} gave {wrong}")
     return result
 
 
