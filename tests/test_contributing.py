@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from tests import ROOT
 
 
 def test_the_operator_that_is_shown_fulfils_the_contract(tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ import pytest
 import yaml
 
 from crosswind.gateway.cli import root
+from tests import ROOT
 
-TOP = Path(__file__).parent.parent
+TOP = ROOT
 DEPLOY = TOP / "deploy"
 DOCKERFILES = sorted(DEPLOY.glob("Dockerfile*"))
 

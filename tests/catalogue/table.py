@@ -19,9 +19,9 @@ import yaml
 
 from crosswind.injectors import registry
 from crosswind.injectors.profiles import load as profile
+from tests import ROOT
 from tests.catalogue.probing import PROTOCOLS, acting
 
-ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "noise-catalogue.md"
 TESTS = ROOT / "tests" / "injectors"
 EVERY = "test_every_operator.py"

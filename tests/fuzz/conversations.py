@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.gateway import dialogue, messages, responses
+from tests.gateway import dialogue
+from tests.gateway.protocols.messages import conversation as messages
+from tests.gateway.protocols.responses import conversation as responses
 from tests.gateway.servers import answer, delta, event
 
 _FUNCTION = {"name": "get_order", "arguments": '{"order_id":"W17"}'}

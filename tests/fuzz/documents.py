@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.gateway.test_documents import raw
+from tests.gateway.protocols.test_documents import raw
 
 WORDS = st.sampled_from(
     [

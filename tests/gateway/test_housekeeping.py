@@ -15,8 +15,8 @@ from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.injectors.engine.plan import make_plan
 from tests.gateway.dialogue import body, user
 from tests.gateway.servers import Running, gateway, settings, upstream
-from tests.trajectory.rows import session
-from tests.trajectory.test_ownership import talk
+from tests.gateway.trajectory.rows import session
+from tests.gateway.trajectory.test_ownership import talk
 
 PLAN = make_plan(Profiles().get("off"), seed=0, scope="session", scope_key="s", arm="clean").to_json()
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from crosswind.injectors import registry
+from tests import ROOT
 from tests.injectors import golden
 
 STORED = json.loads(Path(__file__).with_name("golden.json").read_text(encoding="utf-8"))
@@ -30,6 +31,6 @@ def test_draws_are_what_they_were() -> None:
 def test_another_process_with_another_hash_seed_draws_the_same() -> None:
     environment = {**os.environ, "PYTHONHASHSEED": "4711", "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, "-m", "tests.injectors.golden"]
-    root = Path(__file__).parents[2]
+    root = ROOT
     there = subprocess.run(command, cwd=root, env=environment, capture_output=True, check=True).stdout
     assert json.loads(there) == json.loads(json.dumps(golden.current()))

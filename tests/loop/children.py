@@ -16,6 +16,8 @@ from typing import Any
 
 import httpx
 
+from tests import ROOT
+
 START_S = 180.0
 """How long a child may take to answer: machines that run several suites at once are slow."""
 END_S = 180.0
@@ -27,7 +29,6 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.sta
     "TOKENIZERS_PARALLELISM": "false",
 }
 COMMAND = (sys.executable, "-m", "crosswind.gateway.cli")
-ROOT = Path(__file__).parents[2]
 
 
 class Child:

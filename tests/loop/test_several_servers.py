@@ -21,9 +21,9 @@ from crosswind.policies.tiny.directory import write_policy, write_successor
 from crosswind.policies.tiny.model import Shape, initial_weights
 from crosswind.policies.tiny.tokenizer import train_tokenizer
 from crosswind.policies.version import Registry
-from tests.gateway.crew import workers
 from tests.gateway.engine import engine as scripted
 from tests.gateway.servers import Running, Upstream, gateway, upstream
+from tests.gateway.sessions.peers import workers
 from tests.outage import Forwarder
 from tests.policies.as_vllm import serving_as_vllm
 from tests.vllm_server import Lines, supervised

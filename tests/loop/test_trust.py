@@ -28,9 +28,9 @@ from crosswind.policies.tiny.directory import write_policy, write_successor
 from crosswind.policies.tiny.model import Shape, initial_weights
 from crosswind.policies.tiny.tokenizer import train_tokenizer
 from crosswind.policies.version import Registry, write_metadata
-from tests.gateway.crew import workers
 from tests.gateway.engine import engine as scripted
 from tests.gateway.servers import Running, gateway, listener, plain, upstream
+from tests.gateway.sessions.peers import workers
 from tests.loop.children import COMMAND, ENVIRONMENT, Children
 
 BODY = {

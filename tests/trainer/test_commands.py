@@ -18,10 +18,10 @@ from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.trainer import model
 from crosswind.trainer.commands import train
 from crosswind.trainer.locks import alone
+from tests import ROOT
 from tests.trainer.conftest import serving
 from tests.trainer.practice import play
 
-ROOT = Path(__file__).parents[2]
 TRAIN = [
     sys.executable,
     "-c",

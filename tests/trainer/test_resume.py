@@ -24,10 +24,10 @@ from crosswind.trainer.config import SettingsError
 from crosswind.trainer.loop import train
 from crosswind.trainer.progress import Progress
 from crosswind.trainer.run import begin_or_resume
+from tests import ROOT
 from tests.trainer.killed_run import POINTS
 from tests.trainer.practice import FIRST, make_run, play, settings
 
-ROOT = Path(__file__).parents[2]
 TIMED = ("waited_seconds", "train_seconds", "seconds", "swap_ms")
 
 

@@ -24,9 +24,9 @@ from crosswind.trainer.loop import train
 from crosswind.trainer.occupancy import EngineTaken
 from crosswind.trainer.progress import Progress
 from crosswind.trainer.run import Run
+from tests import ROOT
 from tests.trainer.practice import FIRST, make_run, play, settings
 
-ROOT = Path(__file__).parents[2]
 TRAIN = [
     sys.executable,
     "-c",

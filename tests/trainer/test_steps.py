@@ -16,8 +16,8 @@ from crosswind.gateway.trajectory.record import Completion, Reward, SessionClose
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.trainer.groups import Admission, read_group
 from crosswind.trainer.sequences import build
+from tests.gateway.noise.test_tool_view import ABBREVIATED, TOOL, profile, tool, true_and_phantom
 from tests.gateway.servers import JSON, Part, Seen, answer, gateway, plain, upstream
-from tests.gateway.test_closed_world import ABBREVIATED, TOOL, profile, tool, true_and_phantom
 from tests.trainer.practice import CLOCK, FIRST, session, turn
 
 ADMISSION = Admission({FIRST: 0, "second": 1}, staleness=0, temperature=1.0)

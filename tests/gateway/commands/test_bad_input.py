@@ -1,0 +1,102 @@
+"""Bad input to `crosswind serve`: one line on stderr that names the mend, and exit code 2."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import ROOT
+
+UPSTREAM = ["--upstream", "http://127.0.0.1:1/v1"]
+
+
+def crosswind(cwd: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("CROSSWIND_")}
+    return subprocess.run(
+        [sys.executable, "-m", "crosswind.gateway.cli", *arguments],
+        cwd=cwd,
+        env=clean | {"PYTHONPATH": str(ROOT)} | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def refused(run: subprocess.CompletedProcess[str]) -> str:
+    assert (run.returncode, run.stdout) == (2, ""), run
+    (line,) = run.stderr.splitlines()
+    assert "Traceback" not in line
+    return line
+
+
+CASES = {
+    "no upstream": ([], "upstream is missing: give --upstream URL"),
+    "unknown profile": ([*UPSTREAM, "--profile", "noisyagnet"], "did you mean 'noisyagent'?"),
+    "missing profile file": ([*UPSTREAM, "--profile", "none.yaml"], "none.yaml: can't be read"),
+    "bad upstream": (["--upstream", "localhost"], "'localhost'"),
+    "bad choice": ([*UPSTREAM, "--sessions", "shut"], "'shut' is not one of 'open', 'strict'"),
+    "no keys": ([*UPSTREAM, "--auth", "keys"], "needs at least one entry under `keys`"),
+    "unknown store": ([*UPSTREAM, "--store", "mysql://x"], "store 'mysql://x' can't be opened"),
+    "store nowhere": ([*UPSTREAM, "--store", "sqlite:////none/at/all.db"], "can't be opened"),
+    "no such option": ([*UPSTREAM, "--profil", "off"], "--profile"),
+    "missing file": (["--config", "none.yaml"], "configuration file none.yaml: can't be read"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_one_line_and_exit_code_2(tmp_path: Path, case: str) -> None:
+    arguments, named = CASES[case]
+    assert named in refused(crosswind(tmp_path, "serve", "--port", "0", "--control-port", "0", *arguments))
+
+
+FILES = {
+    "upstream: http://a/v1\nprofile: [off\nseed: 1\n": "line 3, column 5: malformed YAML",
+    "upstreem: http://a/v1\n": "unknown key 'upstreem': did you mean 'upstream'?",
+    "upstream: http://a/v1\nprofil: off\n": "unknown key 'profil': did you mean 'profile'?",
+    "upstream: http://a/v1\ntimeouts: {conect: 1}\n": "key 'timeouts.conect': did you mean 'connect'?",
+    "upstream: http://a/v1\nport: many\n": "'port', value 'many'",
+    "- a list\n": "expected `key: value` lines",
+}
+
+
+@pytest.mark.parametrize("text", FILES)
+def test_a_bad_configuration_file(tmp_path: Path, text: str) -> None:
+    (tmp_path / "crosswind.yaml").write_text(text)
+    assert FILES[text] in refused(crosswind(tmp_path, "serve", "--config", "crosswind.yaml"))
+
+
+def test_a_port_in_use(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        line = refused(crosswind(tmp_path, "serve", *UPSTREAM, "--port", port))
+        assert f"port {port} on 127.0.0.1 can't be used" in line and "--port" in line
+        line = refused(crosswind(tmp_path, "serve", *UPSTREAM, "--port", "0", "--control-port", port))
+        assert "--control-port" in line
+
+
+def test_an_unknown_command(tmp_path: Path) -> None:
+    assert "unknown command 'serv': did you mean 'serve'?" in refused(crosswind(tmp_path, "serv"))
+
+
+def test_the_doctor_prints_what_is_in_force_and_no_secret(tmp_path: Path) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text(
+        "upstream: http://a/v1\nport: 1\nseed: 1\nkeys: [{key: sk-hidden-1}]\ntimeouts: {connect: 1}\n"
+    )
+    given = {"SEED": "2", "PORT": "2", "UPSTREAM_KEY": "sk-hidden-2", "TIMEOUTS__TOTAL": "9"}
+    environment = {f"CROSSWIND_{name}": value for name, value in given.items()}
+    run = crosswind(tmp_path, "doctor", "--config", "c.yaml", "--port", "3", **environment)
+    assert run.returncode == 0, run.stderr
+    assert "port: 3" in run.stdout and "seed: 2" in run.stdout, (
+        "flags go before variables, those before the file"
+    )
+    assert "connect: 1.0" in run.stdout and "total: 9.0" in run.stdout
+    assert "sk-hidden" not in run.stdout and "**" in run.stdout

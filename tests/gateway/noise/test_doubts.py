@@ -1,0 +1,62 @@
+"""Contradictions over turns, and whether anybody answers, on live traffic."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from crosswind.gateway.cli import root
+from tests.gateway.dialogue import body, user
+from tests.gateway.servers import gateway, upstream
+from tests.studies.replay.test_replay import replayed, store_of
+
+PROFILE = """\
+name: doubts
+rules:
+  - operator: user.inconsistent
+    severity: 1.0
+    options: {settles: next_message}
+    when: {first_call: true}
+"""
+SAYS = user("I want to return the lamp of order #W2378156.")
+ASKS = {"role": "assistant", "content": "Which order is it?"}
+
+
+async def test_a_doubt_is_settled_in_the_answer_and_the_audit_finds_it_so(tmp_path: Path) -> None:
+    (tmp_path / "doubts.yaml").write_text(PROFILE)
+    async with upstream() as app:
+        async with gateway(tmp_path, app, profile=str(tmp_path / "doubts.yaml")) as running:
+            await running.chat(body(SAYS), "s")
+            await running.flush()
+        async with gateway(tmp_path, app, profile="off") as running:
+            await running.chat(body(SAYS, ASKS, user("The lamp's.")), "s")
+            await running.flush()
+    first, (again, _, settled) = (seen.texts() for seen in app.seen)
+    assert first == [again] and "#W2378156 or another one" in again
+    assert settled.startswith("The lamp's.") and settled.endswith("this is final: #W2378156.")
+    replay = await replayed(tmp_path, "s", "--json")
+    assert [turn["outcome"] for turn in json.loads(replay.stdout)["turns"]] == ["same", "same"]
+    audit = await asyncio.to_thread(CliRunner().invoke, root, ["noise", "audit", store_of(tmp_path)])
+    assert audit.exit_code == 0, audit.output
+    with closing(sqlite3.connect(tmp_path / "store.db")) as store, store:
+        store.execute("""UPDATE event SET draw_json = json_set(draw_json, '$.settles[0]', '#W1111111')
+            WHERE draw_json ->> '$.settles[0]' = '#W2378156'""")
+    audit = await asyncio.to_thread(CliRunner().invoke, root, ["noise", "audit", store_of(tmp_path)])
+    assert audit.exit_code == 1 and "never in doubt" in audit.output
+
+
+async def test_whoever_opens_a_session_says_whether_anybody_answers(tmp_path: Path) -> None:
+    (tmp_path / "doubts.yaml").write_text(PROFILE)
+    async with upstream() as app, gateway(tmp_path, app, profile=str(tmp_path / "doubts.yaml")) as running:
+        for answers in (None, False):
+            opened = await running.api("POST", "/api/sessions", {"user_can_answer": answers})
+            assert opened.json()["plan"]["user_can_answer"] is (answers is None)
+            await running.chat(body(SAYS), opened.json()["id"])
+    asked, alone = (seen.texts()[0] for seen in app.seen)
+    assert "ask me" in asked
+    assert "ask me" not in alone and "To settle it, and this is final: #W2378156." in alone

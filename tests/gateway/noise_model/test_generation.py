@@ -1,0 +1,300 @@
+"""Noise in the words of a language model: asked for, checked, kept, and never waited for too long."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.gateway.dialogue import body, call, result, user
+from tests.gateway.noise_model.writer import Writer, as_lines, configured, in_order, writer
+from tests.gateway.servers import Running, answer, gateway, plain, upstream
+from tests.gateway.sessions.peers import workers
+from tests.studies.replay.test_replay import replayed
+
+ASKED = "Please find out whether order #W2378156 can be sent to mia@example.com before Friday."
+REWORDED = "Could order #W2378156 possibly go to mia@example.com before Friday? Do look into that."
+
+
+def profile(tmp_path: Path, *rules: str) -> dict[str, Any]:
+    file = tmp_path / "words.yaml"
+    file.write_text("name: words\nrules:\n" + "".join(f"  - {rule}\n" for rule in rules))
+    return {"profile": str(file)}
+
+
+PARAPHRASE = "{operator: user.paraphrase, severity: 1.0}"
+
+
+def wording(event: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = event["draw"]["wording"]
+    return found
+
+
+async def events(running: Running, session: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (await running.trajectory(session))["events"]
+    return found
+
+
+async def test_a_models_words_are_shown_recorded_and_shown_again(tmp_path: Path) -> None:
+    async with writer(in_order(REWORDED)) as scribe, upstream() as app:
+        given = {
+            **profile(tmp_path, PARAPHRASE),
+            "noise_model": configured(scribe, key="sk-secret-of-ours-1"),
+        }
+        async with gateway(tmp_path, app, **given) as running:
+            await running.chat(body(user(ASKED)), "s")
+            await running.chat(body(user(ASKED), {"role": "assistant", "content": "hello"}, user("Ok.")), "s")
+            (event,) = await events(running, "s")
+        assert app.seen[0].texts() == [REWORDED]
+        assert app.seen[1].texts()[0] == REWORDED
+        assert scribe.keys == ["Bearer sk-secret-of-ours-1"]
+        assert scribe.prompts[0][1] == ASKED
+        assert wording(event) == {"form": "model", "model": "scribe", "text": REWORDED}
+        assert event["note"].endswith("In the words of scribe.")
+        assert b"sk-secret-of-ours-1" not in (tmp_path / "store.db").read_bytes()
+
+
+async def test_equal_content_is_asked_for_once_also_after_a_restart_and_by_another_worker(
+    tmp_path: Path,
+) -> None:
+    async with writer(in_order(REWORDED, "never asked for")) as scribe, upstream() as app:
+        given = {**profile(tmp_path, PARAPHRASE), "noise_model": configured(scribe)}
+        async with gateway(tmp_path, app, **given) as running:
+            await running.chat(body(user(ASKED)), "one")
+            await running.chat(body(user(ASKED)), "two")
+            await running.flush()
+        async with workers(tmp_path, app, **given) as (first, second):
+            await first.chat(body(user(ASKED)), "three")
+            await first.flush()
+            await second.chat(body(user(ASKED)), "four")
+            await second.flush()
+        assert [seen.texts() for seen in app.seen] == [[REWORDED]] * 4
+        assert len(scribe.asked) == 1
+
+
+async def test_a_deleted_session_takes_its_words_along_and_leaves_others_theirs(tmp_path: Path) -> None:
+    async with writer(in_order(REWORDED, "Asked anew: " + ASKED)) as scribe, upstream() as app:
+        given = {**profile(tmp_path, PARAPHRASE), "noise_model": configured(scribe)}
+        async with gateway(tmp_path, app, **given) as running:
+            await running.chat(body(user(ASKED)), "one")
+            await running.chat(body(user(ASKED)), "two")
+            await running.flush()
+            await running.api("DELETE", "/api/sessions/one")
+        async with gateway(tmp_path, app, **given) as running:
+            await running.chat(body(user(ASKED)), "three")
+            await running.flush()
+            for session in ("two", "three"):
+                await running.api("DELETE", f"/api/sessions/{session}")
+        assert app.seen[-1].texts() == [REWORDED]
+        async with gateway(tmp_path, app, **given) as running:
+            await running.chat(body(user(ASKED)), "four")
+        assert app.seen[-1].texts() == ["Asked anew: " + ASKED]
+
+
+async def test_a_text_that_comes_too_late_is_done_by_rule_for_good_and_there_for_the_next(
+    tmp_path: Path,
+) -> None:
+    async with writer(in_order(REWORDED)) as scribe, upstream() as app:
+        scribe.stalls = True
+        given = {**profile(tmp_path, PARAPHRASE), "noise_model": configured(scribe, wait=0.05)}
+        async with gateway(tmp_path, app, **given) as running:
+            await running.chat(body(user(ASKED)), "late")
+            by_rule = app.seen[0].texts()[0]
+            assert by_rule not in (ASKED, REWORDED)
+            scribe.goes_on.set()
+            await until_kept(running, "late")
+            await running.chat(body(user(ASKED)), "next")
+            await running.chat(
+                body(user(ASKED), {"role": "assistant", "content": "hello"}, user("Ok.")), "late"
+            )
+            (event,) = await events(running, "late")
+        assert app.seen[1].texts() == [REWORDED]
+        assert app.seen[2].texts()[0] == by_rule
+        assert wording(event) == {"form": "rule", "why": "the model took more than 0.05 s"}
+        assert event["note"].endswith("By rule: the model took more than 0.05 s.")
+        for session, shown in (("late", by_rule), ("next", REWORDED)):
+            replay = await replayed(tmp_path, session, "--json")
+            assert replay.exit_code == 0, replay.output
+            first = json.loads(replay.stdout)["turns"][0]
+            assert first["outcome"] == "same" and shown in str(first["received_to_sent"])
+
+
+async def until_kept(running: Running, session: str) -> None:
+    """Wait until what is written behind a request is stored."""
+    preparing = running.gateway.data.proxy.preparing
+    assert preparing is not None
+    while under_way := preparing.under_way():
+        await asyncio.wait(under_way)
+    await running.flush()
+
+
+UNUSABLE = {
+    "an entity is lost": (in_order("Can you send it before Friday?"), "'#W2378156'"),
+    "a number comes in": (in_order(REWORDED + " It cost 40."), "'40'"),
+    "it refuses": (in_order("I'm sorry, I can't help with #W2378156."), "refused to write"),
+    "it is the same": (in_order(ASKED), "changes nothing"),
+    "it is far too long": (in_order(REWORDED * 40), "characters"),
+}
+
+
+@pytest.mark.parametrize("write, why", UNUSABLE.values(), ids=UNUSABLE.keys())
+async def test_what_the_guard_refuses_is_done_by_rule(tmp_path: Path, write: Any, why: str) -> None:
+    async with writer(write) as scribe, upstream() as app:
+        given = {**profile(tmp_path, PARAPHRASE), "noise_model": configured(scribe)}
+        async with gateway(tmp_path, app, **given) as running:
+            await running.chat(body(user(ASKED)), "s")
+            (event,) = await events(running, "s")
+        assert wording(event)["form"] == "rule" and why in wording(event)["why"]
+        assert event["after"] == app.seen[0].texts()[0] != ASKED
+
+
+def fails(scribe: Writer) -> None:
+    scribe.status = 500
+
+
+def gives_garbage(scribe: Writer) -> None:
+    scribe.raw = b'{"choices": [{"message"'
+
+
+def gives_nothing(scribe: Writer) -> None:
+    scribe.raw = b'{"choices": [{"message": {"content": ""}}]}'
+
+
+def is_cut_off(scribe: Writer) -> None:
+    scribe.raw = b'{"choices": [{"message": {"content": "Could"}, "finish_reason": "length"}]}'
+
+
+FAILING = {
+    fails: "the model answered HTTP 500",
+    gives_garbage: "no chat completion",
+    gives_nothing: "empty",
+    is_cut_off: "cut off",
+}
+
+
+@pytest.mark.parametrize("how", FAILING, ids=lambda how: how.__name__)
+async def test_a_model_that_fails_is_done_without_and_left_alone_after_a_while(
+    tmp_path: Path, how: Any
+) -> None:
+    async with writer(in_order(REWORDED)) as scribe, upstream() as app:
+        how(scribe)
+        model = configured(scribe, failures=2, pause=600)
+        async with gateway(tmp_path, app, **profile(tmp_path, PARAPHRASE), noise_model=model) as running:
+            for session in ("one", "two", "three"):
+                assert (await running.chat(body(user(ASKED)), session)).status_code == 200
+            found = [wording((await events(running, session))[0]) for session in ("one", "two", "three")]
+        assert [one["form"] for one in found] == ["rule"] * 3
+        assert FAILING[how] in found[0]["why"] and "left alone after 2 failures" in found[2]["why"]
+        assert len(scribe.asked) == 2
+        assert ASKED not in [seen.texts()[0] for seen in app.seen]
+
+
+async def test_a_model_that_isnt_there_stops_nothing(tmp_path: Path) -> None:
+    async with upstream() as app:
+        model = {"url": "http://127.0.0.1:9/v1", "model": "scribe"}
+        async with gateway(tmp_path, app, **profile(tmp_path, PARAPHRASE), noise_model=model) as running:
+            assert (await running.chat(body(user(ASKED)), "s")).status_code == 200
+            (event,) = await events(running, "s")
+        assert "can't be asked" in wording(event)["why"]
+
+
+@pytest.mark.parametrize(("score", "shown"), [("3.5", False), ("Score: 4", True), ("no idea", False)])
+async def test_a_judge_refuses_what_it_scores_low(tmp_path: Path, score: str, shown: bool) -> None:
+    async with writer(in_order(REWORDED)) as scribe, writer(in_order(score)) as judge, upstream() as app:
+        model = configured(scribe, judge={"url": judge.url, "model": "judge"})
+        async with gateway(tmp_path, app, **profile(tmp_path, PARAPHRASE), noise_model=model) as running:
+            await running.chat(body(user(ASKED)), "s")
+            (event,) = await events(running, "s")
+        assert (app.seen[0].texts() == [REWORDED]) is shown
+        told = json.loads(judge.prompts[0][1])
+        assert (told["material"], told["text"]) == (ASKED, REWORDED)
+        if not shown:
+            assert "judge" in wording(event)["why"]
+
+
+async def test_texts_that_no_judge_has_seen_are_judged_before_they_are_used_again(tmp_path: Path) -> None:
+    async with writer(in_order(REWORDED)) as scribe, writer(in_order("2")) as judge, upstream() as app:
+        rules = profile(tmp_path, PARAPHRASE)
+        async with gateway(tmp_path, app, **rules, noise_model=configured(scribe)) as running:
+            await running.chat(body(user(ASKED)), "one")
+            await running.flush()
+        model = configured(scribe, judge={"url": judge.url, "model": "judge"})
+        async with gateway(tmp_path, app, **rules, noise_model=model) as running:
+            await running.chat(body(user(ASKED)), "two")
+            await running.chat(
+                body(user(ASKED), {"role": "assistant", "content": "hello"}, user("Ok")), "one"
+            )
+        shown = [seen.texts()[0] for seen in app.seen]
+        assert shown[0] == shown[2] == REWORDED != shown[1]
+        assert (len(scribe.asked), len(judge.asked)) == (1, 1)
+
+
+async def test_what_holds_a_secret_is_not_told_to_the_model(tmp_path: Path) -> None:
+    secret = "sk-abcdefghijklmnopqrstuvwx"
+    async with writer(in_order(REWORDED)) as scribe, upstream() as app:
+        given = {**profile(tmp_path, PARAPHRASE), "noise_model": configured(scribe)}
+        async with gateway(tmp_path, app, **given) as running:
+            await running.chat(body(user(f"{ASKED} My key is {secret}.")), "s")
+        assert scribe.asked == []
+        assert secret in app.seen[0].texts()[0]
+
+
+async def test_sessions_without_such_an_operator_ask_nothing(tmp_path: Path) -> None:
+    async with writer(in_order(REWORDED)) as scribe, upstream() as app:
+        scribe.stalls = True
+        rules = profile(tmp_path, PARAPHRASE, "{operator: user.typos, severity: 1.0}")
+        model = configured(scribe, operators=["schema.*", "tool.*"], wait=60)
+        async with gateway(tmp_path, app, **rules, noise_model=model) as running:
+            await running.chat(body(user(ASKED)), "s")
+            reworded, typos = await events(running, "s")
+        assert scribe.asked == []
+        assert "wording" not in typos["draw"] and "wording" not in reworded["draw"]
+
+
+async def test_a_profiles_own_words_are_told_to_the_model_and_make_another_text(tmp_path: Path) -> None:
+    async with writer(in_order(REWORDED)) as scribe, upstream() as app:
+        rule = '{operator: user.paraphrase, severity: 1.0, prompt: "Write as somebody in a hurry does."}'
+        given = {**profile(tmp_path, rule), "noise_model": configured(scribe)}
+        async with gateway(tmp_path, app, **given) as running:
+            await running.chat(body(user(ASKED)), "s")
+        assert "Write as somebody in a hurry does." in scribe.prompts[0][0]
+
+
+async def test_texts_for_results_are_asked_for_while_the_tool_is_at_work(tmp_path: Path) -> None:
+    remark = "Most people look into the catalogue before they do anything else."
+    made = call("c1", "W1")
+    asks = {"role": "assistant", "content": None, "tool_calls": made["tool_calls"]}
+    choice = {"index": 0, "message": asks, "finish_reason": "tool_calls", "logprobs": None}
+    async with writer(as_lines(remark, remark)) as scribe, upstream(plain(answer(choices=[choice]))) as app:
+        given = {
+            **profile(tmp_path, "{operator: tool.misleading, severity: 1.0}"),
+            "noise_model": configured(scribe, wait=0),
+        }
+        async with gateway(tmp_path, app, **given) as running:
+            await running.chat(body(user(ASKED)), "s")
+            await scribe.was_asked.wait()
+            await until_kept(running, "s")
+            await running.chat(body(user(ASKED), asks, result("c1", "W1")), "s")
+        assert len(scribe.asked) == 1
+        assert "get_order" in scribe.prompts[0][1] and "shipped" not in scribe.prompts[0][1]
+        assert remark in app.seen[1].texts()[2]
+
+
+async def test_texts_for_the_next_message_are_asked_for_while_the_policy_samples(tmp_path: Path) -> None:
+    question = "do couriers like the rain?"
+    async with writer(as_lines(question, question)) as scribe, upstream() as app:
+        given = {
+            **profile(tmp_path, "{operator: user.topic_drift, severity: 1.0}"),
+            "noise_model": configured(scribe, wait=0),
+        }
+        async with gateway(tmp_path, app, **given) as running:
+            await running.chat(body(user(ASKED)), "s")
+            await until_kept(running, "s")
+            said = {"role": "assistant", "content": "hello"}
+            await running.chat(body(user(ASKED), said, user("Yes, the blue one.")), "s")
+            first, second = await events(running, "s")
+        assert wording(first)["form"] == "rule" and wording(second)["form"] == "model"
+        assert question in app.seen[1].texts()[2] and "the blue one" in app.seen[1].texts()[2]

@@ -1,0 +1,67 @@
+"""Requests that go on from a response and are no turns, such as one that counts its tokens: they name what
+the provider knows.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.clients.upstream import provider, script
+from tests.gateway.protocols.responses.agent import Client, calling, user
+from tests.gateway.proxy.test_stored_responses import QUESTION, noisy
+from tests.gateway.servers import Running, gateway, plain, upstream
+
+__all__ = ["noisy"]
+ROUTES = pytest.mark.parametrize("route", ["input_tokens", "compact"])
+
+
+async def about(running: Running, route: str, body: Any, session: str | None = None) -> Any:
+    base = running.data if session is None else f"{running.data}/s/{session}"
+    key = {"authorization": "Bearer sk-client", "content-type": "application/json"}
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return await running.http.post(f"{base}/v1/responses/{route}", content=raw, headers=key)
+
+
+@ROUTES
+@pytest.mark.parametrize("calls", [(1,), (1, 0)], ids=["inside", "along with a real one"])
+@pytest.mark.parametrize("session", [None, "one"])
+async def test_they_go_on_from_the_last_round(
+    tmp_path: Path, noisy: dict[str, Any], route: str, calls: tuple[int, ...], session: str | None
+) -> None:
+    policy = script(calling(*calls), *([calling(0)] if calls == (1,) else []))
+    async with (
+        provider(policy) as app,
+        gateway(tmp_path, app.url, **noisy) as running,
+        Client(running, stream=False, linked=True) as client,
+    ):
+        first = await client.turn(user(QUESTION))
+    kept = list(app.stored.responses.values())[-1].response
+    [call] = [one for one in first.output if one.type == "function_call"]
+    result = {"type": "function_call_output", "call_id": call.call_id, "output": "2"}
+    shown = app.bodies("/v1/responses")[0]["input"][0]
+    compacted = {"object": "response.compaction", "output": [shown, {"type": "compaction", "id": "cmp_1"}]}
+    async with upstream(plain(compacted)) as other, gateway(tmp_path, other, **noisy) as running:
+        asked = {"previous_response_id": first.id, "model": "m", "input": [result]}
+        told = await about(running, route, asked, session)
+        [seen] = other.seen
+    assert seen.path == f"/v1/responses/{route}"
+    assert seen.json["previous_response_id"] == kept["id"]
+    assert (kept["id"] == first.id) == (calls == (1, 0))
+    made = {one["call_id"] for one in kept["output"] if one["type"] == "function_call"}
+    assert {one["call_id"] for one in seen.json["input"]} == made, "each call has its result"
+    assert seen.json["input"][-1] == result
+    assert shown["content"] != QUESTION
+    assert told.json()["output"] == [shown | {"content": QUESTION}, compacted["output"][1]]
+
+
+@ROUTES
+async def test_what_is_not_ours_keeps_its_bytes(tmp_path: Path, noisy: dict[str, Any], route: str) -> None:
+    bodies = [b'{ "input": "x", "previous_response_id": "resp_9" }', b'{"input": "x" }', b"[1, ", b""]
+    async with upstream(plain(b'{ "input_tokens": 9 }')) as app, gateway(tmp_path, app, **noisy) as running:
+        for body in bodies:
+            told = await about(running, route, body, "s")
+            assert (told.content, app.seen[-1].body) == (b'{ "input_tokens": 9 }', body)

@@ -1,0 +1,256 @@
+"""`crosswind store`: on real files, with a writer at work."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import stat
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from crosswind.gateway.cli import root
+from crosswind.gateway.trajectory.record import Reward, RewardState, SessionClosed, SessionMarked, Setting
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
+from tests.gateway.trajectory import rows
+from tests.gateway.trajectory.test_ownership import talk, turns_of
+
+NOW_US = time.time_ns() // 1000
+DAY_US = 86_400 * 1_000_000
+EXPIRED = SessionMarked("expired", reward_state=RewardState.EXPIRED)
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(root, ["store", *map(str, arguments)])
+
+
+def said(result: Result) -> Any:
+    return json.loads(result.stdout)
+
+
+def closed(name: str, days_ago: float, turns: int = 2, **fields: Any) -> list[Any]:
+    """A session that was closed and rewarded some days ago."""
+    at = NOW_US - int(days_ago * DAY_US)
+    rest = talk(name, turns)[1:]
+    return [
+        rows.session(name, created_us=at, **fields),
+        *rest,
+        Reward(name, at, 1.0),
+        SessionClosed(name, at),
+    ]
+
+
+@contextmanager
+def writing(store: SqliteStore) -> Iterator[None]:
+    """Another thread with a connection of its own writes turn upon turn meanwhile."""
+    stop, begun = threading.Event(), threading.Event()
+    errors: list[BaseException] = []
+
+    def write() -> None:
+        live = SqliteStore(store.path)
+        try:
+            for index, row in enumerate(talk("live", 5000)):
+                live.write([row])
+                begun.set()
+                if stop.is_set() and index > 20:
+                    break
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            live.close()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    begun.wait()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+    assert not errors
+
+
+def test_a_backup_is_one_private_file_made_while_others_write(store: SqliteStore, tmp_path: Path) -> None:
+    store.write(talk("a", 5))
+    out = tmp_path / "copy.db"
+    with writing(store):
+        result = run("backup", "--store", store.path, "--out", out, "--json")
+    assert result.exit_code == 0 and said(result)["bytes"] == out.stat().st_size
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    assert not [file for file in tmp_path.iterdir() if "partial" in file.name]
+    assert run("verify", "--store", out).exit_code == 0
+    copy = SqliteStore(out)
+    assert copy.turns("a") == turns_of(talk("a", 5))
+    copy.close()
+
+
+def test_a_backup_makes_its_folder(store: SqliteStore, tmp_path: Path) -> None:
+    out = tmp_path / "of" / "today" / "copy.db"
+    result = run("backup", "--store", store.path, "--out", out)
+    assert result.exit_code == 0 and out.stat().st_mode & 0o777 == 0o600
+    within = run("backup", "--store", store.path, "--out", out / "copy.db")
+    assert within.exit_code == 1 and "can't be written" in within.stderr
+
+
+def test_a_backup_replaces_nothing_unless_told_to(store: SqliteStore, tmp_path: Path) -> None:
+    out = tmp_path / "copy.db"
+    out.write_text("precious")
+    refused = run("backup", "--store", store.path, "--out", out)
+    assert refused.exit_code == 2 and "exists already; name another file, or give --force" in refused.stderr
+    assert out.read_text() == "precious"
+    assert run("backup", "--store", store.path, "--out", out, "--force").exit_code == 0
+    assert run("verify", "--store", out).exit_code == 0
+
+
+BROKEN = {
+    "UPDATE block SET body = body || x'00' WHERE hash = (SELECT block FROM chain LIMIT 1)": "another hash",
+    "DELETE FROM block WHERE hash = (SELECT block FROM chain LIMIT 1)": "is missing",
+    "DELETE FROM chain WHERE depth = 2": "is missing",
+    "UPDATE chain SET depth = 7 WHERE depth = 2": "its depth is 7",
+    "UPDATE chain SET parent = NULL WHERE depth = 2": "another hash",
+    "DELETE FROM frame": "frame",
+    "DELETE FROM frame WHERE ordinal = 2": "another hash",
+    "UPDATE turn SET received_chain = x'00112233' WHERE turn_index = 1": "00112233 is missing",
+    "UPDATE chain SET owner = 99": "isn't noted as a user",
+    "DELETE FROM session": "session row that is missing",
+}
+
+
+@pytest.mark.parametrize("damage", BROKEN)
+def test_damage_is_listed(store: SqliteStore, damage: str) -> None:
+    store.write(talk("a", 3))
+    assert run("verify", "--store", store.path).exit_code == 0
+    connection = sqlite3.connect(store.path)
+    connection.execute(damage)
+    connection.commit()
+    connection.close()
+    result = run("verify", "--store", store.path, "--json")
+    assert result.exit_code == 1 and not said(result)["whole"]
+    assert any(BROKEN[damage] in problem for problem in said(result)["problems"])
+    assert "<a:1>" not in result.stdout, "no content"
+
+
+def test_a_session_goes_with_all_that_hangs_on_it_while_others_write(store: SqliteStore) -> None:
+    store.write([*talk("goes", 9), Setting("session_key", "digest", {"session": "goes"}, 1)])
+    store.write([*talk("stays", 2), Setting("session_key", "other", {"session": "stays"}, 1)])
+    dry = run("delete", "--store", store.path, "--session", "goes", "--dry-run", "--json")
+    assert said(dry) == {"sessions": ["goes"], "dry_run": True, "turns": 9}
+    assert len(store.turns("goes")) == 9
+    with writing(store):
+        assert run("delete", "--store", store.path, "--session", "goes").exit_code == 0
+    assert store.session("goes") is None and store.turns("stays") == turns_of(talk("stays", 2))
+    assert [one.name for one in store.settings("session_key")] == ["other"]
+    verdict = said(run("verify", "--store", store.path, "--json"))
+    assert verdict["whole"] and not any(verdict["orphans"].values())
+
+
+def test_sessions_go_by_label_and_tenant(store: SqliteStore) -> None:
+    store.write([rows.session("a", labels={"team": "x", "n": 3, "on": True}, tenant="t")])
+    store.write([rows.session("b", labels={"team": "x"}), rows.session("c", tenant="t"), rows.session("d")])
+    dry = run("delete", "--store", store.path, "--label", "n=3", "--label", "on=true", "--dry-run", "--json")
+    assert said(dry)["sessions"] == ["a"]
+    assert said(run("delete", "--store", store.path, "--label", "team=x", "--json"))["sessions"] == ["b", "a"]
+    assert said(run("delete", "--store", store.path, "--tenant", "t", "--json"))["sessions"] == ["c"]
+    assert [one.id for one in store.sessions()] == ["d"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("delete",), "give either --session"),
+        (("delete", "--session", "x", "--tenant", "t"), "give either --session"),
+        (("delete", "--label", "team"), "write --label key=value"),
+        (("prune", "--older-than", "30 parsecs"), "'30 parsecs' is not a duration such as 30d"),
+        (("prune", "--larger-than", "big"), "'big' is not a size such as 10GB"),
+        (("backup",), "--out"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(
+    store: SqliteStore, arguments: tuple[str, ...], complaint: str
+) -> None:
+    result = run(*arguments[:1], "--store", store.path, *arguments[1:])
+    assert result.exit_code == 2 and complaint in result.stderr
+
+
+def test_what_is_missing_is_named(store: SqliteStore, tmp_path: Path) -> None:
+    unknown = run("delete", "--store", store.path, "--session", "nobody")
+    assert unknown.exit_code == 1 and "there is no session 'nobody'" in unknown.stderr
+    nowhere = run("verify", "--store", tmp_path / "none.db")
+    assert nowhere.exit_code == 2 and "there is no store at" in nowhere.stderr
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_old_sessions_are_pruned_and_the_unfinished_spared(store: SqliteStore) -> None:
+    old = NOW_US - 40 * DAY_US
+    store.write([*closed("old", 40), *closed("young", 5)])
+    store.write([rows.session("open", created_us=old), Reward("open", old, 1.0)])
+    store.write([rows.session("awaited", created_us=old), SessionClosed("awaited", old)])
+    store.write([rows.session("expired", created_us=old), EXPIRED])
+    store.write([rows.session("busy", created_us=old), rows.turn("busy", created_us=NOW_US)])
+    prune = ("prune", "--store", store.path, "--older-than", "30d", "--json")
+    assert said(run(*prune, "--dry-run"))["sessions"] == ["old", "expired"]
+    with writing(store):
+        assert said(run(*prune))["sessions"] == 2
+    assert {one.id for one in store.sessions()} == {"young", "open", "awaited", "busy", "live"}
+    assert said(run(*prune, "--all"))["sessions"] == 3
+    assert {one.id for one in store.sessions()} == {"young", "busy"}
+    assert run("verify", "--store", store.path).exit_code == 0
+
+
+def test_the_oldest_go_until_the_rest_fits_and_the_file_shrinks(store: SqliteStore) -> None:
+    for days in range(60, 0, -1):
+        store.write(closed(f"s{days:02}", days, turns=25))
+    store.write([rows.session("open", created_us=1)])
+    before, limit = store.used_bytes(), store.used_bytes() // 2
+    result = run("prune", "--store", store.path, "--larger-than", limit, "--json")
+    assert result.exit_code == 0 and store.used_bytes() <= limit
+    left = [one.id for one in store.sessions(limit=1000)]
+    assert left[-1] == "open" and left[:-1] == [f"s{days:02}" for days in range(1, len(left))]
+    connection = sqlite3.connect(store.path)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    assert store.path.stat().st_size < 0.7 * before
+    too_small = run("prune", "--store", store.path, "--larger-than", "1kB")
+    assert too_small.exit_code == 1 and "give --all to take it, too" in too_small.stderr
+
+
+def test_orphans_are_counted_and_pruned(store: SqliteStore) -> None:
+    store.write([*talk("a", 3), *talk("b", 3), SessionClosed("a", 1), SessionClosed("b", 1)])
+    connection = sqlite3.connect(store.path)
+    connection.execute("DELETE FROM turn WHERE session_id = 'a'")
+    connection.commit()
+    connection.close()
+    verdict = said(run("verify", "--store", store.path, "--json"))
+    assert verdict["whole"] and verdict["orphans"]["chain_nodes"] == 6
+    assert said(run("prune", "--store", store.path, "--json"))["orphans"] > 6
+    assert not any(said(run("verify", "--store", store.path, "--json"))["orphans"].values())
+    assert store.turns("b") == turns_of(talk("b", 3))
+
+
+def test_migrations_are_told_before_they_are_applied(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from crosswind.gateway.trajectory.sqlite import schema
+
+    every = schema.migrations()
+    with monkeypatch.context() as patched:
+        patched.setattr(schema, "migrations", lambda: every[:1])
+        connection = sqlite3.connect(path, isolation_level=None)
+        schema.migrate(connection, str(path))
+        connection.close()
+    told = said(run("migrate", "--store", path, "--dry-run", "--json"))
+    assert (told["from"], told["to"]) == (1, len(every)) and len(told["migrations"]) == len(every) - 1
+    assert said(run("migrate", "--store", path, "--dry-run", "--json")) == told, "nothing was done"
+    assert said(run("migrate", "--store", path, "--compact", "--json"))["migrations"] == told["migrations"]
+    assert said(run("migrate", "--store", path, "--json"))["migrations"] == []
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA auto_vacuum").fetchone() == (2,), "incremental"
+    connection.execute("INSERT INTO schema_version VALUES (99, 'future', 0)")
+    connection.commit()
+    connection.close()
+    newer = run("migrate", "--store", path)
+    assert newer.exit_code == 2 and "has schema version 99" in newer.stderr

@@ -1,0 +1,165 @@
+"""Deleting sessions: what others share stays, all else goes, at the cost of what they referred to."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.record import Reward, Row, SessionDeleted, Turn
+from crosswind.gateway.trajectory.sqlite import schema
+from crosswind.gateway.trajectory.sqlite.schema import migrations
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
+from tests.gateway.trajectory import rows
+
+SYSTEM = Chain(None, b"system prompt ")
+TOOLS = b"],tools:[" + b"t" * 500
+
+
+def talk(session_id: str, turns: int, *, secret: str = "", shared: Chain = SYSTEM) -> list[Row]:
+    """A session whose first message and frame others have too, and whose further messages are its own."""
+    own: Chain = shared
+    written: list[Row] = [rows.session(session_id)]
+    for index in range(turns):
+        own = Chain(own, f"<{session_id}{secret}:{index}>".encode())
+        body = View((b"messages:[", None, TOOLS), own)
+        answer = View.plain(f"answer {session_id}{secret} {index}".encode())
+        ids = Chain(None, f"{session_id}{index}____".encode()[:8])
+        turn = rows.turn(session_id, index, received=body, sent=body, produced=answer, prompt_ids=ids)
+        written += [turn, rows.event(session_id, index), Reward(session_id, index, 1.0)]
+    return written
+
+
+def turns_of(written: Iterable[Row]) -> list[Turn]:
+    return [row for row in written if isinstance(row, Turn)]
+
+
+def delete(store: SqliteStore, *session_ids: str, at_once: int = 500) -> int:
+    """Delete sessions with their content; returns how many pieces were given up."""
+    store.write([SessionDeleted(session_id) for session_id in session_ids])
+    return sum(iter(lambda: store.sweep(at_once), 0))
+
+
+def contents(store: SqliteStore) -> dict[str, int]:
+    """Rows of content, and of who uses it."""
+    connection = sqlite3.connect(store.path)
+    tables = ("block", "chain", "frame", "share", "released")
+    found = {name: connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in tables}
+    connection.close()
+    return found
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 500])
+def test_content_goes_with_the_last_session_that_has_it(store: SqliteStore, at_once: int) -> None:
+    everyone = {name: talk(name, 4) for name in ("a", "b", "c")}
+    for written in everyone.values():
+        store.write(written)
+    for name in ("a", "c", "b"):
+        delete(store, name, at_once=at_once)
+        del everyone[name]
+        for other, written in everyone.items():
+            assert store.turns(other) == turns_of(written)
+    assert contents(store) == {"block": 0, "chain": 0, "frame": 0, "share": 0, "released": 0}
+
+
+def test_sessions_of_one_write_each_own_what_they_bring(store: SqliteStore) -> None:
+    store.write([*talk("a", 2), *talk("b", 2)])
+    delete(store, "a")
+    assert store.turns("b") == turns_of(talk("b", 2))
+    delete(store, "b")
+    assert contents(store)["block"] == 0
+
+
+def test_a_deletion_costs_what_the_session_referred_to(tmp_path: Path) -> None:
+    few, many = (_steps_of_deleting(tmp_path / f"{count}.db", bystanders=count) for count in (3, 60))
+    assert many < 1.2 * few, "twenty times the store is not twenty times the work"
+
+
+def _steps_of_deleting(path: Path, bystanders: int) -> int:
+    """SQLite's virtual machine steps: unlike time, they are the same on each machine."""
+    store = SqliteStore(path)
+    for number in range(bystanders):
+        store.write(talk(f"bystander{number}", 10))
+    store.write(talk("goes", 10))
+    steps = 0
+
+    def step() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    store._writer.set_progress_handler(step, 1)
+    delete(store, "goes")
+    store.close()
+    return steps
+
+
+def test_a_process_that_dies_between_loses_nothing_and_the_next_goes_on(store: SqliteStore) -> None:
+    store.write(talk("stays", 3))
+    store.write(talk("goes", 40))
+    store.write([SessionDeleted("goes")])
+    store.sweep(7)
+    store.close()
+    again = SqliteStore(store.path)
+    assert contents(again)["released"] > 0 and again.turns("stays") == turns_of(talk("stays", 3))
+    again.write(talk("new", 1, shared=Chain(None, b"system prompt ")))
+    assert sum(iter(lambda: again.sweep(7), 0)) > 0
+    assert again.turns("stays") == turns_of(talk("stays", 3)) and again.turns("new") == turns_of(
+        talk("new", 1)
+    )
+    delete(again, "stays", "new")
+    assert contents(again) == {"block": 0, "chain": 0, "frame": 0, "share": 0, "released": 0}
+    again.close()
+
+
+def test_a_session_of_a_deleted_ones_name_brings_its_content_anew(store: SqliteStore) -> None:
+    other = SqliteStore(store.path)
+    first = talk("s", 3)
+    store.write(first)
+    delete(other, "s")
+    store.write(first)  # this process holds every node and frame for stored
+    assert store.turns("s") == turns_of(first)
+    other.write(talk("sharer", 1))
+    delete(other, "sharer")
+    assert store.turns("s") == turns_of(first)
+    other.close()
+
+
+def test_what_a_deleted_session_shared_is_brought_anew_by_one_of_its_name(store: SqliteStore) -> None:
+    def turn(name: str, index: int, chain: Chain) -> Turn:
+        return rows.turn(name, index, received=View((b"[", None, b"]"), chain))
+
+    other, remembered = SqliteStore(store.path), Chain(None, b"system")
+    store.write([rows.session("a"), turn("a", 0, remembered)])
+    other.write([rows.session("b"), turn("b", 0, Chain(None, b"system"))])
+    delete(other, "a")
+    again = turn("a", 0, Chain(remembered, b"more"))
+    store.write([rows.session("a"), again])
+    delete(other, "b")
+    assert store.turns("a") == [again] and store.check().whole
+    other.close()
+
+
+def test_an_old_store_learns_who_uses_what(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(schema, "migrations", lambda: migrations()[:1])
+        connection = sqlite3.connect(path, isolation_level=None)
+        schema.migrate(connection, str(path))
+    connection.executescript((Path(__file__).parent / "old_store.sql").read_text("utf-8"))
+    connection.close()
+    store = SqliteStore(path)
+    assert store.turns("a") == turns_of(talk("a", 3)) and store.turns("b") == turns_of(talk("b", 2))
+    delete(store, "a")
+    assert store.turns("b") == turns_of(talk("b", 2))
+    store.write(talk("c", 2))
+    delete(store, "b")
+    assert store.turns("c") == turns_of(talk("c", 2))
+    readable = sqlite3.connect(path)
+    assert len(readable.execute("SELECT agent_got FROM readable_turn").fetchall()) == 2
+    readable.close()
+    delete(store, "c")
+    assert contents(store) == {"block": 0, "chain": 0, "frame": 0, "share": 0, "released": 0}
+    store.close()

@@ -1,0 +1,155 @@
+"""Whatever is written comes back equal."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec import structs
+
+from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.ledger_rows import NameMap, Shown
+from crosswind.gateway.trajectory.record import (
+    Completion,
+    Event,
+    Reward,
+    Session,
+    SessionDeleted,
+    Setting,
+    Turn,
+)
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
+from crosswind.gateway.trajectory.store import RowRefused
+from crosswind.gateway.trajectory.train_step import TrainStep
+from tests.gateway.trajectory import rows
+
+anything = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@given(rows.sessions)
+@anything
+def test_a_session(store: SqliteStore, session: Session) -> None:
+    store.write([SessionDeleted(session.id)])
+    store.write([session])
+    assert store.session(session.id) == session
+
+
+@given(st.lists(rows.turns, min_size=1, max_size=3, unique_by=lambda turn: (turn.index, turn.attempt)))
+@anything
+def test_turns_with_their_bodies_to_the_byte(store: SqliteStore, turns: list[Turn]) -> None:
+    store.write([SessionDeleted("s")])
+    store.write([rows.session(), *turns])
+    assert store.turns("s") == sorted(turns, key=lambda turn: (turn.index, turn.attempt))
+
+
+@given(rows.events)
+@anything
+def test_an_event(store: SqliteStore, event: Event) -> None:
+    store.write([SessionDeleted("s")])
+    store.write([rows.session(), event])
+    assert store.events("s") == [event]
+
+
+@given(st.lists(rows.ledger_rows, max_size=3, unique_by=lambda row: (row.branch, row.anchor, row.site)))
+@anything
+def test_a_ledger_in_its_order(store: SqliteStore, ledger: list[Shown]) -> None:
+    store.write([SessionDeleted("s")])
+    store.write([rows.session(), *ledger])
+    assert store.ledger("s") == ledger
+
+
+@given(rows.ids, rows.ids, rows.json_objects)
+@anything
+def test_names_and_settings(store: SqliteStore, name: str, other: str, value: dict[str, Any]) -> None:
+    store.write([SessionDeleted("s")])
+    setting = Setting(name, other, value, 7)
+    store.write([rows.session(), NameMap("s", name, other, 1), setting])
+    assert store.names("s") == [NameMap("s", name, other, 1)]
+    assert store.setting(name, other) == setting
+    assert setting in store.settings(name)
+
+
+@given(rows.ids, rows.json_objects, rows.floats)
+@anything
+def test_rewards_and_steps(store: SqliteStore, name: str, value: dict[str, Any], number: float) -> None:
+    store.write([SessionDeleted("s")])
+    reward = Reward("s", 5, number, value, name)
+    store.write([rows.session(), reward])
+    assert store.rewards("s") == [reward]
+    step = TrainStep(name, len(store.steps(name)), (name,), value, 3, name, value, 9)
+    store.plan_step(step)
+    assert store.steps(name)[-1] == step
+
+
+@pytest.mark.parametrize(
+    "logprob", [-0.1, -1e-300, -5e-324, -0.0, float("-inf"), -0.30000001192092896, -745.1332191019412]
+)
+def test_a_logprob_to_the_last_bit(store: SqliteStore, logprob: float) -> None:
+    store.write([rows.session(), rows.turn(completions=(Completion(0, (1,), (logprob,)),))])
+    (found,) = store.turns("s")[0].completions[0].logprobs
+    assert found.hex() == logprob.hex()
+
+
+@pytest.mark.parametrize("finish_reason", [None, "stop", "half an emoji \ud83d"])
+@pytest.mark.parametrize(
+    ("completions", "stored"),
+    [
+        ((), 0),
+        ((Completion(0, finish_reason="stop"),), 1),
+        ((Completion(0),), 1),
+        ((Completion(1, finish_reason="stop"),), 1),
+        ((Completion(0, (7,), (-0.5,), "stop"),), 1),
+        ((Completion(0, finish_reason="stop"), Completion(1, finish_reason="stop")), 2),
+    ],
+)
+def test_a_choice_of_which_the_turn_says_all_takes_no_row(
+    store: SqliteStore, finish_reason: str | None, completions: tuple[Completion, ...], stored: int
+) -> None:
+    turn = rows.turn(completions=completions, finish_reason=finish_reason, response_id="r")
+    store.write([rows.session(), turn])
+    assert store.turns("s") == [store.answered("s", "r")] == [turn]
+    said = completions == (Completion(0, finish_reason=finish_reason),)
+    with closing(sqlite3.connect(store.path)) as connection:
+        assert connection.execute("SELECT count(*) FROM completion").fetchone() == (0 if said else stored,)
+
+
+def test_chains_read_back_share_their_nodes_and_can_be_extended(store: SqliteStore) -> None:
+    root = Chain(None, b"a")
+    first, second = Chain(root, b"b"), Chain(Chain(root, b"b"), b"c")
+    turns = [rows.turn(index=at, sent=View((None,), node)) for at, node in enumerate((first, second))]
+    store.write([rows.session(), *turns])
+    views = [turn.sent for turn in store.turns("s")]
+    assert [view and view.bytes() for view in views] == [b"ab", b"abc"]
+    assert views[0] and views[1] and views[1].chain and views[1].chain.parent is views[0].chain
+    longer = Chain(views[1].chain, b"d")
+    store.write([rows.turn(index=2, sent=View((None,), longer))])
+    found = store.turns("s")[2].sent
+    assert found and found.bytes() == b"abcd"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        rows.turn(completions=(Completion(0, (2**31,), (0.0,)),)),
+        rows.turn(usage={"cost": float("nan")}),
+        rows.turn(usage={"cost": {1, 2}}),
+        rows.turn(queue_us=2**63),
+        rows.event(severity=object()),
+        structs.replace(rows.event(), session_id="unknown"),
+        Reward("s", 1, float("nan")),
+    ],
+)
+def test_what_cannot_be_kept_as_it_is_is_refused_and_takes_the_whole_write_with_it(
+    store: SqliteStore, row: Turn
+) -> None:
+    store.write([rows.session()])
+    with pytest.raises(RowRefused):
+        store.write([rows.turn(index=5), row])
+    assert store.turns("s") == []
+    assert store.rewards("s") == []

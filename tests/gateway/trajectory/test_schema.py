@@ -1,0 +1,191 @@
+"""The file: its schema and migrations, its mode, how it is found, what is refused."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+
+from crosswind.gateway.trajectory.sqlite import schema
+from crosswind.gateway.trajectory.sqlite.schema import Migration, migrate, migrations
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
+from crosswind.gateway.trajectory.store import StoreError, open_store, stores
+from tests.gateway.trajectory import rows
+
+NEWEST = len(migrations())
+
+
+def _version(path: Path) -> int:
+    connection = sqlite3.connect(path)
+    (version,) = connection.execute("SELECT max(version) FROM schema_version").fetchone()
+    connection.close()
+    return int(version)
+
+
+def test_a_fresh_store_has_the_newest_schema_and_a_reopened_one_its_rows(path: Path) -> None:
+    store = SqliteStore(path)
+    store.write([rows.session()])
+    store.close()
+    assert _version(path) == NEWEST
+    again = SqliteStore(path)
+    assert again.session("s") == rows.session()
+    again.close()
+    assert _version(path) == NEWEST
+
+
+def test_an_older_store_is_brought_up_step_by_step(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    SqliteStore(path).close()
+    steps = [
+        *migrations(),
+        Migration(NEWEST + 1, "one", "CREATE TABLE one (a);\n-- a comment; and more\nCREATE TABLE two (b);"),
+        Migration(NEWEST + 2, "two", "ALTER TABLE session ADD COLUMN three TEXT;"),
+    ]
+    monkeypatch.setattr(schema, "migrations", lambda: steps)
+    SqliteStore(path).close()
+    assert _version(path) == NEWEST + 2
+    connection = sqlite3.connect(path)
+    connection.execute("SELECT a, b, three FROM one, two, session")
+    connection.close()
+
+
+def test_a_failing_migration_leaves_the_store_as_it_was(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    SqliteStore(path).close()
+    broken = Migration(NEWEST + 1, "broken", "CREATE TABLE one (a);\nCREATE TABLE session (b);")
+    monkeypatch.setattr(schema, "migrations", lambda: [*migrations(), broken])
+    with pytest.raises(StoreError, match="session already exists"):
+        SqliteStore(path)
+    assert _version(path) == NEWEST
+    connection = sqlite3.connect(path)
+    assert not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'one'").fetchall()
+    connection.close()
+
+
+def test_a_newer_schema_is_refused(path: Path) -> None:
+    SqliteStore(path).close()
+    connection = sqlite3.connect(path)
+    connection.execute("INSERT INTO schema_version VALUES (99, 'future', 0)")
+    connection.commit()
+    connection.close()
+    with pytest.raises(StoreError, match=r"has schema version 99 .* versions up to \d+; upgrade crosswind"):
+        SqliteStore(path)
+
+
+def test_another_programs_file_is_refused_and_left_alone(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE theirs (a)")
+    connection.close()
+    with pytest.raises(StoreError, match=r"file of another program .*theirs"):
+        SqliteStore(path)
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("theirs",)]
+    connection.close()
+
+
+def test_a_file_that_is_no_database_is_refused(path: Path) -> None:
+    path.write_text("not a database, but long enough to be taken for the header of one" * 20)
+    with pytest.raises(StoreError, match="the file is no SQLite database"):
+        SqliteStore(path)
+
+
+@pytest.mark.parametrize("place", ["missing/folder/x.db", "."])
+def test_a_path_that_cannot_hold_a_file_is_named(tmp_path: Path, place: str) -> None:
+    with pytest.raises(StoreError, match=re.escape(str(tmp_path / place))):
+        SqliteStore(tmp_path / place)
+
+
+def test_a_store_that_must_exist_is_not_created(path: Path) -> None:
+    with pytest.raises(StoreError, match="there is no store at"):
+        SqliteStore(path, create=False)
+    assert not path.exists()
+
+
+def test_every_connection_syncs_and_the_file_is_in_wal_mode(store: SqliteStore) -> None:
+    store.session("s")
+    connections = [store._writer, *store._readers.idle]
+    assert len(connections) == 2
+    for connection in connections:
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,), "FULL"
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert connection.execute("PRAGMA foreign_keys").fetchone() == (1,)
+        waits = connection.execute("PRAGMA busy_timeout").fetchone()
+        assert waits == ((0,) if connection is store._writer else (10_000,)), (
+            "the writer waits in its own way"
+        )
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
+def test_nobody_else_can_read_the_files(path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        store = SqliteStore(path)
+        store.write([rows.session()])
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+        assert modes == {path.name: 0o600, f"{path.name}-wal": 0o600, f"{path.name}-shm": 0o600}
+        store.close()
+    finally:
+        os.umask(before)
+
+
+def test_a_file_that_others_could_read_is_closed_to_them(path: Path) -> None:
+    path.touch(0o644)
+    SqliteStore(path).close()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_the_first_migration_has_a_column_for_every_field_of_the_record() -> None:
+    wanted = {
+        "session": "id task_id group_id rollout_index arm plan_json labels_json policy status reward "
+        "reward_components_json reward_source created_us closed_us",
+        "turn": "session_id turn_index parent attempt fitness durable delivered protocol model policy_first "
+        "policy_last received_frame received_chain sent_frame sent_chain produced_frame produced_chain "
+        "delivered_frame delivered_chain prompt_chain finish_reason usage_json queue_us first_token_us "
+        "total_us upstream_status error_json inner_json",
+        "completion": "token_ids logprobs finish_reason versions_json entropy top_logprobs",
+        "event": "session_id turn_index operator site slot anchor logical_call severity draw_json clean_hash "
+        "before after recovery note",
+    }
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    migrate(connection, "memory")
+    for table, columns in wanted.items():
+        found = {name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")}
+        assert found >= set(columns.split())
+    connection.close()
+
+
+def test_stores_are_found_by_their_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert stores()["sqlite"] is SqliteStore
+    monkeypatch.chdir(tmp_path)
+    open_store("sqlite:///relative.db").close()
+    open_store(f"sqlite:///{tmp_path}/absolute.db", busy_timeout_s=1.0).close()
+    assert {file.name for file in tmp_path.iterdir()} == {"relative.db", "absolute.db"}
+
+
+def test_a_third_partys_store_is_found_by_its_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "their_store.py").write_text(
+        "class Theirs:\n"
+        "    schemes = ('theirs',)\n"
+        "    @classmethod\n"
+        "    def from_url(cls, url, **settings):\n"
+        "        return url, settings\n"
+    )
+    metadata = tmp_path / "theirs-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text("[crosswind.stores]\ntheirs = their_store\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert open_store("theirs://host/x", size=3) == ("theirs://host/x", {"size": 3})  # type: ignore[comparison-overlap]
+    assert stores()["sqlite"] is SqliteStore
+
+
+@pytest.mark.parametrize(
+    "url", ["crosswind.db", "oracle://x/y", "sqlite://", "sqlite:///", "sqlite://host/x", ""]
+)
+def test_a_url_that_names_no_store_is_refused_with_the_mend(url: str) -> None:
+    with pytest.raises(StoreError, match=r"write sqlite:///"):
+        open_store(url)

@@ -1,0 +1,268 @@
+"""What the store promises beyond keeping rows: identities, rewards, groups, steps, deletion, size."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.ledger_rows import LedgerTextsErased
+from crosswind.gateway.trajectory.record import (
+    Delivered,
+    Delivery,
+    Durable,
+    Reward,
+    RewardState,
+    Row,
+    SessionClosed,
+    SessionDeleted,
+    SessionMarked,
+    SessionStatus,
+    Setting,
+)
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
+from crosswind.gateway.trajectory.store import RowRefused, StoreError, StoreUnavailable
+from crosswind.gateway.trajectory.train_step import TrainStep
+from tests.gateway.trajectory import rows
+
+
+def test_rows_of_one_identity_are_written_once(store: SqliteStore) -> None:
+    batch: list[Row] = [
+        rows.session(),
+        rows.turn(fitness="fit"),
+        rows.event(),
+        rows.shown("s", "text:a#0", text="noisy"),
+        Reward("s", 5, 1.0, {"task": 1.0}, "judge"),
+    ]
+    store.write(batch)
+    before = store.trajectory("s"), store.ledger("s"), store.rewards("s"), store.counts()
+    store.write(batch)
+    store.write(
+        [rows.turn(fitness="changed"), rows.shown("s", "text:a#0", text="other"), rows.session(arm="noisy")]
+    )
+    assert (store.trajectory("s"), store.ledger("s"), store.rewards("s"), store.counts()) == before
+
+
+def test_a_delivery_completes_its_turn(store: SqliteStore) -> None:
+    store.write([rows.session(), rows.turn(total_us=5), rows.turn(index=1)])
+    store.write([Delivery("s", 0, 0, Delivered.UNKNOWN), Delivery("s", 0, 0, Delivered.YES, Durable.LATE, 9)])
+    first, second = store.turns("s")
+    assert (first.delivered, first.durable, first.total_us) == (Delivered.YES, Durable.LATE, 9)
+    assert (second.delivered, second.durable, second.total_us) == (Delivered.UNKNOWN, Durable.YES, None)
+
+
+def test_rewards_are_appended_and_the_latest_counts(store: SqliteStore) -> None:
+    late, early = Reward("s", 20, 0.5, {"task": 0.5}, "judge"), Reward("s", 10, 1.0, {}, "agent")
+    store.write([rows.session()])
+    assert (store.session("s") or rows.session()).reward_state is RewardState.PENDING
+    store.write([SessionMarked("s", reward_state=RewardState.EXPIRED)])
+    store.write([late])
+    store.write([early])  # it was posted before the other and arrived after it
+    store.write([SessionMarked("s", reward_state=RewardState.EXPIRED)])
+    found = store.session("s")
+    assert found and (found.reward, found.reward_source, found.reward_components) == (
+        0.5,
+        "judge",
+        {"task": 0.5},
+    )
+    assert found.reward_state is RewardState.GIVEN
+    assert store.rewards("s") == [late, early]
+
+
+def test_marks_and_the_end_of_a_session(store: SqliteStore) -> None:
+    store.write([rows.session(), SessionMarked("s", quarantine="uncertain identity"), SessionClosed("s", 8)])
+    store.write([SessionMarked("s", noise_stopped=True), SessionClosed("s", 9)])
+    found = store.session("s")
+    assert found and found.quarantine == "uncertain identity" and found.noise_stopped
+    assert (found.status, found.closed_us) == (SessionStatus.CLOSED, 8)
+
+
+def test_sessions_by_group_and_label_newest_first(store: SqliteStore) -> None:
+    store.write(
+        [
+            rows.session("a", created_us=1, labels={"purpose": "train"}, group_id="g"),
+            rows.session("b", created_us=2, labels={"purpose": "eval", 'it\'s "odd".$': "x"}),
+            rows.session("c", created_us=3, labels={"purpose": "train", "n": 3}),
+        ]
+    )
+    assert [one.id for one in store.sessions()] == ["c", "b", "a"]
+    assert [one.id for one in store.sessions(limit=1, offset=1)] == ["b"]
+    assert [one.id for one in store.sessions(group_id="g")] == ["a"]
+    assert [one.id for one in store.sessions(label={"purpose": "train"})] == ["c", "a"]
+    assert [one.id for one in store.sessions(label={"purpose": "eval", 'it\'s "odd".$': "x"})] == ["b"]
+    assert store.sessions(label={"purpose": "train"}, group_id="other") == []
+
+
+def test_the_session_of_a_response(store: SqliteStore) -> None:
+    store.write([rows.session(), rows.turn(response_id="chatcmpl-1")])
+    assert store.session_of_response("chatcmpl-1") == "s"
+    assert store.session_of_response("chatcmpl-2") is None
+
+
+def test_groups_complete_when_all_their_rollouts_are_closed_and_rewarded(store: SqliteStore) -> None:
+    store.write([*rows.rollout("a0", "a", 0, 2, at=50), *rows.rollout("b0", "b", 0, 2, at=10)])
+    assert store.completed_groups() == []
+    store.write(rows.rollout("b1", "b", 1, 2, at=70))
+    unrewarded = rows.rollout("a1", "a", 1, 2, at=60)
+    store.write(unrewarded[:2])
+    assert store.completed_groups() == ["b"]
+    store.write(unrewarded[2:])
+    assert store.completed_groups() == ["a", "b"], "in order of completion"
+    store.write([Reward("a0", 99, 0.0)])
+    assert store.completed_groups() == ["a", "b"], "a correction does not move a group"
+    assert store.completed_groups(limit=1) == ["a"]
+    assert store.completed_groups(exclude=frozenset({"a"})) == ["b"]
+
+
+def test_a_rollout_that_was_opened_again_counts_once(store: SqliteStore) -> None:
+    again = [*rows.rollout("x", "g", 0, 2, at=5), *rows.rollout("y", "g", 0, 2, at=6)]
+    store.write(again)
+    assert store.completed_groups() == []
+    store.write([rows.session("given up", group_id="g", group_size=2, rollout_index=1)])
+    store.write(rows.rollout("z", "g", 1, 2, at=7))
+    assert store.completed_groups() == ["g"]
+
+
+def test_a_group_comes_by_rollout_index_with_turns_and_events(store: SqliteStore) -> None:
+    store.write([*rows.rollout("late", "g", 0, 2, at=9), *rows.rollout("early", "g", 1, 2, at=5)])
+    store.write([rows.turn("early"), rows.event("early")])
+    found = store.group("g")
+    assert [one.session.id for one in found] == ["late", "early"]
+    assert (found[1].turns, found[1].events) == ((rows.turn("early"),), (rows.event("early"),))
+    assert store.group("unknown") == [] and store.trajectory("unknown") is None
+
+
+def test_a_step_is_planned_once_and_then_completed(store: SqliteStore) -> None:
+    planned = TrainStep("run", 3, ("g1", "g2"), {"sampling": 7}, 11)
+    store.plan_step(planned)
+    store.plan_step(dataclasses.replace(planned, group_ids=("g9",)))
+    assert store.steps("run") == [planned]
+    done = dataclasses.replace(planned, policy_version="v4", metrics={"loss": 0.25}, completed_us=12)
+    store.complete_step(done)
+    assert store.steps("run") == [done]
+    with pytest.raises(StoreError, match="step 4 of run 'run' was never planned"):
+        store.complete_step(dataclasses.replace(done, step=4))
+
+
+def test_the_latest_setting_counts(store: SqliteStore) -> None:
+    store.write(
+        [Setting("curriculum", "main", {"version": 1}, 1), Setting("curriculum", "main", {"version": 2}, 2)]
+    )
+    assert store.settings("curriculum") == [Setting("curriculum", "main", {"version": 2}, 2)]
+    assert store.setting("curriculum", "other") is None
+
+
+def test_a_write_that_was_rolled_back_leaves_no_node_marked_as_stored(store: SqliteStore) -> None:
+    chain = Chain(Chain(None, b"first"), b"second")
+    sent = rows.turn(sent=View((b"[", None, b"]"), chain))
+    with pytest.raises(RowRefused, match=r"no session 'unknown'; its Session row must be written first"):
+        store.write([rows.session(), sent, rows.event("unknown")])
+    assert not any(node.stored for node in chain.nodes())
+    store.write([rows.session(), sent])
+    assert all(node.stored for node in chain.nodes())
+    assert store.turns("s") == [sent]
+
+
+def test_chains_known_to_one_store_can_be_written_to_another(store: SqliteStore, tmp_path: Path) -> None:
+    sent = rows.turn(sent=View((None,), Chain(Chain(None, b"a"), b"b")))
+    store.write([rows.session(), sent])
+    other = SqliteStore(tmp_path / "other.db")
+    other.write([rows.session(), sent])
+    assert other.turns("s") == [sent]
+    other.close()
+
+
+def test_a_deleted_session_goes_with_its_rows_and_content_that_nobody_else_has(store: SqliteStore) -> None:
+    shared = Chain(None, b"system prompt")
+
+    def batch(name: str) -> list[Row]:
+        body = View((b"frame ", None), Chain(shared, name.encode()))
+        turn = rows.turn(name, received=body, sent=body, produced=View.plain(b"answer of " + name.encode()))
+        return [rows.session(name), turn, rows.event(name), rows.shown(name, "a"), Reward(name, 1, 1.0)]
+
+    store.write([*batch("stays"), *batch("goes")])
+    store.write([SessionDeleted("goes")])
+    assert _swept(store)
+    assert store.session("goes") is None and store.turns("goes") == [] and store.ledger("goes") == []
+    assert store.turns("stays") == [batch("stays")[1]]
+    assert not _swept(store)
+    assert b"answer of goes" not in _everything_on_disk(store)
+
+
+def test_erased_ledger_texts_leave_the_decisions(store: SqliteStore) -> None:
+    noisy = rows.shown("s", "a", text="noisy text", decisions=({"operator": "user.typos"},))
+    store.write([rows.session(), noisy])
+    store.write([LedgerTextsErased("s")])
+    assert store.ledger("s") == [structs.replace(noisy, text=None)]
+    assert b"noisy text" not in _everything_on_disk(store)
+
+
+def _swept(store: SqliteStore) -> int:
+    """How many pieces of content were given up, one a transaction."""
+    return sum(iter(lambda: store.sweep(1), 0))
+
+
+def _everything_on_disk(store: SqliteStore) -> bytes:
+    connection = sqlite3.connect(store.path)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    return store.path.read_bytes()
+
+
+def test_storage_grows_with_the_length_of_a_conversation(tmp_path: Path) -> None:
+    def bytes_per_turn(length: int) -> float:
+        store = SqliteStore(tmp_path / f"{length}.db")
+        store.write([rows.session()])
+        empty = len(_everything_on_disk(store))
+        received = sent = prompt = None
+        for index in range(length):
+            received, sent = Chain(received, os.urandom(1000)), Chain(sent, os.urandom(1000))
+            prompt = Chain(prompt, os.urandom(800))
+            frame = (b'{"model":"m","messages":[', None, b"]}")
+            turn = rows.turn(
+                index=index, received=View(frame, received), sent=View(frame, sent), prompt_ids=prompt
+            )
+            store.write([turn])
+        found = store.turns("s")[-1]
+        assert (
+            found.sent
+            and sent
+            and found.sent.bytes() == b"".join((b'{"model":"m","messages":[', sent.bytes(), b"]}"))
+        )
+        grown = len(_everything_on_disk(store)) - empty
+        store.close()
+        return grown / length
+
+    short, long = bytes_per_turn(40), bytes_per_turn(400)
+    assert long < 1.1 * short
+    assert long < 2 * 2800, "at most twice what a turn brings"
+
+
+def test_a_lock_held_by_another_process_is_waited_for_and_then_named(path: Path) -> None:
+    store = SqliteStore(path, busy_timeout_s=0.05)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreUnavailable, match=r"another process holds the write lock.*busy_timeout_s"):
+        store.write([rows.session()])
+    assert store.session("s") is None, "readers do not wait for the writer"
+    other.execute("ROLLBACK")
+    store.write([rows.session()])
+    assert store.session("s")
+    other.close()
+    store.close()
+
+
+def test_a_closed_store_says_so(path: Path) -> None:
+    store = SqliteStore(path)
+    store.session("s")
+    store.close()
+    store.close()
+    with pytest.raises(StoreError, match="is closed"):
+        store.write([rows.session()])
+    with pytest.raises(StoreError, match="is closed"):
+        store.session("s")

@@ -1,0 +1,227 @@
+"""Connections to upstreams: kept and let go of, bodies that are still to be read, certificates."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import ssl
+import subprocess
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from crosswind.gateway.config.sections import Limits, Timeouts
+from crosswind.gateway.errors import UpstreamError
+from crosswind.gateway.upstreams import address
+from crosswind.gateway.upstreams.pool import Pool
+from crosswind.gateway.upstreams.request import Outgoing
+from tests.gateway.upstreams.raw_server import OK, PLENTY, Server, asked, pooled, says, serving, whole
+
+
+async def until(came_true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not came_true():  # noqa: ASYNC110 - nobody is told of a connection's end
+            await asyncio.sleep(0)
+
+
+async def test_a_head_request_has_no_body_and_keeps_its_connection() -> None:
+    async with serving(says(OK.removesuffix(b"ok"), OK)) as server, pooled(server) as pool:
+        assert await whole(pool, server, "HEAD", None) == (200, b"")
+        assert await whole(pool, server) == (200, b"ok")
+        assert server.connections == 1
+        assert server.heads[0].startswith(b"HEAD /v1/x?y=1 HTTP/1.1\r\nHost: 127.0.0.1:")
+
+
+async def test_what_belongs_to_no_answer_ends_the_connection() -> None:
+    async with serving(says(OK + OK, OK)) as server, pooled(server) as pool:
+        assert await whole(pool, server) == (200, b"ok")
+        assert await whole(pool, server) == (200, b"ok")
+        assert server.connections == 2
+
+
+@pytest.mark.parametrize(("method", "again"), [("GET", True), ("POST", False)])
+async def test_only_what_may_come_twice_is_sent_again_on_a_stale_connection(method: str, again: bool) -> None:
+    """The server hangs up on the second request of its first connection without a word."""
+
+    async def talk(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await server.request(reader)
+        writer.write(OK)
+        await server.request(reader)
+        if server.connections > 1:
+            writer.write(OK)
+
+    async with serving(talk) as server, pooled(server) as pool:
+        assert await whole(pool, server, "GET", None) == (200, b"ok")
+        if again:
+            assert await whole(pool, server, method, None) == (200, b"ok")
+        else:
+            with pytest.raises(UpstreamError, match="broke the connection"):
+                await whole(pool, server, method)
+        assert (server.connections, len(server.heads)) == ((2, 3) if again else (1, 2))
+
+
+async def test_a_connection_that_the_server_closed_meanwhile_is_not_used() -> None:
+    async with serving(says(OK, close=True)) as server, pooled(server) as pool:
+        for number in range(3):
+            assert await whole(pool, server) == (200, b"ok")
+            (kept,) = pool._kept[server.url]
+            await until(partial(getattr, kept, "lost"))
+            assert server.connections == number + 1
+
+
+async def test_a_connection_rests_no_longer_than_it_may() -> None:
+    async with serving(says(OK)) as server:
+        pool = Pool([server.url], Timeouts(idle=0.01), Limits())
+        assert await whole(pool, server) == (200, b"ok")
+        await asyncio.wait_for(server.gone.wait(), 60)
+        await pool.close()
+
+
+async def test_who_stops_waiting_for_an_answer_hangs_up() -> None:
+    begun = asyncio.Event()
+
+    async def talk(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await server.request(reader)
+        begun.set()
+        await server.request(reader)
+
+    async with serving(talk) as server, pooled(server) as pool:
+        waiting = asyncio.create_task(asked(pool, server))
+        await begun.wait()
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await asyncio.wait_for(server.gone.wait(), 60)
+        assert pool.in_flight == 0
+
+
+async def test_an_answer_that_is_closed_before_its_end_hangs_up() -> None:
+    half = b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"
+    async with serving(says(half)) as server, pooled(server) as pool:
+        answer = await asked(pool, server)
+        answer.close()
+        answer.close()
+        await asyncio.wait_for(server.gone.wait(), 60)
+        assert pool.in_flight == 0
+
+
+@pytest.mark.parametrize("length", [None, b"11"])
+async def test_a_body_that_is_still_to_be_read(length: bytes | None) -> None:
+    async def body() -> AsyncIterator[bytes]:
+        for part in (b"hello", b" ", b"world"):
+            await asyncio.sleep(0)
+            yield part
+
+    got = b""
+
+    async def talk(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal got
+        got = await server.request(reader)
+        if length is None:
+            got = await reader.readuntil(b"0\r\n\r\n")
+        writer.write(OK)
+
+    async with serving(talk) as server, pooled(server) as pool:
+        headers = [] if length is None else [(b"content-length", length)]
+        answer = await pool.send(server.url, Outgoing("POST", "/x", headers, body), lambda code: None)
+        assert await answer.body(PLENTY) == b"ok"
+        answer.close()
+    assert got == (b"hello world" if length else b"5\r\nhello\r\n1\r\n \r\n5\r\nworld\r\n0\r\n\r\n")
+
+
+async def test_a_body_that_cannot_be_read_ends_the_request() -> None:
+    class Gone(Exception):
+        pass
+
+    async def body() -> AsyncIterator[bytes]:
+        yield b"half"
+        raise Gone
+
+    async with serving(says(OK)) as server, pooled(server) as pool:
+        with pytest.raises(Gone):
+            await asked(pool, server, body=body)
+        assert pool.in_flight == 0
+
+
+@pytest.mark.parametrize("status", [b"101", b"099", b"700"])
+async def test_a_status_that_is_no_answers_is_refused(status: bytes) -> None:
+    answer = b"HTTP/1.1 %b X\r\ncontent-length: 0\r\n\r\n" % status
+    async with serving(says(answer)) as server, pooled(server) as pool:
+        with pytest.raises(UpstreamError) as failed:
+            await asked(pool, server)
+        assert failed.value.code == "upstream_broken"
+
+
+@pytest.mark.parametrize("end", [b"\r\n\r\n", b""])
+async def test_a_head_that_is_too_large_is_refused(end: bytes) -> None:
+    head = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nx: " + b"a" * 2000 + end
+    async with serving(says(head)) as server, pooled(server, header=1000) as pool:
+        with pytest.raises(UpstreamError, match=r"larger than 1000 bytes \(limits.header\)"):
+            await asked(pool, server)
+
+
+async def test_a_line_end_in_a_header_is_not_sent() -> None:
+    async with serving(says(OK)) as server, pooled(server) as pool:
+        with pytest.raises(ValueError, match="line end"):
+            await pool.send(
+                server.url, Outgoing("POST", "/x", [(b"a", b"b\r\nc: d")], b"{}"), lambda code: None
+            )
+        assert server.connections == 0 and pool.in_flight == 0
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes a certificate with openssl")
+def test_certificates_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost",
+         "-addext", "subjectAltName=DNS:localhost", "-keyout", str(key), "-out", str(certificate)],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, key)
+
+    async def test() -> None:
+        async with serving(says(OK, OK), tls) as server:
+            async with pooled(server) as pool:
+                with pytest.raises(UpstreamError, match="certificate") as failed:
+                    await whole(pool, server)
+                assert failed.value.code == "upstream_unreachable"
+            address._tls.cache_clear()
+            monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+            async with pooled(server) as pool:
+                assert await whole(pool, server) == (200, b"ok")
+                assert await whole(pool, server) == (200, b"ok")
+            assert len(server.heads) == 2
+
+    address._tls.cache_clear()
+    try:
+        asyncio.run(test())
+    finally:
+        address._tls.cache_clear()
+
+
+async def test_what_takes_a_body_may_refuse_it() -> None:
+    """What it raises comes to who has it poured, and the connection serves no other answer."""
+    more = asyncio.Event()
+
+    async def talk(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await server.request(reader)
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n")
+        await more.wait()
+        writer.write(b"o")
+        await reader.read()
+
+    def take(chunk: bytes) -> bool:
+        raise ValueError(chunk)
+
+    async with serving(talk) as server, pooled(server) as pool:
+        answer = await asked(pool, server)
+        pouring = asyncio.create_task(answer.pour(take))
+        await asyncio.sleep(0)
+        more.set()
+        with pytest.raises(ValueError, match="o"):
+            await pouring
+        answer.close()
+        assert (answer.complete, pool.in_flight) == (False, 0)

@@ -1,0 +1,123 @@
+"""Answers over the wire: in any split, with every end that one may have, and cut anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crosswind.gateway.errors import UpstreamError
+from crosswind.gateway.upstreams.answer import Answer
+from tests.gateway.upstreams.raw_server import PLENTY, Server, asked, pooled, says, serving
+
+BODIES = st.binary(max_size=300)
+NAMES = st.from_regex(rb"x-[a-z]{1,8}", fullmatch=True)
+VALUES = st.from_regex(rb"([!-~]([ -~]{0,20}[!-~])?)?", fullmatch=True)
+INTERIM = st.sampled_from(
+    [b"", b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n"]
+)
+
+
+@st.composite
+def answers(draw: st.DrawFn) -> tuple[bytes, int, list[tuple[bytes, bytes]], bytes, bool]:
+    """An answer as bytes, and what it is: status, headers, body, and whether it ends with its connection."""
+    status = draw(st.sampled_from([200, 201, 204, 304, 404, 500]))
+    headers = draw(st.lists(st.tuples(NAMES, VALUES), max_size=4))
+    body = b"" if status in (204, 304) else draw(BODIES)
+    framing = "none" if status in (204, 304) else draw(st.sampled_from(["length", "chunked", "close"]))
+    lines = [b"%b:%b" % (name, draw(st.sampled_from([b" ", b"", b"  "])) + value) for name, value in headers]
+    sent = body
+    if framing == "length":
+        lines.append(b"Content-Length: %d" % len(body))
+        headers.append((b"Content-Length", b"%d" % len(body)))
+    elif framing == "chunked":
+        lines.append(b"Transfer-Encoding: chunked")
+        headers.append((b"Transfer-Encoding", b"chunked"))
+        places = [0, *sorted(draw(st.lists(st.integers(0, len(body)), max_size=4))), len(body)]
+        parts = [body[start:end] for start, end in pairwise(places) if start < end]
+        trailer = draw(st.sampled_from([b"", b"x-sum: 1\r\n"]))
+        sent = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts) + b"0\r\n" + trailer + b"\r\n"
+    head = b"\r\n".join([b"HTTP/1.1 %d Any Reason" % status, *lines, b"", b""])
+    return draw(INTERIM) + head + sent, status, headers, body, framing == "close"
+
+
+async def poured(answer: Answer, data: st.DataObject) -> bytes:
+    """The body as it is handed over, some parts of which end the pouring for a while."""
+    body = b""
+
+    def take(chunk: bytes) -> bool:
+        nonlocal body
+        body += chunk
+        return data.draw(st.booleans(), label="goes on")
+
+    while not answer.complete:
+        await answer.pour(take)
+    return body
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(answers(), min_size=1, max_size=4), st.data())
+def test_answers_in_any_split_come_as_they_are(
+    said: list[tuple[bytes, int, list[tuple[bytes, bytes]], bytes, bool]], data: st.DataObject
+) -> None:
+    """Several in a row, over as few connections as their ends allow."""
+    cuts = [data.draw(st.lists(st.integers(1, len(raw)), max_size=4), label="cuts") for raw, *_ in said]
+    script = iter(zip(said, cuts, strict=True))
+
+    async def talk(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            await server.request(reader)
+            (raw, _, _, _, closes), places = next(script)
+            for start, end in pairwise([0, *sorted(places), len(raw)]):
+                writer.write(raw[start:end])
+                await writer.drain()
+                await asyncio.sleep(0)
+            if closes:
+                return
+
+    async def test() -> None:
+        async with serving(talk) as server, pooled(server) as pool:
+            for _, status, headers, body, _ in said:
+                answer = await asked(pool, server)
+                assert (answer.status, answer.headers) == (status, headers)
+                assert (
+                    await (poured(answer, data) if data.draw(st.booleans()) else answer.body(PLENTY)) == body
+                )
+                answer.close()
+            assert server.connections <= 1 + sum(closes for *_, closes in said)
+
+    asyncio.run(test())
+
+
+@settings(max_examples=40, deadline=None)
+@given(answers(), st.data())
+def test_an_answer_that_is_cut_short_is_told_as_such(
+    said: tuple[bytes, int, list[tuple[bytes, bytes]], bytes, bool], data: st.DataObject
+) -> None:
+    raw, status, _, body, closes = said
+    head = len(raw) - len(raw.split(b"Any Reason", 1)[1].split(b"\r\n\r\n", 1)[1])
+    kept = data.draw(st.integers(0, len(raw) - 1), label="kept")
+
+    async def test() -> None:
+        async with serving(says(raw[:kept], close=True)) as server, pooled(server) as pool:
+            told: list[str] = []
+            if kept < head:
+                with pytest.raises(UpstreamError, match="broke the connection") as failed:
+                    await asked(pool, server, told=told)
+                assert (failed.value.code, failed.value.unprocessed) == ("upstream_broken", False)
+                return
+            answer = await asked(pool, server, told=told)
+            if closes or status in (204, 304):
+                # Nothing says how long it should have been.
+                assert body.startswith(await answer.body(PLENTY))
+            else:
+                with pytest.raises(UpstreamError, match="before its end"):
+                    await (poured(answer, data) if data.draw(st.booleans()) else answer.body(PLENTY))
+                assert told == ["upstream_cut"]
+            answer.close()
+            assert pool.in_flight == 0
+
+    asyncio.run(test())

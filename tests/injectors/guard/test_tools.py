@@ -1,0 +1,86 @@
+"""What may not become of a list of tools, and parameters that are odd."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.engine.tools import perturb_tools
+from crosswind.injectors.guard import tools as tool_guard
+from tests.injectors.engine.test_tools import (
+    GET_ORDER,
+    OPERATORS,
+    RENAMING,
+    SHOP,
+    check_closed_world,
+    plan_of,
+    stored,
+    tool,
+)
+
+
+@pytest.mark.parametrize(
+    "operator,options,words",
+    [
+        ("schema.type_mismatch", {"strict": GET_ORDER}, "holds calls of get_order to its schema"),
+        ("schema.duplicate_no_description", {"forced": GET_ORDER}, "tool_choice names get_order"),
+        (RENAMING, {"choices": 2}, "several choices"),
+    ],
+)
+def test_the_guard_withdraws_what_it_can_not_vouch_for(
+    operator: str, options: dict[str, Any], words: str
+) -> None:
+    shown = perturb_tools(plan_of(operator), SHOP[:1], **options)
+    assert shown.untouched
+    assert [one.after for one in shown.injections] == [None]
+    assert words in shown.injections[0].note
+
+
+def test_a_duplicate_stands_beside_a_write_only_where_the_write_would_refuse_its_calls() -> None:
+    anything = ToolSchema("wipe_disk", "Wipes a disk.", {"type": "object", "properties": {}})
+    refused = perturb_tools(plan_of("same_name_A"), [anything])
+    assert refused.untouched and "takes calls that follow the duplicate" in refused.injections[0].note
+    assert not perturb_tools(plan_of("same_name_A", more="assume_tools: replayable\n"), [anything]).untouched
+    assert not perturb_tools(plan_of("same_name_A"), SHOP[2:]).untouched
+
+
+def test_no_list_is_longer_than_providers_take() -> None:
+    many = [tool(f"get_thing_{number}", n="integer") for number in range(127)]
+    shown = perturb_tools(plan_of("same_name_A"), many)
+    assert len(shown.tools) == tool_guard.MOST_TOOLS
+    assert sum(one.after is None for one in shown.injections) == 126
+    beside_one_of_the_providers = perturb_tools(plan_of("same_name_A"), many, taken=frozenset({"web_search"}))
+    assert len(beside_one_of_the_providers.tools) == len(many)
+
+
+def nested(levels: int) -> Any:
+    schema: dict[str, Any] = {"type": "object", "properties": {}}
+    for _ in range(levels):
+        schema = {"type": "object", "properties": {"inner": schema}}
+    return schema
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"type": "object"},
+        {"type": "object", "properties": None, "required": 3},
+        {"type": "object", "properties": [1, 2]},
+        {"properties": {"a": 3, "b": None, "description": {"type": "string", "description": "Get it."}}},
+        {"type": ["object", "null"], "properties": {"a": {"type": ["string", "null"]}}},
+        {"$ref": "#/$defs/x", "$defs": {"x": {"description": 3}}},
+        nested(20),
+        nested(900),
+        nested(5000),
+    ],
+    ids=lambda parameters: str(parameters)[:24] if len(parameters) < 2 else "",
+)
+def test_odd_parameters_are_survived(parameters: dict[str, Any]) -> None:
+    tools = [ToolSchema("get_order", "Get an order.", parameters), SHOP[1]]
+    for operator in OPERATORS:
+        shown = perturb_tools(plan_of(operator), tools)
+        check_closed_world(tools, shown)
+        assert stored(shown).tools == shown.tools

@@ -1,0 +1,65 @@
+"""What holds of every operator that destroys results, and of every one that acts on them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crosswind.injectors import registry
+from crosswind.injectors.cli.documents import conversation
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.engine.decide import perturb
+from crosswind.injectors.engine.plan import make_plan
+from crosswind.injectors.guard.tool_classes import classify
+from crosswind.injectors.profiles.load import parse
+from crosswind.injectors.targets import ToolClass
+from tests.injectors.dialogues import TOOLS, call, payloads
+from tests.injectors.operators.tool.acting import BAGGAGE_TEXT, PASSAGE, repeated, rule
+
+ON_RESULTS = sorted(name for name, entry in registry.operators().items() if entry.site is Site.TOOL_RESULT)
+FAULTS = [name for name in ON_RESULTS if registry.resolve(name).fault]
+ACTING_ON_ANY_TEXT = {name for name in FAULTS if repeated(rule(name), PASSAGE)[0] != PASSAGE}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("per_call", [1, 2])
+def test_a_repeated_call_returns_the_truth_after_its_faults_and_keeps_to_it(name: str, per_call: int) -> None:
+    profile = f"bounds: {{faults_per_call: {per_call}}}\n{rule(name)}"
+    looks = repeated(profile, BAGGAGE_TEXT, calls=12)
+    assert sum(look != BAGGAGE_TEXT for look in looks) == per_call
+    assert looks[-1] == BAGGAGE_TEXT
+
+
+def test_errors_in_place_of_a_result_stand_in_place_of_plain_text_too() -> None:
+    errors = {f"tool.{kind}_error" for kind in ("auth", "server")} | {
+        *("tool.timeout", "tool.rate_limit", "tool.malformed_response", "tool.schema_drift"),
+        *("tool.execution_failure", "tool.prerequisite"),
+    }
+    assert errors | {"tool.incomplete", "tool.erroneous", "tool.numeric_noise"} <= ACTING_ON_ANY_TEXT
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_what_a_write_answered_is_never_destroyed(name: str) -> None:
+    assert classify("book_flight") is ToolClass.UNKNOWN
+    plan = make_plan(parse(rule(name), "t"), seed=0, scope="session", scope_key="s", arm="noisy")
+    messages = [
+        one for number in range(5) for one in call("book_flight", {"n": number}, BAGGAGE_TEXT, number)
+    ]
+    assert perturb(plan, conversation(messages, TOOLS), {}).replacements == {}
+
+
+@pytest.mark.parametrize("name", ON_RESULTS)
+@settings(max_examples=12, deadline=None)
+@given(texts=st.lists(payloads, min_size=1, max_size=4), seed=st.integers(0, 1000))
+def test_nothing_that_a_tool_may_answer_makes_an_operator_fail(
+    name: str, texts: list[str], seed: int
+) -> None:
+    plan = make_plan(parse(rule(name), "t"), seed=seed, scope="session", scope_key="s", arm="noisy")
+    messages = [
+        message
+        for number, text in enumerate(texts)
+        for message in call("get_reservation", {"reservation_id": f"R{number}"}, text, number)
+    ]
+    for new in perturb(plan, conversation(messages, TOOLS), {}).new:
+        assert not any("the operator failed" in injection.note for injection in new.injections)

@@ -1,0 +1,126 @@
+"""Results that are uncertain: misread values and inexact numbers. Another look draws again."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from crosswind.injectors import registry
+from crosswind.injectors.profiles.load import load
+from crosswind.injectors.streams import Stream
+from tests.injectors.operators.tool.acting import (
+    BAGGAGE,
+    BAGGAGE_TEXT,
+    PASSAGE,
+    outcomes,
+    repeated,
+    rule,
+    target,
+)
+
+VIEW = "#####\n#.K.#\n#.H~#\n#@.D#\n#####"
+READING = {"sensor_id": "T-17", "temperature": 21.5, "pressure": 1013, "valve_open": True, "count": 4}
+READING_TEXT = json.dumps(READING)
+
+
+def test_cells_are_misread_as_a_neighbour_or_as_unknown_and_never_lost() -> None:
+    kinds = set()
+    for text in outcomes("tool.misread", VIEW, seeds=60):
+        assert text.endswith(" [uncertain reading]")
+        seen = text.removesuffix(" [uncertain reading]")
+        assert [len(row) for row in seen.split("\n")] == [5] * 5
+        for at, (was, now) in enumerate(zip(VIEW, seen, strict=True)):
+            if was != now:
+                kinds.add(now == "?")
+                assert now == "?" or now in (VIEW[at - 1], VIEW[at + 1])
+    assert kinds == {True, False}
+
+
+@pytest.mark.parametrize("severity,low,high", [(1.0, 0.15, 0.25), (0.5, 0.07, 0.13)])
+def test_severity_is_the_largest_share_of_misread_cells(severity: float, low: float, high: float) -> None:
+    """Uniform(0, 0.4 x severity) has the mean 0.2 x severity; WildGrid's own noise is that of severity 0.5.
+    Some cells have only a neighbour like themselves, and those are misread as unknown."""
+    entry, on = registry.resolve("tool.misread"), target(VIEW)
+    shares = []
+    for seed in range(400):
+        draw = entry.implementation.draw(on, Stream(str(seed)), severity)
+        shares.append(0.0 if draw is None else len(draw["spans"]) / len(VIEW.replace("\n", "")))
+    assert low < sum(shares) / len(shares) < high
+    assert max(shares) < 0.4 * severity + 0.3
+
+
+def test_json_words_and_truth_values_are_misread_as_words_and_truth_values() -> None:
+    found = [json.loads(text) for text in outcomes("tool.misread", READING_TEXT, seeds=80)]
+    assert {noisy["valve_open"] for noisy in found} == {False, "?"}
+    assert all(noisy["uncertain"] is True for noisy in found)
+    assert all({**noisy, "valve_open": True} == READING | {"uncertain": True} for noisy in found)
+    cabins = {json.loads(text)["cabin"] for text in outcomes("tool.misread", seeds=200)}
+    assert cabins == {"economy", "premium_economy", "basic_economy", "?"}
+
+
+def test_a_word_without_a_vocabulary_is_misread_as_another_under_the_same_field() -> None:
+    text = json.dumps([{"tile": "lamp", "by": "robot"}, {"tile": "door"}, {"tile": "lamp"}])
+    found = [json.loads(one) for one in outcomes("tool.misread", text, seeds=120)]
+    assert {noisy[0]["tile"] for noisy in found} == {"lamp", "door", "?"}
+    assert {noisy[0]["by"] for noisy in found} == {"robot", "?"}
+
+
+def test_rows_of_a_map_in_json_are_read_cell_by_cell() -> None:
+    text = json.dumps({"view": VIEW.split("\n"), "tile": "K"})
+    for noisy in outcomes("tool.misread", text):
+        assert [len(row) for row in json.loads(noisy)["view"]] == [5] * 5
+
+
+@pytest.mark.parametrize(
+    "text", [PASSAGE, "The door is open.\nThe key is here.", "[1, 2]", '{"id": "K"}', "X"]
+)
+def test_what_is_no_reading_of_symbols_is_left_alone(text: str) -> None:
+    assert outcomes("tool.misread", text) == []
+
+
+@pytest.mark.parametrize("severity", [0.05, 0.3, 1.0])
+def test_severity_of_numeric_noise_is_the_largest_relative_error(severity: float) -> None:
+    found = [json.loads(text) for text in outcomes("tool.numeric_noise", READING_TEXT, severity)]
+    worst = max(abs(noisy["temperature"] / 21.5 - 1) for noisy in found)
+    assert 0.8 * severity < worst <= severity + 0.01
+    for noisy in found:
+        assert abs(noisy["pressure"] / 1013 - 1) <= severity + 0.001
+        assert isinstance(noisy["pressure"], int)
+        assert round(noisy["temperature"], 1) == noisy["temperature"]
+        kept = {key: noisy[key] for key in ("sensor_id", "valve_open", "count", "uncertain")}
+        assert kept == {"sensor_id": "T-17", "valve_open": True, "count": 4, "uncertain": True}
+
+
+def test_numeric_noise_spares_what_the_call_holds_and_the_years_of_a_text() -> None:
+    text = '{"amount": 120, "fee": 35}'
+    for noisy in outcomes("tool.numeric_noise", text, arguments={"amount": 120}):
+        assert json.loads(noisy)["amount"] == 120
+    for passage in outcomes("tool.numeric_noise", PASSAGE):
+        assert "1931" in passage and passage.endswith("[uncertain reading]")
+        assert "24.5" not in passage or "310" not in passage
+    assert outcomes("tool.numeric_noise", '{"order_id": 7, "placed": "2031-05-02", "ok": true}') == []
+
+
+@pytest.mark.parametrize("name,text", [("tool.misread", VIEW), ("tool.numeric_noise", READING_TEXT)])
+def test_another_look_draws_again_and_in_the_end_tells_the_truth(name: str, text: str) -> None:
+    bounded = f"bounds: {{faults_per_call: 3}}\n{rule(name)}"
+    looks = repeated(bounded, text, calls=15)
+    noisy = [look for look in looks if look != text]
+    assert len(set(noisy)) == len(noisy) == 3
+    assert looks[-1] == text
+
+
+def test_the_profile_has_the_papers_noise() -> None:
+    (only,) = load("wildgrid/noisy-signals").rules
+    assert (only.operator, only.severity) == ("tool.misread", 0.5)
+    looks = [repeated("wildgrid/noisy-signals", VIEW, calls=8, seed=seed) for seed in range(20)]
+    noisy = [sum(shown != VIEW for shown in look) for look in looks]
+    assert max(noisy) == 3
+    assert sum(noisy) > 50
+
+
+def test_an_uncertain_result_keeps_every_field() -> None:
+    for name in ("tool.misread", "tool.numeric_noise"):
+        for text in outcomes(name, BAGGAGE_TEXT):
+            assert list(json.loads(text)) == [*BAGGAGE, "uncertain"]

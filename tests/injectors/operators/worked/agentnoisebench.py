@@ -1,0 +1,288 @@
+"""AgentNoiseBench, appendix B: its ten examples, each on a sample of our own."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from crosswind.injectors.operators.tool.low_value import FIELDS as LOW_VALUE
+from crosswind.injectors.operators.tool.misleading import KEYS as REMARKS
+from crosswind.injectors.operators.user.probes import PROBES, YIELDS
+from crosswind.injectors.operators.user.quantities import BELIEFS
+from crosswind.injectors.operators.user.side_topics import COMES_BACK, FIELDS
+from crosswind.injectors.operators.user.small_talk import CONTEXT
+from tests.injectors.operators.worked.properties import (
+    Example,
+    Property,
+    added,
+    dropped,
+    kept,
+    query_alone,
+    query_whole,
+    results_alone,
+    truth_again,
+)
+from tests.injectors.operators.worked.sample import Sample, View, tool, values
+
+QUERY = (
+    "Hello, my flight leaves soon and I need to know exactly how many bags I'm allowed to take along with my "
+    "booking. There is a lot that I have to carry, so I really need the right number. Can you look into that?"
+)
+TRUE = {
+    "booking_id": "KX93TL",
+    "origin": "OSL",
+    "destination": "VIE",
+    "cabin": "economy",
+    "total_bags": 1,
+    "paid_bags": 0,
+}
+SAMPLE = Sample(
+    QUERY,
+    (tool("get_booking", "Look a booking up.", booking_id="The booking's id."),),
+    "get_booking",
+    {"booking_id": "KX93TL"},
+    json.dumps(TRUE, indent=2),
+)
+
+
+def alone(name: str, **options: object) -> str:
+    """A profile with that operator alone, by the paper's code name, at full severity."""
+    return f"name: t\nrules: [{{operator: {name}, severity: 1.0, options: {json.dumps(options)}}}]"
+
+
+def result(what: str, holds: Callable[[Any, str], Any]) -> Property:
+    """The first result has this property; `holds` takes the object in it (None: none) and its text."""
+    return Property(what, lambda clean, noisy: bool(holds(values(noisy.first), noisy.first)))
+
+
+def _two_beliefs(clean: View, noisy: View) -> bool:
+    pairs = [pair for kind in BELIEFS.values() for pair in kind]
+    return any(all(belief in noisy.query for belief in pair) for pair in pairs)
+
+
+def _says_itself_again(behind: str) -> bool:
+    own = re.split(r"(?<=[.?])\s+", QUERY)
+    return any(sentence in behind for sentence in own)
+
+
+def _nothing_new(behind: str) -> bool:
+    rest = behind
+    for sentence in (*re.split(r"(?<=[.?])\s+", QUERY), *CONTEXT):
+        rest = rest.replace(sentence, "")
+    return not re.search(r"[\d?]", rest) and len(rest.split()) <= 5 * behind.count(":")
+
+
+def _false(noisy: dict[str, object] | None) -> list[str]:
+    return [name for name in TRUE if noisy is not None and noisy.get(name, TRUE[name]) != TRUE[name]]
+
+
+def _disputed(noisy: dict[str, object] | None, text: str) -> bool:
+    """Every false value has its true one in a field that is named after it."""
+    named = {name: [key for key in noisy or {} if key.startswith(f"{name}_")] for name in _false(noisy)}
+    return bool(named) and all(
+        any((noisy or {})[key] == TRUE[name] for key in keys) for name, keys in named.items()
+    )
+
+
+EXAMPLES = (
+    Example(
+        "Ambiguous Instructions",
+        SAMPLE,
+        alone("ambiguity"),
+        (
+            dropped("exactly"),
+            dropped("with my booking"),
+            dropped("the right number"),
+            kept("the right information"),
+            kept(
+                "my flight leaves soon",
+                "how many bags I'm allowed to take along",
+                "a lot that I have to carry",
+            ),
+            query_alone(),
+        ),
+    ),
+    Example(
+        "Inconsistent Instructions",
+        SAMPLE,
+        alone("conflict"),
+        (
+            Property("contradicted: two beliefs about the number that can't both be true", _two_beliefs),
+            kept("so I am not sure"),
+            query_whole(),
+            query_alone(),
+            Property(
+                "solvable: it is settled whose word counts, and no figure is made up",
+                lambda clean, noisy: (
+                    noisy.query.endswith("this is final: what you find about how many bags.")
+                    and not re.search(r"\d", noisy.query)
+                ),
+            ),
+        ),
+        "The example names two numbers, leaves them open and drops the plea; ours keeps it, names none that "
+        "could be taken for a fact, and says at last that what is found counts.",
+    ),
+    Example(
+        "Redundant Information (user)",
+        SAMPLE,
+        alone("user-redundancy"),
+        (
+            query_whole(),
+            Property(
+                "added: the request once more",
+                lambda clean, noisy: (
+                    noisy.query != clean.query and _says_itself_again(noisy.query.replace(clean.query, "", 1))
+                ),
+            ),
+            Property(
+                "added: no request and no fact that wasn't there",
+                lambda clean, noisy: (
+                    noisy.query != clean.query and _nothing_new(noisy.query.replace(clean.query, "", 1))
+                ),
+            ),
+            query_alone(),
+        ),
+    ),
+    Example(
+        "Topic Drift",
+        SAMPLE,
+        alone("topic_shift"),
+        (
+            added(
+                "a question from the same field that isn't the request",
+                lambda behind: any(question in behind for question in FIELDS["travel"][1]),
+            ),
+            added("solvable: the way back to the request", lambda behind: behind.endswith(COMES_BACK)),
+            query_whole(),
+            query_alone(),
+        ),
+        "The example drops the reason and the plea and never comes back; ours keeps all and comes back.",
+    ),
+    Example(
+        "Boundary Probing",
+        SAMPLE,
+        alone("boundary", target="policy"),
+        (
+            added(
+                "the wish for slightly more than the rules allow",
+                lambda behind: any(probe in behind for probe in PROBES["policy"]),
+            ),
+            added("solvable: a refusal is accepted", lambda behind: behind.endswith(YIELDS["policy"])),
+            query_whole(),
+            query_alone(),
+        ),
+        "The example leaves open whether a refusal will do; ours says that it will, and keeps the plea.",
+    ),
+    Example(
+        "Execution Failures",
+        SAMPLE,
+        alone("failure", kinds=["unavailable"]),
+        (
+            result(
+                "dropped: every value of the result",
+                lambda found, text: (
+                    found is None and not any(str(one) in text for one in ("KX93TL", "economy"))
+                ),
+            ),
+            result(
+                "added: the service is unavailable, status 503",
+                lambda _, text: "unavailable" in text and "503" in text,
+            ),
+            results_alone(),
+            truth_again(),
+        ),
+    ),
+    Example(
+        "Incomplete Responses",
+        SAMPLE,
+        alone("incomplete"),
+        (
+            result(
+                "dropped: a part of the result, visibly",
+                lambda found, text: (
+                    text in SAMPLE.result[:-1] if found is None else found.get("incomplete") is True
+                ),
+            ),
+            Property(
+                "kept: what is left is true",
+                lambda clean, noisy: (
+                    noisy.first != clean.first
+                    and (clean.first.startswith(noisy.first) or _left(noisy.first).items() < TRUE.items())
+                ),
+            ),
+            results_alone(),
+            truth_again(),
+        ),
+    ),
+    Example(
+        "Erroneous Outputs",
+        SAMPLE,
+        alone("error"),
+        (
+            result(
+                "contradicted: one to three values are false", lambda found, _: 1 <= len(_false(found)) <= 3
+            ),
+            result(
+                "kept: the id, and every field",
+                lambda found, _: (
+                    _false(found)
+                    and found["booking_id"] == TRUE["booking_id"]
+                    and found.keys() >= TRUE.keys()
+                ),
+            ),
+            result("added: a field that wasn't there", lambda found, _: found.keys() - TRUE.keys()),
+            result("solvable: each false value is disputed by a field beside it", _disputed),
+            results_alone(),
+            truth_again(),
+        ),
+        "The example drops three fields and disputes nothing; ours keeps all and disputes each false one.",
+    ),
+    Example(
+        "Misleading Signals",
+        SAMPLE,
+        alone("induce"),
+        (
+            result(
+                "added: one or two remarks",
+                lambda found, _: 1 <= len(_more(found)) <= 2 and set(_more(found)) <= set(REMARKS),
+            ),
+            result(
+                "added: whole sentences without figures",
+                lambda found, _: (
+                    _more(found)
+                    and all(re.fullmatch(r"[A-Z][^0-9]+\.", one) for one in _more(found).values())
+                ),
+            ),
+            result("kept: every true value", lambda found, _: _more(found) and found.items() >= TRUE.items()),
+            results_alone(),
+        ),
+        "The example drops four fields beside; ours keeps all, since nothing would bring them back.",
+    ),
+    Example(
+        "Redundant Information (tool)",
+        SAMPLE,
+        alone("tool-redundancy"),
+        (
+            result("added: five fields of little use and more", lambda found, _: len(_more(found)) >= 5),
+            result(
+                "added: none of them about the booking",
+                lambda found, _: _more(found) and set(_more(found)) <= set(LOW_VALUE),
+            ),
+            result("kept: every true value", lambda found, _: _more(found) and found.items() >= TRUE.items()),
+            results_alone(),
+        ),
+        "The example drops a field beside; ours keeps all.",
+    ),
+)
+
+
+def _more(found: dict[str, str] | None) -> dict[str, str]:
+    """What stands in a result besides the true fields."""
+    return {name: value for name, value in (found or {}).items() if name not in TRUE}
+
+
+def _left(text: str) -> dict[str, object]:
+    """What an incomplete result still says, its own mark apart."""
+    return {name: value for name, value in (values(text) or {"": ""}).items() if name != "incomplete"}

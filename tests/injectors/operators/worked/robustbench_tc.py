@@ -1,0 +1,277 @@
+"""RobustBench-TC, appendix C: its 22 examples under the built-in profiles, on two samples of our own."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tests.injectors.operators.worked.properties import (
+    Example,
+    Property,
+    added,
+    dropped,
+    kept,
+    query_alone,
+    results_alone,
+    tools_alone,
+    truth_again,
+)
+from tests.injectors.operators.worked.robustbench_samples import NOTE, RHYTHM, TRANSITION
+from tests.injectors.operators.worked.sample import Tool, View, words
+from tests.injectors.operators.worked.toolset_properties import (
+    each,
+    more,
+    says_anothers,
+    says_its_own,
+    says_nothing,
+    takes_nothing,
+    takes_other_things,
+)
+
+Twin = Callable[[Tool, Tool, View], bool]
+
+
+def _mistyped(clean: View, noisy: View) -> list[tuple[str, str]]:
+    pairs = zip(words(clean.query), words(noisy.query), strict=False)
+    return [(was, now) for was, now in pairs if was != now]
+
+
+def _typed_alike(clean: View, noisy: View) -> bool:
+    """Each mistyped word has the letters of the true one, but for two at most."""
+    return bool(_mistyped(clean, noisy)) and all(
+        abs(len(was) - len(now)) <= 1 and sum((Counter(was) - Counter(now)).values()) <= 2
+        for was, now in _mistyped(clean, noisy)
+    )
+
+
+def _types(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: schema["type"] for name, schema in parameters["properties"].items()}
+
+
+def _says(parameters: Mapping[str, Any]) -> list[str]:
+    return [schema["description"] for schema in parameters["properties"].values()]
+
+
+def _about_as_long(was: str, now: str) -> bool:
+    return abs(len(now) - len(was)) <= 0.2 * len(was)
+
+
+def duplicate(row: str, says: Twin, takes: Twin) -> Example:
+    """A second tool of the same name beside each, which differs in what it says and takes."""
+    return Example(
+        row,
+        NOTE,
+        f"robustbench-tc/{row}",
+        (
+            more("added: a tool of the same name", lambda was, twin, _: twin.name == was.name),
+            more(f"added: it {says.__name__.replace('_', ' ')}", says),
+            more(f"added: it {takes.__name__.replace('_', ' ')}", takes),
+            Property(
+                "kept: the true tools as they were, in their order",
+                lambda clean, noisy: (
+                    len(noisy.tools) > len(clean.tools)
+                    and [one for one in noisy.tools if one.true] == list(clean.tools)
+                ),
+            ),
+            tools_alone(),
+        ),
+    )
+
+
+def tempting(row: str, suffix: str, owns_up: str, cue: str) -> Example:
+    """A distractor whose name tempts and whose description is honest, and a user whom the name tempts."""
+    return Example(
+        row,
+        NOTE,
+        f"robustbench-tc/{row}",
+        (
+            more("added: its name tempts", lambda was, one, _: one.name == was.name + suffix),
+            more(
+                "added: its description owns up",
+                lambda was, one, _: re.search(owns_up, one.description or ""),
+            ),
+            more(
+                "kept: it says what the true one does, and takes the same",
+                lambda was, one, _: (
+                    str(one.description).startswith(str(was.description))
+                    and one.parameters["properties"].keys() == was.parameters["properties"].keys()
+                ),
+            ),
+            added("the preference that the name speaks to", lambda behind: bool(re.search(cue, behind))),
+            Property(
+                "kept: the true tools under their names",
+                lambda clean, noisy: (
+                    len(noisy.tools) > len(clean.tools)
+                    and sorted(one.name for one in noisy.tools if one.true) == sorted(clean.declared)
+                ),
+            ),
+            kept('"Tea with the neighbours"', '"Garden Y"'),
+        ),
+    )
+
+
+def abbreviated(row: str, owns_up: str) -> Example:
+    """The true tool under an abbreviation, and a distractor under its old name."""
+    return Example(
+        row,
+        RHYTHM,
+        f"robustbench-tc/{row}",
+        (
+            Property(
+                "renamed: the true tools are abbreviated",
+                lambda clean, noisy: (
+                    {name: one.name for name, one in noisy.declared.items()}
+                    == {"list_paintings_in_wing": "list_pai_in_wing", "rhythm_type.find": "rhy_type.find"}
+                ),
+            ),
+            Property(
+                "added: the old full names are the distractors'",
+                lambda clean, noisy: {one.name for one in noisy.only_noise} == set(clean.declared),
+            ),
+            more(
+                "added: the distractor owns up", lambda was, one, _: re.search(owns_up, one.description or "")
+            ),
+            each(
+                "kept: what the true tools say and take",
+                lambda was, now: (
+                    now.name != was.name
+                    and (was.description, was.parameters) == (now.description, now.parameters)
+                ),
+            ),
+            tools_alone(),
+        ),
+    )
+
+
+def transition(row: str) -> Example:
+    """The benchmark's string in place of the first call's result."""
+    return Example(
+        row,
+        RHYTHM,
+        f"robustbench-tc/{row}",
+        (
+            Property("the benchmark's string stands there", lambda _, noisy: noisy.first == TRANSITION[row]),
+            Property("dropped: the result", lambda clean, noisy: "sinus" not in noisy.first),
+            results_alone(),
+            truth_again(),
+        ),
+    )
+
+
+DEARER, SLOWER = r"price|cost", r"time|long|later"
+CHEAP, QUICK = r"cost-effective|cheapest|low-cost|economical", r"quick|fast|shortest"
+
+EXAMPLES = (
+    Example(
+        "Typo",
+        RHYTHM,
+        "robustbench-tc/Typo",
+        (
+            Property(
+                "two to four words are mistyped", lambda clean, noisy: 2 <= len(_mistyped(clean, noisy)) <= 4
+            ),
+            Property("by a letter or two each", _typed_alike),
+            kept("ECG", "rec58213", "ID"),
+            query_alone(),
+        ),
+    ),
+    Example(
+        "QueryPara",
+        RHYTHM,
+        "robustbench-tc/QueryPara",
+        (
+            dropped("Find", "type", "based on"),
+            kept("heart rhythm", "ECG (Electrocardiogram) recording ID rec58213"),
+            query_alone(),
+        ),
+    ),
+    Example(
+        "ToolPara",
+        RHYTHM,
+        "robustbench-tc/ToolPara",
+        (
+            each("reworded: every description", lambda was, now: now.description != was.description),
+            each(
+                "kept: names, parameters, and about the length",
+                lambda was, now: (
+                    now.description != was.description
+                    and (was.name, was.parameters) == (now.name, now.parameters)
+                    and _about_as_long(str(was.description), str(now.description))
+                ),
+            ),
+            Property(
+                "kept: technical terms",
+                lambda clean, noisy: (
+                    noisy.tools != clean.tools
+                    and "ECG" in str(noisy.declared["rhythm_type.find"].description)
+                ),
+            ),
+            tools_alone(),
+        ),
+    ),
+    Example(
+        "ParamPara",
+        RHYTHM,
+        "robustbench-tc/ParamPara",
+        (
+            each(
+                "reworded: every parameter's description",
+                lambda was, now: not set(_says(was.parameters)) & set(_says(now.parameters)),
+            ),
+            each(
+                "kept: types, what is required, and what the tools say",
+                lambda was, now: (
+                    was.parameters != now.parameters
+                    and _types(was.parameters) == _types(now.parameters)
+                    and was.parameters["required"] == now.parameters["required"]
+                    and (was.name, was.description) == (now.name, now.description)
+                ),
+            ),
+            Property(
+                "kept: valid values",
+                lambda clean, noisy: (
+                    noisy.tools != clean.tools
+                    and "'Old Hall'" in " ".join(_says(noisy.declared["list_paintings_in_wing"].parameters))
+                    and "rec7" in " ".join(_says(noisy.declared["rhythm_type.find"].parameters))
+                ),
+            ),
+            tools_alone(),
+        ),
+    ),
+    duplicate("Dup-NoDesc", says_nothing, takes_nothing),
+    duplicate("Dup-Desc", says_its_own, takes_nothing),
+    duplicate("Dup-WrongP", says_nothing, takes_other_things),
+    duplicate("Dup-DescWP", says_its_own, takes_other_things),
+    duplicate("Dup-SwapDP", says_anothers, takes_other_things),
+    Example(
+        "RedunTool",
+        RHYTHM,
+        "robustbench-tc/RedunTool",
+        (
+            more("added: two neighbours of each tool", lambda was, one, _: one.name not in ("", was.name), 2),
+            more(
+                "added: with other purposes and parameters",
+                lambda was, one, _: (
+                    one.description not in (None, was.description) and one.parameters["properties"]
+                ),
+                2,
+            ),
+            Property(
+                "kept: the true tools as they were",
+                lambda clean, noisy: len(noisy.tools) > len(clean.tools) and noisy.declared == clean.declared,
+            ),
+            tools_alone(),
+        ),
+    ),
+    tempting("MisDesc", "_Budget", DEARER, CHEAP),
+    tempting("TimeDesc", "_Fast", SLOWER, QUICK),
+    tempting("MisDesc-N", "_1", DEARER, CHEAP),
+    tempting("TimeDesc-N", "_1", SLOWER, QUICK),
+    abbreviated("MisDesc-Abbr", DEARER),
+    abbreviated("TimeDesc-Abbr", SLOWER),
+    *map(transition, TRANSITION),
+)
+"""Appendix C prints `AddAgenda_1` for MisDesc and TimeDesc too; table 1 has the suffixes _Budget and _Fast,
+and so have we."""

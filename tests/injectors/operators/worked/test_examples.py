@@ -1,0 +1,43 @@
+"""Every example of both appendices comes out in its kind, and doing nothing would not do."""
+
+from __future__ import annotations
+
+import pytest
+
+from crosswind.injectors.profiles.load import names
+from tests.injectors.operators.worked import agentnoisebench, robustbench_tc
+from tests.injectors.operators.worked.properties import Example
+from tests.injectors.operators.worked.sample import seen
+
+SEEDS = 12
+EXAMPLES = (*agentnoisebench.EXAMPLES, *robustbench_tc.EXAMPLES)
+examples = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.row)
+
+
+@examples
+def test_the_example_comes_out_in_kind(example: Example) -> None:
+    clean = seen(example.sample, "off")
+    for seed in range(SEEDS):
+        noisy = seen(example.sample, example.noise, seed)
+        missing = [one.what for one in example.properties if not one.holds(clean, noisy)]
+        assert not missing, (missing, noisy)
+
+
+@examples
+def test_each_property_fails_where_nothing_is_done(example: Example) -> None:
+    clean = seen(example.sample, "off")
+    held = [one.what for one in example.properties if one.holds(clean, clean)]
+    assert not held and len(example.properties) >= 2, held
+
+
+@examples
+def test_where_solvability_wins_it_is_one_of_the_properties(example: Example) -> None:
+    what = [one.what for one in example.properties]
+    held = any("solvable" in one or "every" in one for one in what)
+    assert held or not example.solvability, what
+
+
+def test_no_example_of_the_papers_is_left_out() -> None:
+    assert len(agentnoisebench.EXAMPLES) == 10
+    shown = {f"robustbench-tc/{example.row}" for example in robustbench_tc.EXAMPLES}
+    assert shown == {name for name in names() if name.startswith("robustbench-tc/")} and len(shown) == 22

@@ -1,0 +1,131 @@
+"""The profiles of chaos have the shapes that their names promise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+
+from crosswind.injectors.cli.documents import conversation
+from crosswind.injectors.engine.decide import perturb
+from crosswind.injectors.engine.link import decide_transport
+from crosswind.injectors.engine.model_link import decide_model
+from crosswind.injectors.engine.plan import Plan, make_plan
+from crosswind.injectors.profiles import load as profile
+from crosswind.injectors.profiles.load import ProfileError, parse
+from tests.injectors.dialogues import TOOLS, call
+from tests.injectors.operators.user.acting import BAGGAGE
+
+SEEDS, TURNS = 150, 11
+RESULT = '{"order_id": "#W1", "status": "delivered", "total": 38.5}'
+
+
+def plans(name: str) -> Iterator[Plan]:
+    for seed in range(SEEDS):
+        yield make_plan(profile.load(name), seed=seed, scope="session", scope_key="s", arm="noisy")
+
+
+def failed_reads(plan: Plan) -> list[bool]:
+    """Whether the read that a turn's request brings the result of was destroyed: another order each time."""
+    messages = [{"role": "user", "content": "Go through my orders, please."}]
+    for turn in range(TURNS):
+        messages += call("get_order", {"order_id": f"#W{turn}"}, RESULT, turn)
+    new = perturb(plan, conversation(messages, TOOLS), {}).new[1:]
+    return [False, *(any(one.fault for one in each.decisions) for each in new)][:TURNS]
+
+
+def met(plan: Plan, turn: int, attempt: int = 0) -> list[str]:
+    """What a turn's request meets on its way and at the provider."""
+    at = {"turn": turn, "attempt": attempt, "streaming": True}
+    return [
+        one[0].operator for one in (*decide_transport(plan, link="model", **at), *decide_model(plan, **at))
+    ]
+
+
+def delay(plan: Plan, turn: int) -> float:
+    found = decide_transport(plan, link="model", turn=turn, attempt=0, streaming=True)
+    return sum(float(settings["delay_ms"]) for _, settings, _ in found if settings and "delay_ms" in settings)
+
+
+def test_a_brownout_worsens_and_recovers() -> None:
+    reads = [failed_reads(plan) for plan in plans("chaos/brownout")]
+    failing = [sum(read[turn] for read in reads) / SEEDS for turn in range(TURNS)]
+    waiting = [sum(delay(plan, turn) for plan in plans("chaos/brownout")) / SEEDS for turn in range(TURNS)]
+    shedding = [
+        sum("model.overloaded" in met(plan, turn) for plan in plans("chaos/brownout"))
+        for turn in range(TURNS)
+    ]
+    for figures in (failing, waiting, shedding):
+        worst = max(range(TURNS), key=lambda turn: figures[turn])
+        assert worst in (4, 5) and figures[worst] > 0
+        assert figures[0] == figures[8] == figures[9] == figures[10] == 0, "calm before and after"
+        assert max(figures[2], figures[3]) < figures[worst] > max(figures[6], figures[7])
+    assert 0 < failing[2] < failing[4] and 0 < waiting[1] < waiting[2] < waiting[4] > waiting[7] > 0
+    assert failing[4] > 0.5
+
+
+def test_flaky_tools_fail_in_spells_and_get_through_when_called_again() -> None:
+    reads = [failed_reads(plan) for plan in plans("chaos/flaky-tools")]
+    pairs = [pair for read in reads for pair in pairwise(read[1:])]
+    share = sum(sum(read) for read in reads) / (SEEDS * (TURNS - 1))
+    after_one = [later for earlier, later in pairs if earlier]
+    after_none = [later for earlier, later in pairs if not earlier]
+    assert 0.2 < share < 0.55
+    assert sum(after_one) / len(after_one) > 1.2 * sum(after_none) / len(after_none)
+    again = [{"role": "user", "content": "Look it up."}]
+    for number in range(3):
+        again += call("get_order", {"order_id": "#W1"}, RESULT, number)
+    for plan in plans("chaos/flaky-tools"):
+        new = perturb(plan, conversation(again, TOOLS), {}).new[1:]
+        assert sum(any(one.fault for one in each.decisions) for each in new) <= 1
+
+
+def test_an_outage_comes_in_spells_and_every_request_gets_through() -> None:
+    refusing = [0] * TURNS
+    for plan in plans("chaos/provider-outage"):
+        for turn in range(TURNS):
+            at = {"turn": turn, "streaming": True}
+            attempts = [
+                any(
+                    one[0].fault
+                    for one in (
+                        *decide_transport(plan, link="model", attempt=attempt, **at),
+                        *decide_model(plan, attempt=attempt, **at),
+                    )
+                )
+                for attempt in range(3)
+            ]
+            refusing[turn] += attempts[0]
+            assert not attempts[2]
+    out = {turn for turn in range(TURNS) if turn // 2 % 2 == 1}
+    assert all(refusing[turn] == 0 for turn in set(range(TURNS)) - out)
+    assert all(refusing[turn] > SEEDS / 3 for turn in out)
+
+
+def test_confused_users_are_confused_in_every_way() -> None:
+    kinds = set()
+    for plan in plans("chaos/confused-users"):
+        [new] = perturb(
+            plan, conversation([{"role": "user", "content": f"{BAGGAGE} It is order #W2."}]), {}
+        ).new
+        kinds |= {one.operator for one in new.decisions}
+        assert "#W2" in str(new.text or "#W2") or any(
+            one.operator == "user.ambiguous" for one in new.decisions
+        )
+    assert kinds == {
+        f"user.{kind}" for kind in ("ambiguous", "inconsistent", "topic_drift", "redundant", "typos")
+    }
+
+
+@pytest.mark.parametrize(
+    "rule,words",
+    [
+        ("when: {during: [0.5, 0.2]}", "ends before it begins"),
+        ("when: {during: [0.2, 0.5], stage: late}", "keep one of the two"),
+        ("when: {during: [0.2, 1.5]}", "less than or equal to 1"),
+    ],
+)
+def test_a_share_of_the_turns_that_can_not_be_is_refused(rule: str, words: str) -> None:
+    with pytest.raises(ProfileError, match=words):
+        parse(f"name: t\nrules:\n- {{operator: tool.timeout, severity: 1.0, {rule}}}\n", "t")

@@ -1,0 +1,279 @@
+"""Profiles: what the built-in ones hold, and errors that one can mend by."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import fields
+
+import pytest
+
+from crosswind.injectors import registry
+from crosswind.injectors.cli import examples
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.engine.plan import Plan, make_plan
+from crosswind.injectors.profiles import load as profile
+from crosswind.injectors.profiles.load import Compose, ProfileError, load, parse
+from crosswind.injectors.profiles.schedule import When
+from crosswind.injectors.streams import Stream
+from tests import ROOT
+
+RULES = "rules:\n  - operator: tool.timeout\n    severity: 0.5\n"
+
+
+@pytest.mark.parametrize("name", profile.names())
+def test_built_in_profiles_are_sound_and_say_what_they_are(name: str) -> None:
+    known = load(name)
+    assert known.name == name
+    assert known.summary
+    assert known.source or name == "off"
+
+
+STATIC = {
+    *("Typo", "QueryPara", "ToolPara", "ParamPara", "Dup-NoDesc", "Dup-Desc", "Dup-WrongP", "Dup-DescWP"),
+    *("Dup-SwapDP", "RedunTool", "MisDesc", "MisDesc-N", "MisDesc-Abbr", "TimeDesc", "TimeDesc-N"),
+    "TimeDesc-Abbr",
+}
+TRANSITIONS = {"Timeout", "RateLim", "AuthErr", "5xxErr", "Malform", "SchemaD"}
+CODES = {
+    *("ambiguity", "topic_shift", "conflict", "redundancy", "boundary"),
+    *("error", "failure", "incomplete", "induce", "tool-redundancy"),
+}
+
+
+def test_the_profiles_that_the_papers_and_everything_else_name_are_there() -> None:
+    needed = {"off", "noisyagent", "everything", "agentnoisebench/all", "toolrl-dr/full", "toolrl-dr/mixed"}
+    needed |= {f"robustbench-tc/{name}" for name in STATIC | TRANSITIONS}
+    needed |= {f"agentnoisebench/{name}" for name in CODES}
+    needed |= {"state-augmentation/v1", "state-augmentation/v2"}
+    needed |= {f"wildgrid/{name}" for name in ("noisy-signals", "drift", "shift")}
+    needed |= {f"chaos/{name}" for name in ("brownout", "flaky-tools", "provider-outage", "confused-users")}
+    needed |= {"noisyagent/all", "noisyagent/interaction-pattern", "evolved/v1"}
+    assert needed <= set(profile.names())
+    assert len(STATIC) == 16 and len(STATIC | TRANSITIONS) == 22
+    assert profile.levels("noisyagent") == [f"noisyagent/level-{level}" for level in range(6)]
+    for level in profile.levels("noisyagent"):
+        assert load(level).level == int(level[-1])
+    assert profile.levels("off") == []
+
+
+@pytest.mark.parametrize("name", sorted(STATIC | TRANSITIONS))
+def test_a_profile_of_a_benchmark_has_the_operator_that_it_is_named_after(name: str) -> None:
+    known = load(f"robustbench-tc/{name}")
+    entry = registry.resolve(name)
+    assert [rule.operator for rule in known.rules] == [entry.name]
+    for other in (entry.name, *entry.aliases):
+        assert load(f"robustbench-tc/{other}") == known
+    if name in TRANSITIONS:
+        assert known.rules[0].when.first_call and known.rules[0].severity == 1.0
+
+
+def test_noisyagents_own_kinds_are_those_of_its_appendix() -> None:
+    user, tool = ("ambiguous", "inconsistent", "redundant", "out_of_scope"), ("incomplete", "redundant")
+    kinds = {*(f"user.{kind}" for kind in user), *(f"tool.{kind}" for kind in tool)}
+    # Its failures, and its misleading results: "incorrect or inconsistent information".
+    kinds |= {"tool.execution_failure", "tool.erroneous"}
+    own, mixed = load("noisyagent/all"), load("noisyagent")
+    assert {rule.operator for rule in own.rules} == kinds
+    assert (own.compose, own.levels, own.bounds) == (mixed.compose, mixed.levels, mixed.bounds)
+
+
+def test_an_evolved_profile_tells_where_it_comes_from() -> None:
+    lineage = load("evolved/v1").lineage
+    assert lineage is not None and lineage["against"] == "agentnoisebench/all"
+    for agent in ("reference", "second"):
+        assert lineage[agent]["difference"]["high"] < 0, "it hurts more than the hand-made one"
+        for measure in ("injections", "severity", "added"):
+            assert lineage[agent]["evolved"][measure] <= lineage[agent]["hand_made"][measure]
+
+
+def test_everything_is_capped() -> None:
+    bounds = load("everything").bounds
+    assert bounds.faults_per_session < 10 and bounds.events_per_session < 100 and bounds.events_per_tool
+
+
+def test_off_has_no_rules_and_everything_has_every_operator() -> None:
+    assert load("off").rules == ()
+    # What rewrites a simulated user's instructions is for other sessions than the agent's.
+    agents = {name for name, entry in registry.operators().items() if entry.site is not Site.INSTRUCTIONS}
+    assert {rule.operator for rule in load("everything").rules} == agents
+
+
+def test_noisyagent_draws_one_of_its_types() -> None:
+    known = load("noisyagent")
+    offered = {"user.typos", "user.redundant", "tool.timeout", "tool.incomplete", "tool.misleading"}
+    assert known.compose is Compose.ONE_OF
+    assert {rule.operator for rule in known.rules} == offered
+    assert known.levels[0] == 0 and len(known.levels) == 6
+    drawn = [make_plan(known, seed=seed, scope="session", scope_key="s", arm="noisy") for seed in range(300)]
+    assert {plan.noise_type for plan in drawn} == offered
+    assert all([rule.operator for rule in plan.rules] == [plan.noise_type] for plan in drawn)
+    assert all(35 < sum(plan.noise_type == name for plan in drawn) < 90 for name in offered)
+
+
+def test_a_level_in_the_name_settles_the_severity() -> None:
+    known = load("noisyagent/level-2")
+    plan = make_plan(known, seed=0, scope="session", scope_key="s", arm="noisy")
+    assert (plan.profile, plan.level) == ("noisyagent/level-2", 2)
+    assert plan.rules[0].severity == load("noisyagent").levels[2]
+
+
+def test_aliases_stand_for_our_names() -> None:
+    rules = parse("name: t\nlevels: [0, 1]\nrules: [{operator: Timeout}, {operator: induce}]", "t").rules
+    assert [rule.operator for rule in rules] == ["tool.timeout", "tool.misleading"]
+
+
+@pytest.mark.parametrize(
+    "name,words",
+    [
+        ("noisyagnt", "'noisyagent'"),
+        ("noisyagent/level-9", "0 to 5"),
+        ("noisyagent/level-x", "'x' is no number"),
+        ("off/level-1", "has no levels"),
+        ("", "known are"),
+    ],
+)
+def test_an_unknown_name_is_an_error_that_names_the_nearest(name: str, words: str) -> None:
+    with pytest.raises(ProfileError, match=words.replace("(", r"\(")):
+        load(name)
+
+
+def test_a_sequence_gives_each_rule_its_part_of_the_session() -> None:
+    known = parse(
+        "name: t\ncompose: sequence\nrules:\n"
+        "  - {operator: user.typos, severity: 1}\n  - {operator: tool.timeout, severity: 1}\n",
+        "t",
+    )
+    first, second = make_plan(known, seed=0, scope="task", scope_key="t", arm="noisy").rules
+    assert (first.window, second.window) == ((0.0, 0.5), (0.5, 1.0))
+
+
+@pytest.mark.parametrize("name", profile.names())
+@pytest.mark.parametrize("seed", range(5))
+def test_a_plan_survives_its_json(name: str, seed: int) -> None:
+    plan = make_plan(load(name), seed=seed, scope="group", scope_key="g", arm="noisy", curriculum_version=3)
+    assert Plan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
+
+
+def test_two_rules_of_one_operator_have_names_of_their_own() -> None:
+    known = parse("name: t\nlevels: [0, 1]\nrules: [{operator: tool.timeout}, {operator: tool.timeout}]", "t")
+    plan = make_plan(known, seed=0, scope="task", scope_key="t", arm="noisy")
+    assert [rule.name for rule in plan.rules] == ["tool.timeout", "tool.timeout#2"]
+
+
+def test_plans_refuse_what_they_can_not_be() -> None:
+    def make(name: str, **options: object) -> Plan:
+        given: dict[str, object] = {"seed": 0, "scope": "session", "scope_key": "s", "arm": "noisy"}
+        return make_plan(load(name), **(given | options))  # type: ignore[arg-type]
+
+    with pytest.raises(ValueError, match="arm 'loud'"):
+        make("off", arm="loud")
+    with pytest.raises(ValueError, match="scope 'run'"):
+        make("off", scope="run")
+    with pytest.raises(ProfileError, match="levels 0 to 5, not 6"):
+        make("noisyagent", level=6)
+    with pytest.raises(ProfileError, match="no levels"):
+        make("chaos/brownout", level=2)
+    with pytest.raises(ProfileError, match=r"no rule for noise type 'transport\.latency'"):
+        make("noisyagent", noise_type="transport.latency")
+    with pytest.raises(ProfileError, match="name another profile"):
+        make("off", noise_type="tool.timeout")
+    with pytest.raises(ValueError, match="did you mean 'Typo'"):
+        make("noisyagent", noise_type="Typos")
+    with pytest.raises(ValueError, match="not a plan"):
+        Plan.from_json({"profile": 3})
+
+
+def test_companions_come_with_their_rule_and_are_no_type_of_their_own() -> None:
+    known = parse(
+        "name: t\ncompose: one_of\nrules:\n"
+        "  - {operator: CD, severity: 1, with: [{operator: user.cost_cue, severity: 0.5}]}\n"
+        "  - {operator: TD, severity: 1, with: [{operator: user.speed_cue, severity: 0.5}]}\n",
+        "t",
+    )
+    plans = [make_plan(known, seed=seed, scope="group", scope_key="g", arm="noisy") for seed in range(40)]
+    found = {plan.noise_type: [rule.operator for rule in plan.rules] for plan in plans}
+    assert found == {
+        "schema.misleading_description": ["schema.misleading_description", "user.cost_cue"],
+        "schema.misleading_time": ["schema.misleading_time", "user.speed_cue"],
+    }
+    assert plans[0].rules[1].severity == 0.5
+
+
+def test_domain_randomisation_draws_each_offline_type_for_every_task_or_for_half_of_them() -> None:
+    def drawn(name: str) -> list[Plan]:
+        known = load(name)
+        keys = (f"task-{number}" for number in range(640))
+        return [make_plan(known, seed=1, scope="group", scope_key=key, arm="noisy") for key in keys]
+
+    full, mixed = drawn("toolrl-dr/full"), drawn("toolrl-dr/mixed")
+    types = Counter(plan.noise_type for plan in full)
+    assert len(types) == 16 and min(types.values()) > 20
+    assert all(plan.rules for plan in full)
+    assert 280 < sum(bool(plan.rules) for plan in mixed) < 360
+    assert not any(str(name).startswith("tool.") for name in types), "transitions are never trained on"
+
+
+def test_all_of_agentnoisebench_draws_one_of_its_ten_kinds() -> None:
+    known = load("agentnoisebench/all")
+    assert known.compose is Compose.ONE_OF
+    kinds = [name for name in profile.names() if name.startswith("agentnoisebench/") and name != known.name]
+    assert {load(kind).rules[0].operator for kind in kinds} == {rule.operator for rule in known.rules}
+    assert len(known.rules) == len(kinds) == 10
+
+
+@pytest.mark.parametrize(
+    "options,words",
+    [
+        ("{operator: redundant, options: {num_tols: 2}}", ["rules[0].options.num_tols", "'num_tools'"]),
+        ("{operator: redundant, options: {num_tools: 99}}", ["options.num_tools", "99", "less than"]),
+        ("{operator: failure, options: {kinds: ['418']}}", ["options.kinds", "'401'"]),
+        ("{operator: failure, options: {kinds: []}}", ["options.kinds", "at least 1"]),
+        (
+            "{operator: QueryPara, options: {language: nl}}",
+            ["options.language", "user.paraphrase has none: remove"],
+        ),
+    ],
+)
+def test_an_option_that_can_not_be_is_an_error(options: str, words: list[str]) -> None:
+    with pytest.raises(ProfileError) as caught:
+        parse(f"name: t\nlevels: [0, 1]\nrules:\n  - {options}\n", "my.yaml")
+    assert str(caught.value).startswith("my.yaml:4: ")
+    assert [word for word in words if word not in str(caught.value)] == []
+
+
+def test_options_reach_the_draw_and_a_replay_needs_none() -> None:
+    [rule] = make_plan(
+        load("agentnoisebench/failure"), seed=0, scope="task", scope_key="t", arm="noisy"
+    ).rules
+    entry = registry.resolve("failure")
+    target = examples.sample(Site.TOOL_RESULT)
+    draws = [entry.draw(rule.options, target, Stream(f"{seed}"), 1.0) or {} for seed in range(200)]
+    assert {draw["kind"] for draw in draws} == {"401", "403", "408", "429"}
+    assert {str(entry.implementation.apply(target, draw).payload)[:8] for draw in draws} == {
+        "HTTP 401",
+        "HTTP 403",
+        "HTTP 408",
+        "HTTP 429",
+    }
+    assert len({(entry.draw({}, target, Stream(f"{seed}"), 1.0) or {})["kind"] for seed in range(200)}) == 7
+
+
+def test_labels_keep_noise_to_the_sessions_that_have_them() -> None:
+    known = parse(f"name: t\nlabels: {{team: support-*, tier: '2'}}\n{RULES}", "t")
+
+    def rules(labels: dict[str, object] | None) -> int:
+        plan = make_plan(known, seed=0, scope="task", scope_key="t", arm="noisy", labels=labels)
+        return len(plan.rules)
+
+    assert rules({"team": "support-eu", "tier": 2, "more": None}) == 1
+    assert rules({"team": "sales", "tier": 2}) == rules({"team": "support-eu"}) == rules(None) == 0
+
+
+def test_the_documented_profile_is_sound_and_every_condition_is_documented() -> None:
+    page = (ROOT / "docs" / "profiles.md").read_text(encoding="utf-8")
+    example = page.partition("```yaml\n")[2].partition("```")[0]
+    known = parse(example, "docs/profiles.md")
+    assert known.compose is Compose.ONE_OF and len(known.rules) == 3 and known.rules[1].companions
+    table = page.partition("| key | acts |")[2].partition("\n\n")[0]
+    assert [one.name for one in fields(When) if f"`{one.name}" not in table] == []

@@ -1,0 +1,138 @@
+"""`crosswind noise evolve` over HTTP, on scripted agents: one gives up at a rate limit, one never does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from asyncio.subprocess import PIPE
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from crosswind.injectors.profiles.load import parse
+from crosswind.simulators.environment import load
+from crosswind.studies.evolve.prompts import TASK
+from crosswind.studies.proof.scripted_policy import Decide, ScriptedPolicy
+from tests.gateway.noise_model.writer import configured, writer
+
+RETAIL = load("retail")
+OPERATORS = ("tool.timeout", "tool.rate_limit", "tool.redundant", "tool.auth_error", "user.typos")
+TASKS = 7
+SIZES = ("--tasks", str(TASKS), "--held-out", str(2 * TASKS), "--samples", "1")
+
+
+def gives_up_at(text: str) -> Decide:
+    """The oracle, but for one weakness."""
+    decide = RETAIL.oracle().decide
+
+    def weak(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
+        if any(text in str(message["content"]) for message in messages if message["role"] == "tool"):
+            return {"role": "assistant", "content": "Sorry, I can't help with that now."}
+        return dict(decide(messages, tools))
+
+    return weak
+
+
+async def evolve(reference: str, second: str, out: Path, *more: str) -> tuple[int | None, str, str]:
+    given = ["noise", "evolve", "--reference", reference, "--second", second, "--out", str(out), *more]
+    given += [part for name in OPERATORS for part in ("--operators", name)]
+    given += ["--budget", "10"]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "crosswind.gateway.cli", *given, *SIZES, stdout=PIPE, stderr=PIPE
+    )
+    said, erred = await process.communicate()
+    return process.returncode, said.decode(), erred.decode()
+
+
+async def test_the_weakness_is_found_frozen_measured_and_doesnt_transfer(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    weak = ScriptedPolicy(gives_up_at("per-minute rate limit"), keep=True)
+    sound = ScriptedPolicy(RETAIL.oracle().decide, keep=True)
+    async with weak.running(), sound.running():
+        code, said, erred = await evolve(weak.url, sound.url, out)
+        assert code == 0, said + erred
+        frozen = (out / "profile.yaml").read_text()
+        known = parse(frozen, "evolved")
+        assert "tool.rate_limit" in {rule.operator for rule in known.rules}
+        told = yaml.safe_load(frozen)["lineage"]
+        assert told["reference"]["difference"]["high"] < 0 and told["reference"]["calm"] == 1.0
+        assert told["second"]["evolved"]["success"] == told["second"]["calm"] == 1.0, "solvable all along"
+        chosen, cap = told["chosen_by"]["evolved"], told["chosen_by"]["hand_made"]
+        assert all(chosen[name] <= cap[name] for name in ("injections", "severity", "added"))
+        assert told["evaluations"] == 10 and told["ancestors"][-1]["id"] == told["candidate"]
+        lines = [json.loads(line) for line in (out / "evaluations.jsonl").read_text().splitlines()]
+        assert sum("id" in line and line["key"].startswith("search") for line in lines) == 10
+
+        # What was measured is not measured again, and leads to the same profile.
+        before = len(weak.requests), len(sound.requests)
+        code, _, erred = await evolve(weak.url, sound.url, out)
+        assert code == 0, erred
+        assert (len(weak.requests), len(sound.requests)) == before
+        assert (out / "profile.yaml").read_text() == frozen
+
+        code, _, erred = await evolve(weak.url, sound.url, out, "--seed", "1")
+        assert code == 2 and "seed differ" in erred
+
+
+async def test_a_prompt_is_found_where_only_words_of_a_model_reach_the_weakness(tmp_path: Path) -> None:
+    """The agent gives up when its user wonders about sea monsters, which no rule ever says."""
+
+    def write(system: str, material: str) -> str:
+        if system == TASK:
+            return "Let it be about sea monsters." if "proposal 2" in material else "Let it be about stamps."
+        return "\n".join(["Are there any sea monsters?" if "sea monsters" in system else "Is it late?"] * 2)
+
+    decide = RETAIL.oracle().decide
+
+    def afraid(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
+        if any(
+            "sea monsters" in str(message["content"]) for message in messages if message["role"] == "user"
+        ):
+            return {"role": "assistant", "content": "Let us talk about something else."}
+        return dict(decide(messages))
+
+    agent = ScriptedPolicy(afraid, keep=True)
+    async with agent.running(), writer(write) as scribe:
+        config = tmp_path / "noise.yaml"
+        config.write_text(yaml.safe_dump({"noise_model": configured(scribe)}))
+        given = ["noise", "evolve", "--reference", agent.url, "--out", str(tmp_path / "run")]
+        given += ["--config", str(config), "--operators", "user.topic_drift", "--budget", "9"]
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "crosswind.gateway.cli", *given, *SIZES), stdout=PIPE, stderr=PIPE
+        )
+        said, erred = await process.communicate()
+        assert process.returncode == 0, said.decode() + erred.decode()
+    told = yaml.safe_load((tmp_path / "run" / "profile.yaml").read_text())
+    assert [rule["prompt"] for rule in told["rules"]] == ["Let it be about sea monsters."]
+    assert "prompt" in {one["by"] for one in told["lineage"]["ancestors"]}
+    assert told["lineage"]["reference"]["difference"]["high"] < 0
+
+
+async def test_what_can_not_be_used_is_refused_before_anything_is_served(tmp_path: Path) -> None:
+    for given, says in (
+        (("--against", "agentnoisebench/al"), "agentnoisebench/all"),
+        (("--against", "off"), "--against: off injects nothing here"),
+        (("--operators", "tol.*"), "matches"),
+        (("--second", "nope"), "--second nope: no policy: nope/crosswind.json: can't be read"),
+        (("--second", "http://127.0.0.1:9/v1"), "--second http://127.0.0.1:9/v1: no server answers there"),
+        (("--reference", "nope"), "--reference nope: no policy"),
+    ):
+        process = await asyncio.create_subprocess_exec(
+            *(
+                sys.executable,
+                "-m",
+                "crosswind.gateway.cli",
+                "noise",
+                "evolve",
+                "--out",
+                str(tmp_path / "run"),
+                *given,
+            ),
+            stdout=PIPE,
+            stderr=PIPE,
+        )
+        _, erred = await process.communicate()
+        assert process.returncode == 2 and says in erred.decode(), erred
+        assert not (tmp_path / "run").exists()

@@ -1,0 +1,98 @@
+"""`crosswind report` on a store of plain traffic: no groups, no training, several protocols, failures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+from crosswind.gateway.cli import root
+from crosswind.gateway.trajectory.content import View
+from crosswind.gateway.trajectory.record import Turn
+from tests.gateway.dialogue import PROFILE, TURNS, body
+from tests.gateway.servers import gateway, settings, upstream
+from tests.gateway.trajectory import rows
+
+
+def report(tmp_path: Path) -> str:
+    store, out = settings(tmp_path, "http://127.0.0.1:1/v1").store, tmp_path / "report.html"
+    result = CliRunner().invoke(root, ["report", "--store", store, "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    return out.read_text("utf-8")
+
+
+def turn(index: int, protocol: str, asked: Any, said: Any, **fields: Any) -> Turn:
+    view = View.plain(json.dumps(asked).encode())
+    produced = View.plain(json.dumps(said).encode())
+    return rows.turn("n", index, protocol=protocol, received=view, sent=view, produced=produced, **fields)
+
+
+MESSAGES = {
+    "messages": [
+        {"role": "user", "content": [{"type": "text", "text": "where is <W17>?"}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "shipped"}]},
+    ]
+}
+OTHERS = [
+    turn(
+        0,
+        "messages",
+        MESSAGES,
+        {"content": [{"type": "text", "text": "it is on its way"}]},
+        usage={"input_tokens": 700, "output_tokens": 70},
+        queue_us=1_000,
+        total_us=5_000,
+    ),
+    turn(
+        1,
+        "responses",
+        {"input": "and W18?"},
+        {"output": [{"type": "function_call", "name": "get_order", "arguments": "{}"}]},
+        usage={"input_tokens": 300, "output_tokens": 30},
+        usage_injected={"input_tokens": 11},
+        fitness="injected_error",
+        error={"source": "injected", "type": "http_503"},
+        stream=True,
+    ),
+    turn(2, "completions", {"prompt": "x"}, {"choices": [{"text": "yes"}]}, fitness="client_error",
+         error={"source": "client", "type": "disconnected"}),
+]  # fmt: skip
+
+
+async def test_plain_traffic_is_told_in_full(tmp_path: Path) -> None:
+    profile = tmp_path / "flaky.yaml"
+    profile.write_text(PROFILE)
+    async with upstream() as app, gateway(tmp_path, app, profile=str(profile)) as running:
+        history: list[Any] = []
+        for new in TURNS:
+            history += new
+            assert (await running.chat(body(*history), "s")).status_code == 200
+        await running.flush()
+        running.gateway.store.write(
+            [rows.session("n", arm="noisy", created_us=2**52), *OTHERS, rows.event("n")]
+        )
+    page = report(tmp_path)
+    for told in (
+        "<td>chat</td>", "<td>messages</td><td>1</td><td>0</td>", "<td>responses</td><td>1</td><td>1</td>",
+        "<td>user.redundant</td>", "<td>tool.timeout</td>",
+        "<td>injected</td><td>http_503</td><td>1</td>", "<td>the client&#39;s</td><td>disconnected</td>",
+        "<td>pending</td><td>2</td><td>100.0%</td>", "<td>queue</td>", "<td>total</td>",
+        "it is on its way", "where is &lt;W17&gt;?", "get_order({})", "<td>completions</td>",
+    ):  # fmt: skip
+        assert told in page, told
+    assert "<td>11</td>" in page, "what noise cost"
+    assert "nan" not in page.lower().replace("nano", "") and "None" not in page
+
+
+async def test_a_store_without_any_traffic_has_a_report(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app):
+        pass
+    assert "<h1>Crosswind report</h1>" in report(tmp_path)
+
+
+def test_a_store_that_is_not_there_is_a_wrong_option(tmp_path: Path) -> None:
+    told = CliRunner().invoke(root, ["report", "--store", f"sqlite:///{tmp_path}/none.db"])
+    assert told.exit_code == 2 and "--store: there is no store" in told.output
+    assert list(tmp_path.iterdir()) == []
