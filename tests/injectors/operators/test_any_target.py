@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import json
 import string
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -132,14 +130,6 @@ def test_no_operator_keeps_a_state(entry: Registered) -> None:
     forth = [entry.draw({}, target, Stream(f"{seed}"), 0.7) for seed in seeds]
     back = [entry.draw({}, target, Stream(f"{seed}"), 0.7) for seed in reversed(seeds)]
     assert forth == back[::-1]
-
-
-@pytest.mark.parametrize("entry", OPERATORS, ids=lambda entry: entry.name)
-def test_an_operator_is_one_short_file(entry: Registered) -> None:
-    kind = type(entry.implementation)
-    lines = Path(inspect.getfile(kind)).read_text("utf-8").splitlines()
-    assert len(lines) <= 95
-    assert sum(line.startswith("@operator(") for line in lines) == 1
 
 
 OPTIONS: Mapping[str, list[dict[str, Any]]] = {
