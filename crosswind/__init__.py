@@ -1,1 +1,173 @@
-"""Crosswind."""
+"""The public interface of Crosswind: import these names from here, wherever the code behind them lives.
+
+A name's module is imported when the name is first used: `import crosswind` needs the standard library only,
+and neither a client nor an operator waits for torch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from crosswind.gateway.client import AsyncClient, Client, GatewayError, OpenedSession, SessionInfo
+    from crosswind.gateway.trajectory.store import RowRefused, Store, StoreError, StoreUnavailable, open_store
+    from crosswind.injectors.conversation import Site, ToolSchema
+    from crosswind.injectors.operator import operator
+    from crosswind.injectors.streams import Stream
+    from crosswind.injectors.targets import (
+        AddedTool,
+        Draw,
+        InstructionsTarget,
+        ModelTarget,
+        Recovery,
+        Result,
+        ToolChange,
+        ToolClass,
+        ToolResultTarget,
+        ToolTarget,
+        TransportTarget,
+        UserTarget,
+    )
+    from crosswind.injectors.wording import Unusable as UnusableText
+    from crosswind.injectors.wording import written as written_form
+    from crosswind.policies.engine import Engine, EngineAway, EngineError
+    from crosswind.policies.engine import Health as EngineHealth
+    from crosswind.policies.engine import Published as PublishedVersion
+    from crosswind.policies.engine import Scored as ScoredTokens
+    from crosswind.policies.servers.server import ServeError, ServeRequest
+    from crosswind.policies.servers.server import Server as PolicyServer
+    from crosswind.policies.version import PolicyVersion
+    from crosswind.simulators.environment import Environment, Episode, Oracle, Task, Verdict
+    from crosswind.trainer.objectives.objective import (
+        LossScale,
+        ObjectiveResult,
+        ObjectiveSettings,
+        SampledTokens,
+        objective,
+    )
+
+    __version__: str
+
+_HOMES = {
+    # A user of the gateway
+    "AsyncClient": "crosswind.gateway.client:AsyncClient",
+    "Client": "crosswind.gateway.client:Client",
+    "GatewayError": "crosswind.gateway.client:GatewayError",
+    "OpenedSession": "crosswind.gateway.client:OpenedSession",
+    "SessionInfo": "crosswind.gateway.client:SessionInfo",
+    # An author of operators
+    "Site": "crosswind.injectors.conversation:Site",
+    "ToolSchema": "crosswind.injectors.conversation:ToolSchema",
+    "operator": "crosswind.injectors.operator:operator",
+    "Stream": "crosswind.injectors.streams:Stream",
+    "AddedTool": "crosswind.injectors.targets:AddedTool",
+    "Draw": "crosswind.injectors.targets:Draw",
+    "InstructionsTarget": "crosswind.injectors.targets:InstructionsTarget",
+    "ModelTarget": "crosswind.injectors.targets:ModelTarget",
+    "Recovery": "crosswind.injectors.targets:Recovery",
+    "Result": "crosswind.injectors.targets:Result",
+    "ToolChange": "crosswind.injectors.targets:ToolChange",
+    "ToolClass": "crosswind.injectors.targets:ToolClass",
+    "ToolResultTarget": "crosswind.injectors.targets:ToolResultTarget",
+    "ToolTarget": "crosswind.injectors.targets:ToolTarget",
+    "TransportTarget": "crosswind.injectors.targets:TransportTarget",
+    "UserTarget": "crosswind.injectors.targets:UserTarget",
+    "UnusableText": "crosswind.injectors.wording:Unusable",
+    "written_form": "crosswind.injectors.wording:written",
+    # An author of environments
+    "Environment": "crosswind.simulators.environment:Environment",
+    "Episode": "crosswind.simulators.environment:Episode",
+    "Oracle": "crosswind.simulators.environment:Oracle",
+    "Task": "crosswind.simulators.environment:Task",
+    "Verdict": "crosswind.simulators.environment:Verdict",
+    # An author of objectives
+    "LossScale": "crosswind.trainer.objectives.objective:LossScale",
+    "ObjectiveResult": "crosswind.trainer.objectives.objective:ObjectiveResult",
+    "ObjectiveSettings": "crosswind.trainer.objectives.objective:ObjectiveSettings",
+    "SampledTokens": "crosswind.trainer.objectives.objective:SampledTokens",
+    "objective": "crosswind.trainer.objectives.objective:objective",
+    # An author of publishers and servers for an engine
+    "Engine": "crosswind.policies.engine:Engine",
+    "EngineAway": "crosswind.policies.engine:EngineAway",
+    "EngineError": "crosswind.policies.engine:EngineError",
+    "EngineHealth": "crosswind.policies.engine:Health",
+    "PublishedVersion": "crosswind.policies.engine:Published",
+    "ScoredTokens": "crosswind.policies.engine:Scored",
+    "ServeError": "crosswind.policies.servers.server:ServeError",
+    "ServeRequest": "crosswind.policies.servers.server:ServeRequest",
+    "PolicyServer": "crosswind.policies.servers.server:Server",
+    "PolicyVersion": "crosswind.policies.version:PolicyVersion",
+    # An author or a reader of a store
+    "RowRefused": "crosswind.gateway.trajectory.store:RowRefused",
+    "Store": "crosswind.gateway.trajectory.store:Store",
+    "StoreError": "crosswind.gateway.trajectory.store:StoreError",
+    "StoreUnavailable": "crosswind.gateway.trajectory.store:StoreUnavailable",
+    "open_store": "crosswind.gateway.trajectory.store:open_store",
+}
+"""Public name -> module:attribute, as an entry point writes it. A test holds it to the imports above."""
+
+__all__ = [
+    "AddedTool",
+    "AsyncClient",
+    "Client",
+    "Draw",
+    "Engine",
+    "EngineAway",
+    "EngineError",
+    "EngineHealth",
+    "Environment",
+    "Episode",
+    "GatewayError",
+    "InstructionsTarget",
+    "LossScale",
+    "ModelTarget",
+    "ObjectiveResult",
+    "ObjectiveSettings",
+    "OpenedSession",
+    "Oracle",
+    "PolicyServer",
+    "PolicyVersion",
+    "PublishedVersion",
+    "Recovery",
+    "Result",
+    "RowRefused",
+    "SampledTokens",
+    "ScoredTokens",
+    "ServeError",
+    "ServeRequest",
+    "SessionInfo",
+    "Site",
+    "Store",
+    "StoreError",
+    "StoreUnavailable",
+    "Stream",
+    "Task",
+    "ToolChange",
+    "ToolClass",
+    "ToolResultTarget",
+    "ToolSchema",
+    "ToolTarget",
+    "TransportTarget",
+    "UnusableText",
+    "UserTarget",
+    "Verdict",
+    "objective",
+    "open_store",
+    "operator",
+    "written_form",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version  # here, since it takes longer than all the rest
+
+        return version("crosswind")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'crosswind' has no attribute {name!r}")
+    module, attribute = _HOMES[name].split(":")
+    value = globals()[name] = getattr(import_module(module), attribute)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})

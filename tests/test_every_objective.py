@@ -8,24 +8,24 @@ import pytest
 import torch
 
 from crosswind.trainer.objectives.objective import (
-    Scale,
-    Settings,
-    Tokens,
+    LossScale,
+    ObjectiveSettings,
+    SampledTokens,
     UnknownObjective,
     objectives,
     resolve,
 )
 
 NAMES = sorted(objectives())
-SETTINGS = Settings(clip_low=0.2, clip_high=0.28)
+SETTINGS = ObjectiveSettings(clip_low=0.2, clip_high=0.28)
 
 
-def tokens(seed: int = 0, *, lengths: tuple[int, ...] = (3, 1, 5), move: float = 0.05) -> Tokens:
+def tokens(seed: int = 0, *, lengths: tuple[int, ...] = (3, 1, 5), move: float = 0.05) -> SampledTokens:
     """Rollouts of the given numbers of tokens, in double precision, with ratios inside the clip range."""
     torch.manual_seed(seed)
     count = sum(lengths)
     old = -torch.rand(count, dtype=torch.float64) - 0.1
-    return Tokens(
+    return SampledTokens(
         logprobs=(old + move * torch.randn(count, dtype=torch.float64)).requires_grad_(),
         old=old,
         engine=old + 0.01 * torch.randn(count, dtype=torch.float64),
@@ -34,11 +34,13 @@ def tokens(seed: int = 0, *, lengths: tuple[int, ...] = (3, 1, 5), move: float =
     )
 
 
-def scale(one: Tokens, rollouts: int | None = None) -> Scale:
-    return Scale(rollouts or one.advantages.shape[0], one.rollout.shape[0])
+def scale(one: SampledTokens, rollouts: int | None = None) -> LossScale:
+    return LossScale(rollouts or one.advantages.shape[0], one.rollout.shape[0])
 
 
-def loss_and_gradient(name: str, one: Tokens, settings: Settings = SETTINGS) -> tuple[float, torch.Tensor]:
+def loss_and_gradient(
+    name: str, one: SampledTokens, settings: ObjectiveSettings = SETTINGS
+) -> tuple[float, torch.Tensor]:
     outcome = resolve(name)(one, settings, scale(one))
     (gradient,) = torch.autograd.grad(outcome.loss, one.logprobs)
     return float(outcome.loss.detach()), gradient
@@ -49,7 +51,7 @@ def test_the_loss_is_a_scalar_and_its_gradient_is_right(name: str) -> None:
     one = tokens()
 
     def loss(logprobs: torch.Tensor) -> torch.Tensor:
-        moved = Tokens(logprobs, one.old, one.engine, one.rollout, one.advantages)
+        moved = SampledTokens(logprobs, one.old, one.engine, one.rollout, one.advantages)
         return resolve(name)(moved, SETTINGS, scale(one)).loss
 
     assert loss(one.logprobs).shape == ()
@@ -66,7 +68,7 @@ def test_a_step_down_the_gradient_raises_good_tokens_and_lowers_bad_ones(name: s
 @pytest.mark.parametrize("name", NAMES)
 def test_no_advantage_no_gradient(name: str) -> None:
     one = tokens()
-    still = Tokens(one.logprobs, one.old, one.engine, one.rollout, torch.zeros_like(one.advantages))
+    still = SampledTokens(one.logprobs, one.old, one.engine, one.rollout, torch.zeros_like(one.advantages))
     loss, gradient = loss_and_gradient(name, still)
     assert loss == 0.0
     assert not gradient.any()
@@ -82,7 +84,7 @@ def test_the_order_of_a_rollouts_tokens_and_their_sequences_makes_no_difference(
     one = tokens()
     order = list(range(one.rollout.shape[0]))
     random.Random(1).shuffle(order)
-    mixed = Tokens(
+    mixed = SampledTokens(
         one.logprobs.detach()[order].requires_grad_(),
         one.old[order],
         one.engine[order],
@@ -101,12 +103,12 @@ def test_micro_batches_add_up_to_the_whole(name: str, aggregation: str) -> None:
     settings = SETTINGS.model_copy(update={"aggregation": aggregation, "kl": 0.1})
     one = tokens()
     reference = one.old - 0.02
-    whole = Tokens(one.logprobs, one.old, one.engine, one.rollout, one.advantages, reference)
+    whole = SampledTokens(one.logprobs, one.old, one.engine, one.rollout, one.advantages, reference)
     parts = []
     for keep in ([0], [1, 2]):
         mask = torch.tensor([int(index) in keep for index in one.rollout])
         parts.append(
-            Tokens(
+            SampledTokens(
                 one.logprobs[mask],
                 one.old[mask],
                 one.engine[mask],
@@ -127,7 +129,7 @@ def test_micro_batches_add_up_to_the_whole(name: str, aggregation: str) -> None:
 def test_all_clipped_means_no_gradient(name: str) -> None:
     one = tokens()
     far = torch.where(one.advantages[one.rollout] > 0, 1.0, -1.0)
-    moved = Tokens((one.old + far).requires_grad_(), one.old, one.engine, one.rollout, one.advantages)
+    moved = SampledTokens((one.old + far).requires_grad_(), one.old, one.engine, one.rollout, one.advantages)
     outcome = resolve(name)(moved, SETTINGS, scale(one))
     (gradient,) = torch.autograd.grad(outcome.loss, moved.logprobs)
     assert not gradient.any()
@@ -138,7 +140,7 @@ def test_all_clipped_means_no_gradient(name: str) -> None:
 def test_the_kl_term_pulls_towards_the_reference(name: str) -> None:
     settings = SETTINGS.model_copy(update={"kl": 0.5})
     one = tokens()
-    pulled = Tokens(
+    pulled = SampledTokens(
         one.logprobs,
         one.old,
         one.engine,

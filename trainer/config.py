@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from crosswind.trainer.curriculum.gap import GapSettings, SeedScope
-from crosswind.trainer.objectives.objective import Settings as ObjectiveSettings
+from crosswind.trainer.objectives.objective import ObjectiveSettings
 from crosswind.trainer.presets import PRESETS
 
 

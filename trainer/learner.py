@@ -14,7 +14,13 @@ from crosswind.trainer.batches import Batch, Sample, micro_batches
 from crosswind.trainer.config import OptimiserSettings, TrainConfig
 from crosswind.trainer.material import Material
 from crosswind.trainer.model import Policy
-from crosswind.trainer.objectives.objective import Objective, Outcome, Scale, Tokens, resolve
+from crosswind.trainer.objectives.objective import (
+    LossScale,
+    Objective,
+    ObjectiveResult,
+    SampledTokens,
+    resolve,
+)
 from crosswind.trainer.objectives.terms import divergence
 
 
@@ -33,7 +39,7 @@ class Measured:
 class Before:
     """All micro-batches of a training step, by mini-batch, measured before its first update."""
 
-    mini_batches: list[tuple[list[Measured], Scale]]
+    mini_batches: list[tuple[list[Measured], LossScale]]
     entropy: float
     """Mean over the sampled tokens, in nats."""
     tokens: int
@@ -123,13 +129,15 @@ class Learner:
         settings = self.config.optimiser
         return settings.learning_rate * min(1.0, step / (settings.warmup_steps + 1))
 
-    def _optimiser_step(self, measured: Sequence[Measured], scale: Scale, learned: Learned) -> list[Outcome]:
+    def _optimiser_step(
+        self, measured: Sequence[Measured], scale: LossScale, learned: Learned
+    ) -> list[ObjectiveResult]:
         """Gradients over the micro-batches, added up; then one step of the optimiser."""
         self.optimiser.zero_grad(set_to_none=True)
         outcomes = []
         for each in measured:
             logprobs, _ = self.policy.score(each.batch, self.config.temperature)
-            tokens = Tokens(
+            tokens = SampledTokens(
                 logprobs,
                 each.old,
                 each.batch.engine,

@@ -12,7 +12,7 @@ from crosswind.trainer import advantages
 from crosswind.trainer.batches import Sample
 from crosswind.trainer.config import TrainConfig
 from crosswind.trainer.groups import Group
-from crosswind.trainer.objectives.objective import Scale
+from crosswind.trainer.objectives.objective import LossScale
 from crosswind.trainer.sequences import build
 
 
@@ -21,7 +21,7 @@ class MiniBatch:
     """What one optimiser step is taken on, and what its loss is averaged over."""
 
     samples: tuple[Sample, ...]
-    scale: Scale
+    scale: LossScale
 
 
 @dataclass(slots=True)
@@ -119,4 +119,4 @@ def _mini_batch(
             weight = weights[group.id][index]
             if weight != 0.0 or (config.loss.kl > 0 and not group.uniform):
                 samples.append(Sample(sequences, weight))
-    return MiniBatch(tuple(samples), Scale(sum(len(group.rollouts) for group in groups), max(tokens, 1)))
+    return MiniBatch(tuple(samples), LossScale(sum(len(group.rollouts) for group in groups), max(tokens, 1)))

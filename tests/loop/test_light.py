@@ -1,4 +1,4 @@
-"""The project's wheel with its light core alone: the gateway works where torch was never installed."""
+"""The wheel with its light core alone: the gateway works without torch, and beside folders named as ours."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -22,10 +23,15 @@ PIP_S = 400
 HEAVY = ("torch", "transformers", "openai", "numpy", "matplotlib", "jinja2")
 ASKED = """
 import importlib.resources, importlib.util, json, sys
+before = set(sys.modules)
 import crosswind
+imported = {name.partition(".")[0] for name in set(sys.modules) - before} - sys.stdlib_module_names
+from crosswind import AsyncClient, Client, Environment, objective, operator
 files = importlib.resources.files
 print(json.dumps({
     "where": crosswind.__file__,
+    "version": crosswind.__version__,
+    "imported": sorted(imported),
     "heavy": [name for name in sys.argv[1:] if importlib.util.find_spec(name)],
     "migrations": [
         one.name for one in (files("crosswind.gateway.trajectory.sqlite") / "migrations").iterdir()
@@ -66,6 +72,15 @@ def _source(folder: Path) -> Path:
     return source
 
 
+@pytest.fixture
+def beside(tmp_path: Path) -> Path:
+    """A user's folder with packages named as our folders are. Importing one of them fails."""
+    for name in PACKAGES[1:]:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(f"raise ImportError('the {name} of the user')\n")
+    return tmp_path
+
+
 @pytest.fixture(scope="module")
 def light(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The `bin` of a fresh environment that holds the wheel and what its core needs."""
@@ -83,27 +98,31 @@ def light(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def test_the_light_core_serves_and_answers_without_torch(
-    light: Path, children: Children, tmp_path: Path
+    light: Path, children: Children, beside: Path
 ) -> None:
-    command = (str(light / "crosswind"),)
-    packed = json.loads(
-        children.run("-c", ASKED, *HEAVY, command=(str(light / "python"), "-I"), cwd=tmp_path)
-    )
+    python = (str(light / "python"),)
+    outside: dict[str, Any] = {"cwd": beside, "environment": {"PYTHONPATH": ""}}
+    packed = json.loads(children.run("-c", ASKED, *HEAVY, command=python, **outside))
+    assert packed["imported"] == ["crosswind"], "`import crosswind` imports a third party"
     assert packed["heavy"] == [] and Path(packed["where"]).is_relative_to(light.parent)
     assert "0001_trajectories.sql" in packed["migrations"] and packed["page"] and packed["typed"]
     assert {"noisyagent.yaml", "everything.yaml", "chaos"} <= set(packed["profiles"])
     assert {"model.safetensors", "crosswind.json", "tokenizer.json"} <= set(packed["policy"])
 
-    def said(*arguments: str) -> str:
-        return children.run(*arguments, command=command, cwd=tmp_path)
+    # As `-m`, so that the user's folder is the first that Python looks into.
+    command = (*python, "-m", "crosswind.gateway.cli")
 
+    def said(*arguments: str) -> str:
+        return children.run(*arguments, command=command, **outside)
+
+    assert packed["version"] in said("--version")
     assert all(name in said("--help") for name in ("serve", "demo", "noise", "train"))
     assert all(name in said("noise", "list") for name in ("user.typos", "tool.timeout", "noisyagent"))
     assert "upstream: http://127.0.0.1:1/v1" in said("doctor", "--upstream", "http://127.0.0.1:1/v1")
 
     async with upstream(unique_answers()) as app:
         gateway = children.gateway(
-            app.url, tmp_path / "store.db", "--profile", "noisyagent", command=command, cwd=tmp_path
+            app.url, beside / "store.db", "--profile", "noisyagent", command=command, **outside
         )
         async with httpx.AsyncClient(trust_env=False, timeout=30) as http:
             assert (await http.get(f"{gateway.data}/healthz")).status_code == 200

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosswind.trainer.objectives.objective import Scale, Settings, Tokens, resolve
+from crosswind.trainer.objectives.objective import LossScale, ObjectiveSettings, SampledTokens, resolve
 from crosswind.trainer.objectives.terms import divergence
 
 Rollout = tuple[float, list[tuple[float, float, float, float]]]
@@ -27,7 +27,7 @@ rollouts = st.lists(
     max_size=5,
 )
 settings = st.builds(
-    Settings,
+    ObjectiveSettings,
     clip_low=st.sampled_from([3e-4, 0.2]),
     clip_high=st.sampled_from([4e-4, 0.28]),
     aggregation=st.sampled_from(["rollout", "token"]),
@@ -37,7 +37,7 @@ settings = st.builds(
 )
 
 
-def clipped_surrogate(ratio: float, advantage: float, chosen: Settings) -> float:
+def clipped_surrogate(ratio: float, advantage: float, chosen: ObjectiveSettings) -> float:
     """Equation 8 of NoisyAgent, with the dual clip of its table 7."""
     bounded = min(max(ratio, 1 - chosen.clip_low), 1 + chosen.clip_high)
     value = min(ratio * advantage, bounded * advantage)
@@ -46,7 +46,7 @@ def clipped_surrogate(ratio: float, advantage: float, chosen: Settings) -> float
     return value
 
 
-def weight(log_ratio: float, chosen: Settings) -> float:
+def weight(log_ratio: float, chosen: ObjectiveSettings) -> float:
     return 1.0 if chosen.importance_cap is None else min(exp(log_ratio), chosen.importance_cap)
 
 
@@ -54,7 +54,7 @@ def k3(new: float, reference: float) -> float:
     return exp(reference - new) - (reference - new) - 1
 
 
-def slow_grpo(drawn: list[Rollout], chosen: Settings) -> float:
+def slow_grpo(drawn: list[Rollout], chosen: ObjectiveSettings) -> float:
     per_rollout, total, count = [], 0.0, 0
     for advantage, tokens in drawn:
         values = [
@@ -67,7 +67,7 @@ def slow_grpo(drawn: list[Rollout], chosen: Settings) -> float:
     return -sum(per_rollout) / len(per_rollout) if chosen.aggregation == "rollout" else -total / count
 
 
-def slow_gspo(drawn: list[Rollout], chosen: Settings) -> float:
+def slow_gspo(drawn: list[Rollout], chosen: ObjectiveSettings) -> float:
     total = weights = 0.0
     for advantage, tokens in drawn:
         length = len(tokens)
@@ -80,21 +80,23 @@ def slow_gspo(drawn: list[Rollout], chosen: Settings) -> float:
     return -total / weights
 
 
-def as_tokens(drawn: list[Rollout], chosen: Settings) -> tuple[Tokens, Scale]:
+def as_tokens(drawn: list[Rollout], chosen: ObjectiveSettings) -> tuple[SampledTokens, LossScale]:
     flat = [(index, *token) for index, (_, tokens) in enumerate(drawn) for token in tokens]
     columns = [torch.tensor(column, dtype=torch.float64) for column in list(zip(*flat, strict=True))[1:]]
     rollout = torch.tensor([row[0] for row in flat])
     advantages = torch.tensor([advantage for advantage, _ in drawn], dtype=torch.float64)
     reference = columns[3] if chosen.kl > 0 else None
     return (
-        Tokens(columns[0], columns[1], columns[2], rollout, advantages, reference),
-        Scale(len(drawn), len(flat)),
+        SampledTokens(columns[0], columns[1], columns[2], rollout, advantages, reference),
+        LossScale(len(drawn), len(flat)),
     )
 
 
 @pytest.mark.parametrize(("name", "slow"), [("grpo", slow_grpo), ("gspo", slow_gspo)])
 @given(drawn=rollouts, chosen=settings)
-def test_the_loss_is_the_equations(name: str, slow: object, drawn: list[Rollout], chosen: Settings) -> None:
+def test_the_loss_is_the_equations(
+    name: str, slow: object, drawn: list[Rollout], chosen: ObjectiveSettings
+) -> None:
     assert callable(slow)
     tokens, scale = as_tokens(drawn, chosen)
     assert float(resolve(name)(tokens, chosen, scale).loss) == pytest.approx(
@@ -106,26 +108,26 @@ def test_grpo_by_hand() -> None:
     """Two rollouts: one token at ratio 1.5 (clipped at 1.2) and ratio 1; one at 0.5 with a negative
     advantage.
     """
-    chosen = Settings(clip_low=0.2, clip_high=0.2, importance_cap=None)
+    chosen = ObjectiveSettings(clip_low=0.2, clip_high=0.2, importance_cap=None)
     old = torch.tensor([-1.0, -1.0, -1.0], dtype=torch.float64)
     ratio = torch.tensor([1.5, 1.0, 0.5], dtype=torch.float64)
-    tokens = Tokens(
+    tokens = SampledTokens(
         old + ratio.log(), old, old, torch.tensor([0, 0, 1]), torch.tensor([1.0, -1.0], dtype=torch.float64)
     )
-    outcome = resolve("grpo")(tokens, chosen, Scale(2, 3))
+    outcome = resolve("grpo")(tokens, chosen, LossScale(2, 3))
     assert float(outcome.loss) == pytest.approx(-((1.2 + 1.0) / 2 - 0.8) / 2)
     assert (outcome.clipped, outcome.ratios) == (2, 3)
-    token_mean = resolve("grpo")(tokens, chosen.model_copy(update={"aggregation": "token"}), Scale(2, 3))
+    token_mean = resolve("grpo")(tokens, chosen.model_copy(update={"aggregation": "token"}), LossScale(2, 3))
     assert float(token_mean.loss) == pytest.approx(-(1.2 + 1.0 - 0.8) / 3)
 
 
 def test_a_rollout_that_trains_nothing_still_counts_in_the_mean() -> None:
     """1/G keeps G = N: rollouts that were refused are in the scale, not in the tokens."""
     drawn: list[Rollout] = [(1.0, [(-1.0, -1.1, -1.1, 0.0)])]
-    chosen = Settings(clip_low=0.2, clip_high=0.2)
+    chosen = ObjectiveSettings(clip_low=0.2, clip_high=0.2)
     tokens, _ = as_tokens(drawn, chosen)
-    alone = float(resolve("gspo")(tokens, chosen, Scale(1, 1)).loss)
-    among_four = float(resolve("gspo")(tokens, chosen, Scale(4, 9)).loss)
+    alone = float(resolve("gspo")(tokens, chosen, LossScale(1, 1)).loss)
+    among_four = float(resolve("gspo")(tokens, chosen, LossScale(4, 9)).loss)
     assert among_four == pytest.approx(alone / 4)
 
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from crosswind.trainer.objectives.objective import Outcome, Scale, Settings, Tokens, objective
+from crosswind.trainer.objectives.objective import (
+    LossScale,
+    ObjectiveResult,
+    ObjectiveSettings,
+    SampledTokens,
+    objective,
+)
 from crosswind.trainer.objectives.terms import (
     aggregate,
     divergence,
@@ -14,7 +20,7 @@ from crosswind.trainer.objectives.terms import (
 
 
 @objective("grpo")
-def grpo(tokens: Tokens, settings: Settings, scale: Scale) -> Outcome:
+def grpo(tokens: SampledTokens, settings: ObjectiveSettings, scale: LossScale) -> ObjectiveResult:
     """Group Relative Policy Optimization (DeepSeekMath, Shao et al. 2024, eq. 3; NoisyAgent eq. 2, 7 and 8).
 
         ρ_{i,t} = π_θ/π_old,   loss = -mean_i 1/L_i Σ_t [min(ρ_{i,t} Â_i, clip(ρ_{i,t}) Â_i) - β KL_{i,t}]
@@ -30,4 +36,4 @@ def grpo(tokens: Tokens, settings: Settings, scale: Scale) -> Outcome:
     if tokens.reference is not None:
         value = value - settings.kl * divergence(tokens.logprobs, tokens.reference)
     value = rollout_sum(value, tokens.rollout, rollouts) / lengths
-    return Outcome(-aggregate(value, lengths, settings, scale), int(clipped.sum()), clipped.numel())
+    return ObjectiveResult(-aggregate(value, lengths, settings, scale), int(clipped.sum()), clipped.numel())

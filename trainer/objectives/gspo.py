@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from crosswind.trainer.objectives.objective import Outcome, Scale, Settings, Tokens, objective
+from crosswind.trainer.objectives.objective import (
+    LossScale,
+    ObjectiveResult,
+    ObjectiveSettings,
+    SampledTokens,
+    objective,
+)
 from crosswind.trainer.objectives.terms import (
     aggregate,
     divergence,
@@ -16,7 +22,7 @@ from crosswind.trainer.objectives.terms import (
 
 
 @objective("gspo")
-def gspo(tokens: Tokens, settings: Settings, scale: Scale) -> Outcome:
+def gspo(tokens: SampledTokens, settings: ObjectiveSettings, scale: LossScale) -> ObjectiveResult:
     """Group Sequence Policy Optimization (Zheng et al. 2025, eq. 5 and 7).
 
         s_i = exp(1/|y_i| Σ_t log π_θ/π_old),   loss = -mean_i min(s_i Â_i, clip(s_i) Â_i)
@@ -38,4 +44,4 @@ def gspo(tokens: Tokens, settings: Settings, scale: Scale) -> Outcome:
     value = value * truncated(mean(tokens.old - tokens.engine), settings.importance_cap)
     if tokens.reference is not None:
         value = value - settings.kl * mean(divergence(tokens.logprobs, tokens.reference))
-    return Outcome(-aggregate(value, lengths, settings, scale), int(clipped.sum()), clipped.numel())
+    return ObjectiveResult(-aggregate(value, lengths, settings, scale), int(clipped.sum()), clipped.numel())

@@ -28,7 +28,7 @@ class UnknownObjective(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class SampledTokens:
     """The sampled tokens of R whole rollouts, flat: a rollout's tokens may come from several sequences."""
 
     logprobs: Tensor
@@ -46,7 +46,7 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class LossScale:
     """What the whole optimiser step averages over: every rollout of its groups and all their sampled tokens,
     those of rollouts and groups that contribute nothing included (NoisyAgent, eq. 7: 1/G keeps G = N).
     """
@@ -55,7 +55,7 @@ class Scale:
     tokens: int
 
 
-class Settings(BaseModel):
+class ObjectiveSettings(BaseModel):
     """What the objectives can be told."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -76,7 +76,7 @@ class Settings(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ObjectiveResult:
     """The loss of one micro-batch and what was seen on the way, as sums, so that micro-batches can be added
     up.
     """
@@ -89,7 +89,7 @@ class Outcome:
     """How many ratios there were."""
 
 
-Objective = Callable[[Tokens, Settings, Scale], Outcome]
+Objective = Callable[[SampledTokens, ObjectiveSettings, LossScale], ObjectiveResult]
 _registered: dict[str, Objective] = {}
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from crosswind.trainer.objectives.objective import Scale, Settings
+from crosswind.trainer.objectives.objective import LossScale, ObjectiveSettings
 
 
-def surrogate(ratio: Tensor, advantage: Tensor, settings: Settings) -> tuple[Tensor, Tensor]:
+def surrogate(ratio: Tensor, advantage: Tensor, settings: ObjectiveSettings) -> tuple[Tensor, Tensor]:
     """min(ρ·Â, clip(ρ, 1 - low, 1 + high)·Â), and where it has no gradient. Elementwise, any shape.
 
     NoisyAgent eq. 8, DeepSeekMath eq. 3, GSPO eq. 5. With `dual_clip` = c the value is at least c·Â where Â <
@@ -57,7 +57,7 @@ def rollout_lengths(rollout: Tensor, rollouts: int, like: Tensor) -> Tensor:
     return rollout_sum(torch.ones_like(rollout, dtype=like.dtype), rollout, rollouts)
 
 
-def aggregate(values: Tensor, lengths: Tensor, settings: Settings, scale: Scale) -> Tensor:
+def aggregate(values: Tensor, lengths: Tensor, settings: ObjectiveSettings, scale: LossScale) -> Tensor:
     """Per-rollout token means [R] of this micro-batch as its share of the step's mean.
 
     `rollout`: each rollout weighs the same, 1/G Σ_i (NoisyAgent eq. 7). `token`: each token does, Σ_i L_i / Σ
