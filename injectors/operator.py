@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from crosswind.injectors.contract import checked_draw, checked_result
@@ -115,28 +115,25 @@ def operator(
     source: str = "",
     fault: bool = False,
 ) -> Callable[[T], T]:
-    """Register the decorated class under its public name. A second operator of one name is an error."""
+    """Register the decorated class under its public name."""
 
-    def register(cls: T) -> T:
-        if name in _registered:
-            raise ValueError(
-                f"operator {name!r} is registered twice: rename {cls.__module__}.{cls.__qualname__}"
-            )
-        package = cls.__module__.partition(".")[0]
-        _registered[name] = Registered(
-            name,
-            site,
-            recovery,
-            cls(),
-            aliases,
-            source,
-            fault,
-            documentation=(cls.__doc__ or "").strip(),
-            origin="" if package == OURS else package,
-        )
+    def decorate(cls: T) -> T:
+        documentation = (cls.__doc__ or "").strip()
+        register(Registered(name, site, recovery, cls(), aliases, source, fault, documentation))
         return cls
 
-    return register
+    return decorate
+
+
+def register(entry: Registered) -> None:
+    """Add an operator. A second operator of the same name is an error."""
+    kind = type(entry.implementation)
+    if entry.name in _registered:
+        raise ValueError(
+            f"operator {entry.name!r} is registered twice: rename {kind.__module__}.{kind.__qualname__}"
+        )
+    package = kind.__module__.partition(".")[0]
+    _registered[entry.name] = replace(entry, origin="" if package == OURS else package)
 
 
 def registered() -> Mapping[str, Registered]:

@@ -1,17 +1,22 @@
-"""An advertised tool that isn't there."""
+"""An advertised tool that doesn't exist."""
 
 from __future__ import annotations
 
+import json
+
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.schema.naming import in_style
-from crosswind.injectors.operators.schema.phantom import no_such_tool
-from crosswind.injectors.operators.schema.placing import drawn_place, of_object
+from crosswind.injectors.operators.model_text import check_general, read_text
+from crosswind.injectors.operators.schema.added_tools import add_word, complete_schema, draw_place
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import AddedTool, Draw, Recovery, Result, ToolChange, ToolTarget
+from crosswind.injectors.wording import Unusable, written
 
 LATER = ("v2", "batch", "preview", "async", "next")
-"""What a list that has gone out of date calls the tools that a service used to have, or was to get."""
+"""What a list that is out of date calls the tools that a service used to have, or was to get."""
+
+SHORTEST = 3
+"""Words of a description."""
 
 
 @operator(
@@ -28,13 +33,39 @@ class GhostTool:
     """
 
     def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:
-        present, word, behind = rng.chance(severity), rng.choice(LATER), drawn_place(target, rng)
-        name = in_style(target.tool.name, word)
+        present, word, behind = rng.chance(severity), rng.choice(LATER), draw_place(target, rng)
+        name = add_word(target.tool.name, word)
         return {"name": name, "behind": behind} if present and name not in target.taken else None
 
     def apply(self, target: ToolTarget, draw: Draw) -> Result:
-        tool, name = target.tool, draw["name"]
-        parameters = of_object(tool.parameters)
-        ghost = AddedTool(name, tool.description or None, parameters, no_such_tool(name), draw["behind"])
-        note = f"The list advertises {name}, which isn't there, beside {tool.name}."
-        return Result(ToolChange(tool, (ghost,)), note)
+        return _advertise(target, draw, target.tool.description or None)
+
+
+@written("schema.ghost_tool")
+class GhostToolWording:
+    """The ghost has the rule's name and place; the model's description praises it as the newer way."""
+
+    ahead = False
+
+    def ask(self, target: ToolTarget, draw: Draw, severity: float) -> tuple[str, str] | None:
+        task = (
+            f"The material describes the tool {target.tool.name}. Describe {draw['name']}, a newer variant "
+            "of it that does the same, in one or two sentences such as a service's documentation has. Name "
+            "nothing in particular."
+        )
+        return task, target.tool.description
+
+    def apply(self, target: ToolTarget, draw: Draw, text: str) -> Result:
+        says = read_text(text, 600)
+        if len(says.split()) < SHORTEST:
+            raise Unusable("the model wrote too little to describe a tool")
+        check_general(says.replace(draw["name"], "").replace(target.tool.name, ""))
+        return _advertise(target, draw, says)
+
+
+def _advertise(target: ToolTarget, draw: Draw, description: str | None) -> Result:
+    tool, name = target.tool, draw["name"]
+    answer = json.dumps({"error": "unknown_tool", "message": f"no such tool: {name}"})
+    ghost = AddedTool(name, description, complete_schema(tool.parameters), (answer,), draw["behind"])
+    note = f"The list advertises {name}, which isn't there, beside {tool.name}."
+    return Result(ToolChange(tool, (ghost,)), note)

@@ -1,4 +1,4 @@
-"""Tools in another order."""
+"""Tools moved to other places in the list."""
 
 from __future__ import annotations
 

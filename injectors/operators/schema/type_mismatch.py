@@ -1,4 +1,4 @@
-"""A parameter that is declared with another type than the tool takes."""
+"""A parameter declared with another type than the tool takes."""
 
 from __future__ import annotations
 

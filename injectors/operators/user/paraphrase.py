@@ -9,14 +9,14 @@ from typing import Any
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.user.sentences import is_prose, sentence_spans
-from crosswind.injectors.operators.user.synonyms import SYNONYMS
+from crosswind.injectors.operators.words.synonyms import IN_REQUESTS
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 from crosswind.injectors.text.edits import disjoint, edit, edited, phrases, touches, unprotected
 from crosswind.injectors.text.entities import Span
 from crosswind.injectors.text.languages import unable
 
-_PHRASE = phrases(*SYNONYMS)
+_PHRASE = phrases(*IN_REQUESTS)
 _PLEASE = re.compile(r"Please (\w)")
 _THANKS = re.compile(r"(?:Thanks|Thank you|Many thanks)\b", re.IGNORECASE)
 
@@ -62,7 +62,7 @@ def _candidates(target: UserTarget, rng: Stream) -> Iterator[list[dict[str, Any]
         yield moved
     for match in unprotected(_PHRASE, text, target.protected):
         word = match.group()
-        other = rng.choice(SYNONYMS[word.lower()])
+        other = rng.choice(IN_REQUESTS[word.lower()])
         yield [edit(match.start(), word, other[0].upper() + other[1:] if word[0].isupper() else other)]
 
 

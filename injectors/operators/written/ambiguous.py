@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crosswind.injectors.operators.written.reading import said
+from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.targets import Draw, Result, UserTarget
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.edits import edited
@@ -27,7 +27,7 @@ class Ambiguous:
 
     def apply(self, target: UserTarget, draw: Draw, text: str) -> Result:
         rest = _without(target, draw)
-        vague = said(text, 200 + 2 * len(rest), like=rest)
+        vague = read_text(text, 200 + 2 * len(rest), like=rest)
         if (lost := entities.survive(rest, vague, target.tools)) is not None:
             raise Unusable(f"the model left out {lost!r:.60}")
         withheld = f", and withheld: {draw['withheld'][0]}" if draw["withheld"] else ""

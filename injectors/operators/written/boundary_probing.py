@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from crosswind.injectors.operators.model_text import check_general, read_lines
 from crosswind.injectors.operators.user.probes import YIELDS
 from crosswind.injectors.operators.user.sentences import appended
-from crosswind.injectors.operators.written.reading import general, lines
 from crosswind.injectors.targets import Draw, Result, UserTarget
 from crosswind.injectors.wording import written
 
@@ -29,6 +29,6 @@ class BoundaryProbing:
         return task, target.opening
 
     def apply(self, target: UserTarget, draw: Draw, text: str) -> Result:
-        probes = [general(line) for line in lines(text, len(draw["probes"]), like=target.text)]
+        probes = [check_general(line) for line in read_lines(text, len(draw["probes"]), like=target.text)]
         note = f"Probes of the agent's {draw['target']} came with the user's request."
         return Result(appended(target.text, (*probes, YIELDS[draw["target"]])), note)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.user.interaction_pattern import patterned
 from crosswind.injectors.operators.user.patterns import PATTERNS
-from crosswind.injectors.operators.written.reading import said
 from crosswind.injectors.targets import Draw, InstructionsTarget, Result
 from crosswind.injectors.wording import written
 
@@ -28,4 +28,4 @@ class InteractionPattern:
         return task, target.text
 
     def apply(self, target: InstructionsTarget, draw: Draw, text: str) -> Result:
-        return patterned(target, draw, said(text, LONGEST, like=target.text))
+        return patterned(target, draw, read_text(text, LONGEST, like=target.text))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from crosswind.injectors.operators.model_text import check_general, read_lines
 from crosswind.injectors.operators.tool.redundant import Redundant as ByRule
 from crosswind.injectors.operators.written.calls import call
-from crosswind.injectors.operators.written.reading import general, lines
 from crosswind.injectors.targets import Draw, Result, ToolResultTarget
 from crosswind.injectors.wording import written
 
@@ -26,7 +26,7 @@ class LowValue:
         return task, call(target)
 
     def apply(self, target: ToolResultTarget, draw: Draw, text: str) -> Result:
-        said = iter([general(line) for line in lines(text, _count(draw))])
+        said = iter([check_general(line) for line in read_lines(text, _count(draw))])
         worded = {side: [[key, next(said)] for key, _ in draw[side]] for side in ("before", "after")}
         return ByRule().apply(target, {**draw, **worded})
 

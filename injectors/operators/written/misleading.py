@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from crosswind.injectors.operators.model_text import check_general, read_lines
 from crosswind.injectors.operators.tool.misleading import Misleading as ByRule
 from crosswind.injectors.operators.written.calls import call
-from crosswind.injectors.operators.written.reading import general, lines
 from crosswind.injectors.targets import Draw, Result, ToolResultTarget
 from crosswind.injectors.wording import written
 
@@ -25,7 +25,7 @@ class Misleading:
         return task, call(target)
 
     def apply(self, target: ToolResultTarget, draw: Draw, text: str) -> Result:
-        remarks = [general(line) for line in lines(text, _count(draw))]
+        remarks = [check_general(line) for line in read_lines(text, _count(draw))]
         if "texts" in draw:
             return ByRule().apply(target, {"texts": remarks})
         fields = [[key, remark] for (key, _), remark in zip(draw["fields"], remarks, strict=True)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
+from crosswind.injectors.operators.model_text import check_general, read_lines
 from crosswind.injectors.operators.user.errands import LEAVES_FREE
 from crosswind.injectors.operators.user.sentences import appended
-from crosswind.injectors.operators.written.reading import general, lines
 from crosswind.injectors.targets import Draw, Result, UserTarget
 from crosswind.injectors.wording import written
 
@@ -28,6 +28,6 @@ class OutOfScope:
         return task, json.dumps({"tools": tools, "asked": target.opening}, ensure_ascii=False)
 
     def apply(self, target: UserTarget, draw: Draw, text: str) -> Result:
-        requests = [general(line) for line in lines(text, len(draw["requests"]), like=target.text)]
+        requests = [check_general(line) for line in read_lines(text, len(draw["requests"]), like=target.text)]
         note = "A request that no tool provides came with the user's message."
         return Result(appended(target.text, (*requests, LEAVES_FREE)), note)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crosswind.injectors.operators.written.reading import said
+from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.targets import Draw, Result, UserTarget
 from crosswind.injectors.wording import written
 
@@ -27,4 +27,6 @@ class Paraphrase:
         return task, target.text
 
     def apply(self, target: UserTarget, draw: Draw, text: str) -> Result:
-        return Result(said(text, 200 + 3 * len(target.text), like=target.text), "The message was reworded.")
+        return Result(
+            read_text(text, 200 + 3 * len(target.text), like=target.text), "The message was reworded."
+        )

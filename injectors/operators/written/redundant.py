@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crosswind.injectors.operators.written.reading import lines
+from crosswind.injectors.operators.model_text import read_lines
 from crosswind.injectors.targets import Draw, Result, UserTarget
 from crosswind.injectors.wording import Unusable, written
 
@@ -24,7 +24,7 @@ class Redundant:
 
     def apply(self, target: UserTarget, draw: Draw, text: str) -> Result:
         count = len(draw["before"])
-        found = lines(text, count + len(draw["after"]), like=target.text)
+        found = read_lines(text, count + len(draw["after"]), like=target.text)
         if any("?" in line for line in found):
             raise Unusable("the model asked something that the user didn't")
         joint = "\n" if "\n" in target.text else " "

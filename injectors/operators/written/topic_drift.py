@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from crosswind.injectors.operators.model_text import check_general, read_lines
 from crosswind.injectors.operators.user.sentences import appended
-from crosswind.injectors.operators.written.reading import general, lines
 from crosswind.injectors.targets import Draw, Result, UserTarget
 from crosswind.injectors.wording import Unusable, written
 
@@ -26,7 +26,9 @@ class TopicDrift:
         return task, target.opening
 
     def apply(self, target: UserTarget, draw: Draw, text: str) -> Result:
-        questions = [general(line) for line in lines(text, len(draw["questions"]), like=target.text)]
+        questions = [
+            check_general(line) for line in read_lines(text, len(draw["questions"]), like=target.text)
+        ]
         if not all(line.endswith(("?", "？", "؟")) for line in questions):
             raise Unusable("the model wrote something else than questions")
         note = "The user's message drifted off the subject and came back to it."

@@ -6,7 +6,7 @@ import pytest
 
 from crosswind.injectors import registry
 from crosswind.injectors.cli.examples import USER_TEXT
-from crosswind.injectors.operators.user.synonyms import SYNONYMS
+from crosswind.injectors.operators.words.synonyms import IN_REQUESTS
 from crosswind.injectors.text import entities
 from crosswind.simulators.retail.intent import kind_of
 from crosswind.simulators.retail.kinds import KINDS
@@ -33,7 +33,7 @@ def test_severity_is_the_share_that_is_reworded() -> None:
 
 
 def test_no_synonym_turns_a_request_round() -> None:
-    for phrase, others in SYNONYMS.items():
+    for phrase, others in IN_REQUESTS.items():
         for text in (phrase, *others):
             assert not entities.MEANING_WORDS & set(text.lower().split()), text
 

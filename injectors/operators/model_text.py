@@ -1,4 +1,6 @@
-"""What a model wrote, read as what it was asked for. Unusable where it is something else."""
+"""Read and check text that a language model wrote. Each function raises Unusable where it isn't what was
+asked for.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,9 @@ _PARTICULAR = re.compile(r"[\d@#_$€£¥\\/<>{}\[\]\"“”«»„`]")
 """Marks of ids, amounts, addresses, quotations and code."""
 
 
-def said(text: str, longest: int, *, like: str = "") -> str:
-    """The text without fences and quotation marks around it, of `longest` characters at most. `like` is the
-    text in whose place it stands: what that says, this may say."""
+def read_text(text: str, longest: int, *, like: str = "") -> str:
+    """The text without fences and quotation marks around it, of `longest` characters at most. It replaces the
+    text `like`, and may say what that says."""
     whole = text.strip()
     if (fenced := _FENCED.fullmatch(whole)) is not None:
         whole = fenced[1].strip()
@@ -41,9 +43,9 @@ def said(text: str, longest: int, *, like: str = "") -> str:
     return whole
 
 
-def lines(text: str, count: int, *, like: str = "") -> list[str]:
+def read_lines(text: str, count: int, *, like: str = "") -> list[str]:
     """The first `count` lines, without the bullets before them."""
-    whole = said(text, 4 * LONGEST_LINE * max(1, count), like=like)
+    whole = read_text(text, 4 * LONGEST_LINE * max(1, count), like=like)
     found = [_BULLET.sub("", line.strip()) for line in whole.splitlines() if line.strip()]
     if len(found) < count:
         raise Unusable(f"the model wrote {len(found)} lines where {count} were asked for")
@@ -52,17 +54,17 @@ def lines(text: str, count: int, *, like: str = "") -> list[str]:
     return found[:count]
 
 
-def general(line: str) -> str:
-    """A line that names nothing in particular, so that it can't be taken for a fact of the task."""
+def check_general(line: str) -> str:
+    """Check that a line names nothing in particular, so that it can't be taken for a fact of the task."""
     if (found := _PARTICULAR.search(line)) is not None:
         raise Unusable(f"the model named something in particular ({found.group()!r} in {line!r:.80})")
     return line
 
 
-def document(text: str, kind: type) -> Any:
-    """The JSON value of that type."""
+def read_json(text: str, kind: type) -> Any:
+    """The text as a JSON value of that type."""
     try:
-        value = json.loads(said(text, 20_000))
+        value = json.loads(read_text(text, 20_000))
     except (ValueError, RecursionError) as error:
         raise error if isinstance(error, Unusable) else Unusable("the model wrote no JSON") from None
     if not isinstance(value, kind):
@@ -70,8 +72,8 @@ def document(text: str, kind: type) -> Any:
     return value
 
 
-def as_long(text: str, before: str, share: float) -> str:
-    """The text, where it is at most that share longer or shorter than the one before."""
+def check_length(text: str, before: str, share: float) -> str:
+    """Check that the text is at most that share longer or shorter than the one before."""
     if abs(len(text) - len(before)) > max(1.0, share * len(before)):
         raise Unusable(f"the model wrote {len(text)} characters in place of {len(before)}")
     return text

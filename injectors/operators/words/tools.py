@@ -1,4 +1,4 @@
-"""Tools that have nothing to do with a task: what an assistant with too many servers is offered."""
+"""What noise says of tools: unrelated ones, neighbours, wrong parameters, and prices."""
 
 from __future__ import annotations
 
@@ -36,4 +36,54 @@ UNRELATED: dict[str, tuple[str, str]] = {
     "transcribe_audio": ("Write down what is said in a recording.", "recording"),
     "identify_bird": ("Tell which bird sings in a recording.", "recording"),
 }
-"""Description and the one parameter, a string, by name."""
+"""Tools that have nothing to do with a task: by name, the description and the one parameter, a string."""
+
+VERBS = frozenset(
+    """
+    add apply assign book calculate cancel change check close compute confirm convert create delete exchange
+    fetch find generate get list look make modify move open place post query read remove rename reserve reset
+    retrieve return save search send set show submit translate transfer update upload write
+    """.split()  # noqa: SIM905
+)
+"""First or last words of a tool's name that say what it does."""
+
+DEEDS = (
+    (
+        "archive",
+        "Move {things} that are out of use to the archive.",
+        "older_than_days",
+        "integer",
+    ),
+    ("annotate", "Attach an internal remark to {things}; customers never see it.", "remark", "string"),
+    ("count", "Count {things} per month, for reports.", "month", "string"),
+    ("export", "Write {things} to a file in the reporting bucket.", "file_name", "string"),
+    ("watch", "Be notified when {things} change from now on.", "channel", "string"),
+    ("print", "Send {things} to an office printer.", "printer", "string"),
+    ("label", "Put a coloured label on {things} for the team's board.", "colour", "string"),
+    ("audit", "List who has looked at {things}, and when.", "since", "string"),
+)
+"""Verb, purpose, and the parameter with its type. None of them answers a question or does a task."""
+
+# The honest sentences by which a distractor admits its drawback.
+COSTS_MORE = (
+    "Each call is billed at {times} times the price of {tool}.",
+    "Note: a call costs {times} times as much as one of {tool}.",
+    "Premium rate: {times} times the cost per call of {tool}.",
+)
+
+TAKES_LONGER = (
+    "The typical response time is {times} times that of {tool}.",
+    "Note: an answer takes {times} times as long as one of {tool}.",
+    "Queued processing: responses arrive {times} times later than those of {tool}.",
+)
+
+FOREIGN_PARAMETERS = (
+    ("reference", "string", "A reference number."),
+    ("query", "string", "What to look for."),
+    ("scope", "string", "Where it applies."),
+    ("amount", "number", "How much of it."),
+    ("limit", "integer", "The most that may be given."),
+    ("verbose", "boolean", "Whether to tell more."),
+    ("format", "string", "The form of the answer."),
+)
+"""Name, type and description of parameters that any tool might have."""

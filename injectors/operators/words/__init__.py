@@ -1,0 +1,1 @@
+"""The words that operators use, as pure data: synonyms, vocabularies, sentences."""
