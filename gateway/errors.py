@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+import msgspec
 import orjson
 
 
@@ -41,9 +41,8 @@ class ServiceError(Exception):
         return openai_error(self.message, kind=self.kind, code=self.code, param=self.param)
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """A request to an upstream's replica that was followed by another one, or by none."""
+class Attempt(msgspec.Struct, frozen=True, tag_field="kind", tag="attempt"):
+    """A failed request to one replica of an upstream; it may have been retried."""
 
     replica: str
     outcome: str

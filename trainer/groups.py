@@ -13,17 +13,8 @@ from dataclasses import dataclass
 
 import orjson
 
-from crosswind.gateway.trajectory.record import (
-    FIT,
-    NOTHING_SAMPLED,
-    Arm,
-    RewardState,
-    Session,
-    SessionStatus,
-    Trajectory,
-    Turn,
-)
-from crosswind.gateway.trajectory.trust import POLICY_MISMATCH
+from crosswind.gateway.trajectory.fitness import Fitness
+from crosswind.gateway.trajectory.record import Arm, RewardState, Session, SessionStatus, Trajectory, Turn
 from crosswind.trainer.steps import unfit_round, version_names
 
 
@@ -157,7 +148,7 @@ def _left_out(session: Session) -> str | None:
 
 def _judge(trajectory: Trajectory, admission: Admission) -> Rollout:
     session = trajectory.session
-    turns = last_attempts([turn for turn in trajectory.turns if turn.fitness != NOTHING_SAMPLED])
+    turns = last_attempts([turn for turn in trajectory.turns if turn.fitness != Fitness.NOTHING_SAMPLED])
     reward = float(session.reward if session.reward is not None else 0.0)
     refused = next((reason for turn in turns if (reason := _unfit(turn, admission)) is not None), None)
     if refused is None and not turns:
@@ -181,7 +172,7 @@ def last_attempts(turns: Sequence[Turn]) -> tuple[Turn, ...]:
 
 def _unfit(turn: Turn, admission: Admission) -> str | None:
     """Why this turn can't be trained on; None where it can."""
-    if turn.fitness != FIT:
+    if turn.fitness != Fitness.FIT:
         return turn.fitness
     if turn.prompt_ids is None or len(turn.completions) != 1:
         return "not_one_completion"
@@ -198,7 +189,7 @@ def _unfit(turn: Turn, admission: Admission) -> str | None:
 def _wrong_version(turn: Turn, admission: Admission) -> str | None:
     names = version_names(turn)
     if names & admission.doubted:
-        return POLICY_MISMATCH
+        return Fitness.POLICY_MISMATCH
     return None if names and names <= admission.versions.keys() else "unknown_version"
 
 

@@ -4,13 +4,12 @@ the turn's own. A round's prompt and completion are the beginning of the next on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from crosswind.gateway.trajectory.record import FIT, Completion, Turn, VersionSpan
+from crosswind.gateway.trajectory.fitness import Fitness
+from crosswind.gateway.trajectory.record import Completion, InnerRound, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +25,15 @@ class Step:
 def steps(turn: Turn) -> tuple[Step, ...]:
     """The steps of a fit turn with one completion, in order."""
     own = _step(turn, _prompt(turn), turn.completions[0])
-    return (*(_round(turn, entry) for entry in _rounds(turn)), own)
+    return (*(_round(turn, entry) for entry in turn.rounds), own)
 
 
 def unfit_round(turn: Turn) -> str | None:
     """Why one of the rounds answered inside can't be trained on; None where all of them can."""
-    for entry in _rounds(turn):
-        if entry.get("fitness") != FIT:
-            return str(entry.get("fitness"))
-        if not entry.get("prompt_ids") or len(entry.get("token_ids", ())) != 1:
+    for entry in turn.rounds:
+        if entry.fitness != Fitness.FIT:
+            return entry.fitness
+        if not entry.prompt_ids or len(entry.token_ids or ()) != 1:
             return "not_one_completion"
     return None
 
@@ -44,15 +43,11 @@ def version_names(turn: Turn) -> frozenset[str]:
     return frozenset().union(*(step.versions for step in steps(turn)))
 
 
-def _rounds(turn: Turn) -> list[Mapping[str, Any]]:
-    """Its rounds; requests to the upstream that failed (`kind: attempt`) sampled nothing."""
-    return [entry for entry in turn.inner if entry.get("kind") != "attempt"]
-
-
-def _round(turn: Turn, entry: Mapping[str, Any]) -> Step:
-    spans = tuple(VersionSpan(**span) for span in (entry.get("versions") or [[]])[0])
-    sampled = Completion(0, tuple(entry["token_ids"][0]), tuple(entry["logprobs"][0]), versions=spans)
-    return _step(turn, list(entry["prompt_ids"]), sampled)
+def _round(turn: Turn, entry: InnerRound) -> Step:
+    assert entry.prompt_ids and entry.token_ids and entry.logprobs, "unfit rounds were refused before"
+    spans = tuple(entry.versions[0]) if entry.versions else ()
+    sampled = Completion(0, tuple(entry.token_ids[0]), tuple(entry.logprobs[0]), versions=spans)
+    return _step(turn, entry.prompt_ids, sampled)
 
 
 def _step(turn: Turn, prompt: list[int], completion: Completion) -> Step:

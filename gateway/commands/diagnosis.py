@@ -12,9 +12,8 @@ import httpx
 
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.config.upstream import UpstreamSettings
-from crosswind.gateway.protocols.constraints import CONSTRAINED
+from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.prefixes import CAUSES, SESSIONS_READ, of_newest_sessions
-from crosswind.gateway.trajectory.record import FIT
 from crosswind.gateway.trajectory.servers import SERVER
 from crosswind.gateway.trajectory.store import Store, StoreError, open_store
 from crosswind.gateway.trajectory.trust import VERSION, Trust
@@ -34,9 +33,9 @@ NAMELESS = (
     "(version_span_unknown), and all of them where whoever publishes doesn't tell the gateway "
     "(unknown_version): serve with `crosswind policy serve`"
 )
-_MENDS = {
-    CONSTRAINED: " (a grammar or a mask forced tokens: have the agent leave out `strict` in tools, "
-    "`parallel_tool_calls: false`, a `tool_choice` that demands calls, and `response_format`)",
+_MENDS: dict[str, str] = {
+    Fitness.CONSTRAINED_SAMPLING: " (a grammar or a mask forced tokens: have the agent leave out `strict` in "
+    "tools, `parallel_tool_calls: false`, a `tool_choice` that demands calls, and `response_format`)",
 }
 """What helps, by the reason why turns are unfit."""
 _WITHIN_S, _ASKED_S = 5.0, 30.0
@@ -124,7 +123,7 @@ def _store(store: Store) -> Iterator[str]:
     if not fitness:
         yield "store: no turns yet"
     for reason, count in fitness.items():
-        if reason != FIT:
+        if reason != Fitness.FIT:
             turns = "turn is" if count == 1 else "turns are"
             yield f"store: {count:,} {turns} unfit for training: {reason}{_MENDS.get(reason, '')}"
     trust = Trust.of([*store.settings(VERSION), *store.settings(SERVER)])

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import Response
-from msgspec import structs
+from msgspec import structs, to_builtins
 from pydantic_core import to_jsonable_python
 
 from crosswind.gateway.trajectory.content import Chain, View
@@ -40,6 +40,8 @@ def as_json(row: Session | Event | Turn) -> dict[str, Any]:
             out[name] = unpack("i", value.bytes())
         elif name == "completions":
             out[name] = [dataclasses.asdict(completion) for completion in value]
+        elif name in ("error", "inner"):
+            out[name] = to_builtins(value)
         else:
             out[name] = value
     return out

@@ -8,9 +8,6 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, Protocol
 
-UNDECODABLE = "undecodable"
-"""The fitness of a turn whose answer could not be read: no decoder for it, broken, or too large decoded."""
-
 _PIECE = 1 << 18
 """Decoded bytes that are made at a time."""
 _SLICE = 256

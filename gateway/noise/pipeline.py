@@ -20,6 +20,7 @@ from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import Place
+from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.ledger_rows import NameMap
 from crosswind.gateway.trajectory.record import Event, Row, SessionMarked
 from crosswind.injectors.conversation import Ref, Site
@@ -30,9 +31,6 @@ from crosswind.injectors.wording import Texts
 
 _log = structlog.get_logger("crosswind.noise")
 
-LEDGER_UNAVAILABLE = "ledger_unavailable"
-NOISE_STOPPED = "noise_stopped"
-NOISE_FAILED = "noise_failed"
 _TAKEN_BACK = "Not injected: it couldn't be written into the request."
 
 
@@ -48,7 +46,7 @@ class Noise:
     """How the tools are shown, where that is not as the client declared them."""
     spared: bool = False
     """Whether the request was spared new decisions."""
-    unfit: str | None = None
+    unfit: Fitness | None = None
     """Why the turn may not train, where noise is the reason."""
     texts: Texts | None = None
     """What a model wrote for it."""
@@ -120,7 +118,7 @@ def noise_in(
     if session.record.noise_stopped or not now.enabled:
         return _stopped(session, codec, request)
     if not session.ledger.complete:
-        return Noise(unfit=LEDGER_UNAVAILABLE)
+        return Noise(unfit=Fitness.LEDGER_UNAVAILABLE)
     noise = Noise()
     try:
         if session.behind or not request.certain:
@@ -140,14 +138,14 @@ def taken_back(noise: Noise, session: LiveSession, request: Request, place: Plac
     shown = noise.world.shown if noise.world is not None else None
     rows = take_back(session, request, place, noise.new, shown)
     events = [replace(one, after=None, note=_TAKEN_BACK) for one in noise.events]
-    return Noise(rows=rows, events=events, unfit=NOISE_FAILED)
+    return Noise(rows=rows, events=events, unfit=Fitness.NOISE_FAILED)
 
 
 def _stopped(session: LiveSession, codec: Codec, request: Request) -> Noise:
     """History reverts to clean and stays so: a session whose noise was stopped never gets any again. What the
     upstream holds must still be made whole.
     """
-    noise = Noise(unfit=NOISE_STOPPED, world=owing(codec, session.ledger, request))
+    noise = Noise(unfit=Fitness.NOISE_STOPPED, world=owing(codec, session.ledger, request))
     if not session.record.noise_stopped:
         session.mark(noise_stopped=True)
         noise.rows.append(SessionMarked(session.record.id, noise_stopped=True))
@@ -164,7 +162,7 @@ def _as_known(
     world = world_in(
         codec, session.plan, ledger, request, turn=place.index, allow_new=False, duplicates=now.duplicates
     )
-    return Noise(known.replacements, world=world, unfit=LEDGER_UNAVAILABLE)
+    return Noise(known.replacements, world=world, unfit=Fitness.LEDGER_UNAVAILABLE)
 
 
 def _unattended(session: LiveSession, codec: Codec, request: Request, place: Place, scribe: Scribe) -> Noise:

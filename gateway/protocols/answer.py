@@ -10,6 +10,7 @@ import msgspec
 
 from crosswind.gateway.http.sse import Event
 from crosswind.gateway.protocols.hidden_tools import InnerCall
+from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import Completion
 
 
@@ -32,7 +33,7 @@ class Round:
     prompt_ids: list[int] | None
     completions: tuple[Completion, ...]
     usage: Mapping[str, Any]
-    fitness: str
+    fitness: Fitness
     content: str | None
     """Its text, which the client got."""
 
@@ -153,6 +154,6 @@ class AnswerReader(Protocol):
         """The choices as sampled."""
         ...
 
-    def fitness(self) -> str:
+    def fitness(self) -> Fitness:
         """FIT, or the first reason why this answer can't be trained on."""
         ...

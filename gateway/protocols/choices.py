@@ -15,7 +15,8 @@ from crosswind.gateway.protocols.coercion import as_object
 from crosswind.gateway.protocols.deferred_chunks import Deferred, chunks, only_says
 from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.protocols.sampled_tokens import Sampled, recorded, spanned, well_formed
-from crosswind.gateway.trajectory.record import ENGINE_NO_TOKENS, FIT, NO_TOKEN_IDS, Completion
+from crosswind.gateway.trajectory.fitness import Fitness
+from crosswind.gateway.trajectory.record import Completion
 
 FINISHED = frozenset({"stop", "length", "tool_calls", "function_call", "content_filter"})
 """The finish reasons of a choice that came to its end; any other one, such as `abort`, broke it off."""
@@ -210,29 +211,29 @@ class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
         found = (recorded(index, choice) for index, choice in sorted(self._choices.items()))
         return tuple(one for one in found if one is not None)
 
-    def fitness(self) -> str:
+    def fitness(self) -> Fitness:
         """FIT, or the first reason why this answer can't be trained on."""
         self._catch_up()
         ids = sum(len(choice.token_ids) for choice in self._choices.values())
         if self.error is not None:
-            return "upstream_error"
+            return Fitness.UPSTREAM_ERROR
         if not self.finished:
-            return "finish_not_seen"
+            return Fitness.FINISH_NOT_SEEN
         if any(choice.finish_reason not in FINISHED for choice in self._choices.values()):
-            return "aborted"
+            return Fitness.ABORTED
         if not ids or not self.prompt_ids:
-            return ENGINE_NO_TOKENS if self._captured else NO_TOKEN_IDS
+            return Fitness.ENGINE_NO_TOKENS if self._captured else Fitness.NO_TOKEN_IDS
         return self._agreement(ids)
 
-    def _agreement(self, ids: int) -> str:
+    def _agreement(self, ids: int) -> Fitness:
         """FIT where all that the engine says of its `ids` tokens agrees."""
         if not all(well_formed(index, choice) for index, choice in self._choices.items()):
-            return "token_ids_malformed"
+            return Fitness.TOKEN_IDS_MALFORMED
         if any(len(choice.token_ids) != len(choice.logprobs) for choice in self._choices.values()):
-            return "ids_logprobs_mismatch"
+            return Fitness.IDS_LOGPROBS_MISMATCH
         if not all(spanned(choice) for choice in self._choices.values()):
-            return "versions_mismatch"
-        return FIT if self.usage.get("completion_tokens") == ids else "usage_mismatch"
+            return Fitness.VERSIONS_MISMATCH
+        return Fitness.FIT if self.usage.get("completion_tokens") == ids else Fitness.USAGE_MISMATCH
 
 
 def _choices(answer: Mapping[str, Any]) -> list[dict[str, Any]]:

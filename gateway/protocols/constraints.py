@@ -12,9 +12,6 @@ from typing import Any
 from crosswind.gateway.protocols.capture import NEUTRAL
 from crosswind.gateway.protocols.document import Document, decode
 
-CONSTRAINED = "constrained_sampling"
-"""The fitness of a turn of which a part of the tokens may have been forced."""
-
 _FREE: Mapping[str, tuple[Any, ...]] = {
     **NEUTRAL,
     "allowed_token_ids": (None,),

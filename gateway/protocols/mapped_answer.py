@@ -8,7 +8,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from crosswind.gateway.protocols.answer import Round
 from crosswind.gateway.protocols.hidden_tools import World
 from crosswind.gateway.protocols.usage import summed
-from crosswind.gateway.trajectory.record import FIT, Completion
+from crosswind.gateway.trajectory.fitness import Fitness
+from crosswind.gateway.trajectory.record import Completion
 
 
 class RoundReader(Protocol):
@@ -25,7 +26,7 @@ class RoundReader(Protocol):
     def produced(self) -> bytes: ...
     def text(self, name: str) -> str | None: ...
     def completions(self) -> tuple[Completion, ...]: ...
-    def fitness(self) -> str: ...
+    def fitness(self) -> Fitness: ...
 
 
 R = TypeVar("R", bound=RoundReader)
@@ -73,8 +74,8 @@ class ClosedAnswer(Generic[R]):
     def completions(self) -> tuple[Completion, ...]:
         return self._now.completions()
 
-    def fitness(self) -> str:
-        unfit = [one.fitness for one in self._earlier if one.fitness != FIT]
+    def fitness(self) -> Fitness:
+        unfit = [one.fitness for one in self._earlier if one.fitness != Fitness.FIT]
         return unfit[0] if unfit else self._now.fitness()
 
     def rounds(self) -> list[Round]:

@@ -36,6 +36,7 @@ from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.turns import Asked
 from crosswind.gateway.telemetry.logs import say_also, say_with_all
 from crosswind.gateway.telemetry.metrics import Metrics
+from crosswind.gateway.trajectory.fitness import Source
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.recording import Recording
 from crosswind.gateway.upstreams.answer import Answer
@@ -232,7 +233,7 @@ class Proxy:
     async def _upstream_failed(self, outlet: Outlet, exchange: Exchange, error: UpstreamError) -> int:
         """The upstream gave no answer: recorded as its failure, told in the protocol's shape."""
         self.metrics.upstream_errors.labels(error.code).inc()
-        exchange.failed("upstream", error.code, error.message)
+        exchange.failed(Source.UPSTREAM, error.code, error.message)
         exchange.attempts += error.attempts
         settled = await self.recording.settle(exchange)
         await self._answer_error(outlet, exchange.codec, error)

@@ -10,12 +10,13 @@ import structlog
 
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import UpstreamError
-from crosswind.gateway.http.content_encoding import UNDECODABLE, Decoding
+from crosswind.gateway.http.content_encoding import Decoding
 from crosswind.gateway.http.headers import Headers, end_to_end
 from crosswind.gateway.proxy.client_link import FaultyOutlet, Outlet, delivered_by, edit_of, foreseen
 from crosswind.gateway.proxy.stream import StreamRelay
+from crosswind.gateway.trajectory.fitness import Fitness, Source
 from crosswind.gateway.trajectory.record import Delivered
-from crosswind.gateway.turn.exchange import TOO_LARGE, Exchange
+from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.inner_rounds import next_body
 from crosswind.gateway.turn.recording import Recording, Settled
 from crosswind.gateway.upstreams.answer import Answer
@@ -39,7 +40,7 @@ class Answering:
         Rounds that are answered inside are sent by `again`, and what the client gets is one answer.
         """
         if answer.status >= 400:
-            exchange.failed("upstream", f"status_{answer.status}", "the upstream answered with an error")
+            exchange.failed(Source.UPSTREAM, f"status_{answer.status}", "the upstream answered with an error")
         outlet = client
         if exchange.noise.faults.on_the_way_back:
             outlet = FaultyOutlet(client, exchange, event_limit=self.settings.limits.event)
@@ -58,7 +59,7 @@ class Answering:
         raw = await answer.upto(limit)
         exchange.first_byte_came()
         if len(raw) > limit:
-            exchange.unread = TOO_LARGE
+            exchange.unread = Fitness.ANSWER_TOO_LARGE
             return await self._too_large(outlet.bare(), exchange, answer, raw)
         decoding = self._decoding(answer)
         read = exchange.answer.read_body(decoding.feed(raw))
@@ -107,7 +108,7 @@ class Answering:
     def _cut(self, exchange: Exchange, error: UpstreamError) -> None:
         """The upstream broke off what was being relayed."""
         self.recording.metrics.upstream_errors.labels(error.code).inc()
-        exchange.failed("upstream", error.code, error.message)
+        exchange.failed(Source.UPSTREAM, error.code, error.message)
         _log.warning("the upstream broke off its answer", turn=exchange.place.index, error=error.message)
 
     async def _stream(self, outlet: Outlet, exchange: Exchange, answer: Answer, again: Again) -> None:
@@ -178,7 +179,7 @@ class Answering:
             return flow.settled
         exchange = flow.exchange
         if exchange.answer.error is not None:
-            exchange.failed("upstream", "error_in_stream", str(exchange.answer.error.get("message", "")))
+            exchange.failed(Source.UPSTREAM, "error_in_stream", str(exchange.answer.error.get("message", "")))
         if exchange.noise.faults.on_the_way_back:
             foreseen(exchange, exchange.answer.delivered() or exchange.answer.produced(), streamed=True)
         flow.settled = settled = await self.recording.settle(exchange)
@@ -227,7 +228,7 @@ class Flow:
         exchange = self.exchange
         if (edit := edit_of(exchange)) is not None:
             exchange.noise.withdraw(edit.operator, "the answer is larger than `limits.stream`")
-        exchange.unread, self.kept = TOO_LARGE, 0
+        exchange.unread, self.kept = Fitness.ANSWER_TOO_LARGE, 0
         if exchange.world is not None:
             raise UpstreamError(
                 502,
@@ -253,7 +254,7 @@ def _note(exchange: Exchange, decoding: Decoding) -> None:
     reach the client.
     """
     if decoding.failed:
-        exchange.unread = exchange.unread or UNDECODABLE
+        exchange.unread = exchange.unread or Fitness.UNDECODABLE
         if exchange.edited:
             raise UpstreamError(
                 502,

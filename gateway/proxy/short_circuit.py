@@ -13,6 +13,7 @@ from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.protocols.faults import Fault
 from crosswind.gateway.protocols.provider_errors import AnswerForms
 from crosswind.gateway.proxy.client_link import Outlet
+from crosswind.gateway.trajectory.fitness import Source
 from crosswind.gateway.trajectory.record import Delivered
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.recording import Recording
@@ -48,14 +49,14 @@ class Refusing:
         return None
 
     async def _cut(self, outlet: Outlet, exchange: Exchange, fault: Fault, *, reset: bool = False) -> int:
-        exchange.failed("injected", fault.operator, "the connection was closed")
+        exchange.failed(Source.INJECTED, fault.operator, "the connection was closed")
         settled = await self.recording.settle(exchange)
         outlet.cut(reset=reset)
         self.recording.released(exchange, settled, Delivered.NO)
         return CUT
 
     async def _error(self, outlet: Outlet, exchange: Exchange, fault: Fault, error: ServiceError) -> int:
-        exchange.failed("injected", fault.operator, error.message)
+        exchange.failed(Source.INJECTED, fault.operator, error.message)
         settled = await self.recording.settle(exchange)
         await outlet.answer(
             error.status, exchange.codec.error(error), [*JSON, *error.headers, *self._marker(fault)]
@@ -74,7 +75,7 @@ class Refusing:
             exchange.noise.withdraw(fault.operator, "the client may go on from what the upstream holds")
             return None
         exchange.shown = encode(answer)
-        exchange.failed("injected", fault.operator, "answered without content")
+        exchange.failed(Source.INJECTED, fault.operator, "answered without content")
         settled = await self.recording.settle(exchange)
         if exchange.request.stream:
             await outlet.start(200, _SSE)

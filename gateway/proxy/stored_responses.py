@@ -226,7 +226,7 @@ def _told_back(turn: Turn) -> dict[str, Any]:
 
 def _inner_ids(turn: Turn) -> list[str]:
     """The responses of the rounds that were answered inside."""
-    rounds = [decode(one["produced"].encode()) for one in turn.inner if one.get("kind") != "attempt"]
+    rounds = [decode(one.produced.encode()) for one in turn.rounds]
     return [one["id"] for one in rounds if isinstance(one, dict) and isinstance(one.get("id"), str)]
 
 

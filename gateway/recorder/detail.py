@@ -21,12 +21,10 @@ from collections.abc import Iterator, Sequence
 from msgspec import structs
 
 from crosswind.gateway.config.sections import Detail
+from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.gateway.trajectory.ledger_rows import LedgerTextsErased
-from crosswind.gateway.trajectory.record import FIT, Event, Row, SessionClosed, Setting, Turn
-
-NOT_RECORDED = "content_not_recorded"
-"""The fitness of a turn that was fit, but whose token ids are not recorded."""
+from crosswind.gateway.trajectory.record import Event, Row, SessionClosed, Setting, Turn
 
 
 def recorded(rows: Sequence[Row], detail: Detail) -> Sequence[Row]:
@@ -57,10 +55,10 @@ def _without_content(turn: Turn) -> Turn:
         dataclasses.replace(completion, token_ids=(), logprobs=(), top_logprobs=())
         for completion in turn.completions
     )
-    error = turn.error and {name: value for name, value in turn.error.items() if name != "message"}
+    error = turn.error and structs.replace(turn.error, message=None)
     return structs.replace(
         turn,
-        fitness=NOT_RECORDED if turn.fitness == FIT else turn.fitness,
+        fitness=Fitness.CONTENT_NOT_RECORDED if turn.fitness == Fitness.FIT else turn.fitness,
         received=None,
         sent=None,
         produced=None,

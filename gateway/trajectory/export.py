@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import click
-from msgspec import structs
+from msgspec import structs, to_builtins
 
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.likelihood import turn_entropy
@@ -105,6 +105,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
             exported[name] = value.as_json()
         elif isinstance(value, Chain):
             exported[name] = unpack("i", value.bytes())
+    exported |= {name: to_builtins(exported[name]) for name in ("error", "inner")}
     exported["completions"] = [dataclasses.asdict(completion) for completion in turn.completions]
     entropy = turn_entropy(turn.completions)
     return exported | {"entropy": None if entropy is None else dataclasses.asdict(entropy)}

@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 
 from crosswind.gateway.trajectory.content import View
-from crosswind.gateway.trajectory.record import FIT, Turn
+from crosswind.gateway.trajectory.fitness import Fitness
+from crosswind.gateway.trajectory.record import Turn
 from crosswind.gateway.trajectory.store import Store
 
 CAUSES: Mapping[str, str] = {
@@ -113,7 +114,7 @@ def _before(ends: Mapping[tuple[str, int], Turn], branch: str, index: int) -> Tu
 
 
 def _has_tokens(turn: Turn) -> bool:
-    return turn.fitness == FIT and turn.prompt_ids is not None and len(turn.completions) == 1
+    return turn.fitness == Fitness.FIT and turn.prompt_ids is not None and len(turn.completions) == 1
 
 
 def _break(before: Turn, turn: Turn) -> Break | None:
@@ -129,8 +130,7 @@ def _break(before: Turn, turn: Turn) -> Break | None:
 
 def _asked(turn: Turn) -> list[int]:
     """The first prompt of a turn: that of a round that was answered inside, if any."""
-    first = next((entry["prompt_ids"] for entry in turn.inner if entry.get("prompt_ids")), None)
-    return list(first) if first is not None else _ids(turn)
+    return next((one.prompt_ids for one in turn.rounds if one.prompt_ids), None) or _ids(turn)
 
 
 def _ids(turn: Turn) -> list[int]:

@@ -13,7 +13,9 @@ from typing import Any
 
 import msgspec
 
+from crosswind.gateway.errors import Attempt
 from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.fitness import Fitness, Source
 from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.gateway.trajectory.ledger_rows import DeliveredId, LedgerTextsErased, NameMap, Shown
 
@@ -57,19 +59,6 @@ class Durable(StrEnum):
     YES = "yes"
     LATE = "late"
     LOST = "lost"
-
-
-FIT = "fit"
-"""A turn's fitness for training: this word, or the reason why it is unfit."""
-
-NO_TOKEN_IDS = "no_token_ids"
-"""The fitness of a turn whose token ids were not asked for."""
-
-ENGINE_NO_TOKENS = "engine_no_tokens"
-"""The fitness of a turn of which an engine was asked for token ids, and gave none."""
-
-NOTHING_SAMPLED = "nothing_sampled"
-"""The fitness of a turn in which no policy sampled, such as embeddings: its rollout trains without it."""
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -124,6 +113,41 @@ class Completion:
     """
 
 
+class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why a turn failed, and whose fault it was."""
+
+    source: Source
+    kind: str = msgspec.field(name="type")
+    message: str | None = None
+    """None where content is not recorded."""
+
+
+class InnerCall(msgspec.Struct, frozen=True):
+    """A call of a tool that only noise put there, with the result that the gateway gave."""
+
+    id: str
+    name: str
+    arguments: str
+    result: str
+
+
+class InnerRound(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An exchange with the policy that was answered inside the gateway, before the turn's own.
+
+    Where a secret was masked, the tokens are None: masked text has other ones.
+    """
+
+    produced: str
+    calls: tuple[InnerCall, ...]
+    fitness: Fitness
+    usage: Json
+    prompt_ids: list[int] | None = None
+    token_ids: list[list[int]] | None = None
+    """By choice, as are the next two."""
+    logprobs: list[list[float]] | None = None
+    versions: list[list[VersionSpan]] | None = None
+
+
 class Turn(msgspec.Struct, frozen=True):
     """One exchange with the policy. (session_id, index, attempt) identify it; `parent` is a turn's index."""
 
@@ -133,7 +157,7 @@ class Turn(msgspec.Struct, frozen=True):
     attempt: int = 0
     parent: int | None = None
     branch: str = ""
-    fitness: str = NO_TOKEN_IDS
+    fitness: Fitness = Fitness.NO_TOKEN_IDS
     durable: Durable = Durable.YES
     delivered: Delivered = Delivered.UNKNOWN
     protocol: str = "chat"
@@ -159,13 +183,17 @@ class Turn(msgspec.Struct, frozen=True):
     first_token_us: int | None = None
     total_us: int | None = None
     upstream_status: int | None = None
-    error: Json | None = None
-    """{source: ours|upstream|tool|client|injected, type, message}."""
-    inner: tuple[Json, ...] = ()
-    """Exchanges answered inside the gateway."""
+    error: Failure | None = None
+    inner: tuple[InnerRound | Attempt, ...] = ()
+    """The rounds answered inside the gateway, and failed requests to the upstream."""
     request: str | None = None
     """The digest of its body as it came, in hexadecimal: a retry has the same, and that of the key below."""
     idempotency: str | None = None
+
+    @property
+    def rounds(self) -> list[InnerRound]:
+        """The rounds answered inside the gateway: exchanges with the policy that the agent never saw."""
+        return [entry for entry in self.inner if isinstance(entry, InnerRound)]
 
 
 class Event(msgspec.Struct, frozen=True):

@@ -12,14 +12,9 @@ from typing import Any
 
 from msgspec import structs
 
-from crosswind.gateway.trajectory.record import FIT, Setting, Turn
+from crosswind.gateway.trajectory.fitness import Fitness
+from crosswind.gateway.trajectory.record import Setting, Turn
 from crosswind.gateway.trajectory.servers import SERVER, Servers
-
-POLICY_MISMATCH = "policy_mismatch"
-"""The fitness of a turn whose policy version the engine was seen not to serve rightly."""
-
-SPAN_UNKNOWN = "version_span_unknown"
-"""The fitness of a turn that more than one version may have sampled, of an engine that doesn't say which."""
 
 VERSION = "version"
 """The kind of the settings that say it: {trusted, reason, max_difference} by the version's name. What isn't
@@ -106,7 +101,7 @@ class Trust:
         A turn of an engine that names no versions gets those that were said to serve when it began and when
         it ended; it is unfit where they differ, since nobody knows which token is whose.
         """
-        if turn.fitness != FIT:
+        if turn.fitness != Fitness.FIT:
             return turn
         names = _versions(turn)
         if names:
@@ -115,7 +110,7 @@ class Trust:
             wrong = self.stopped is not None or turn.created_us < self.resumed_us
             turn = self._bounded(turn)
         wrong = wrong or self.servers.doubts(replicas, turn.created_us)
-        return structs.replace(turn, fitness=POLICY_MISMATCH) if wrong else turn
+        return structs.replace(turn, fitness=Fitness.POLICY_MISMATCH) if wrong else turn
 
     def _bounded(self, turn: Turn) -> Turn:
         """The turn with the versions at its two ends, as far as anything was said of them."""
@@ -126,14 +121,14 @@ class Trust:
         last = self.serving[-1][1] if self.serving and not self.swapping else None
         # There and back again is a swap, too.
         one = first is not None and last is not None and self.serving[-1][0] <= turn.created_us
-        fitness = turn.fitness if one else SPAN_UNKNOWN
+        fitness = turn.fitness if one else Fitness.VERSION_SPAN_UNKNOWN
         return structs.replace(turn, policy_first=first, policy_last=last, fitness=fitness)
 
 
 def _versions(turn: Turn) -> set[str]:
     """The versions that sampled it, the rounds answered inside included, as far as the engine said them."""
-    inner = (span for entry in turn.inner for spans in entry.get("versions", ()) for span in spans)
+    inner = (span for one in turn.rounds for spans in one.versions or () for span in spans)
     return {
-        *(str(span["version"]) for span in inner),
+        *(span.version for span in inner),
         *(span.version for completion in turn.completions for span in completion.versions),
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import msgspec
 
@@ -13,27 +12,15 @@ from crosswind.gateway.noise.pipeline import Noise
 from crosswind.gateway.noise.tool_view import ClosedWorld
 from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.codec import Codec
-from crosswind.gateway.protocols.constraints import CONSTRAINED, constraints
+from crosswind.gateway.protocols.constraints import constraints
 from crosswind.gateway.protocols.hidden_tools import InnerCall
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import MASK, Redactor
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import Place
 from crosswind.gateway.trajectory.content import Chain, Frame, View
-from crosswind.gateway.trajectory.record import (
-    ENGINE_NO_TOKENS,
-    FIT,
-    NO_TOKEN_IDS,
-    NOTHING_SAMPLED,
-    Completion,
-    Durable,
-    Turn,
-)
-
-REDACTED_SECRET = "redacted_secret"
-CONTAINS_SECRET = "contains_secret"
-TOO_LARGE = "answer_too_large"
-"""The fitness of a turn whose plain answer is larger than `limits.answer`, or stream than `limits.stream`."""
+from crosswind.gateway.trajectory.fitness import Fitness, Source
+from crosswind.gateway.trajectory.record import Completion, Durable, Failure, Turn
 
 
 class Exchange(msgspec.Struct, eq=False):
@@ -66,12 +53,12 @@ class Exchange(msgspec.Struct, eq=False):
     queue_us: int | None = None
     first_token_us: int | None = None
     upstream_status: int | None = None
-    error: dict[str, Any] | None = None
+    error: Failure | None = None
     attempts: tuple[Attempt, ...] = ()
     """Requests to the upstream that failed, before the one that was answered if any was."""
     replicas: set[str] = msgspec.field(default_factory=set)
     """The base URLs of those that answered: several, where rounds were answered inside."""
-    unread: str | None = None
+    unread: Fitness | None = None
     """Why the answer was relayed unread: its encoding could not be undone, or it is too large to be held."""
     recorded: bool = False
     tokenless: bool = False
@@ -98,17 +85,16 @@ class Exchange(msgspec.Struct, eq=False):
         if self.first_token_us is None:
             self.first_token_us = self.elapsed_us() - (self.queue_us or 0)
 
-    def failed(self, source: str, kind: str, message: str) -> None:
+    def failed(self, source: Source, kind: str, message: str) -> None:
         """Attribute a failure: ours, upstream, tool, client or injected. The first one counts."""
-        if source == "injected":
+        if source is Source.INJECTED:
             self.session.turns.destroyed(self.place)
-        told = self.redactor.mask_text(message)[:2000]
-        self.error = self.error or {"source": source, "type": kind, "message": told}
+        self.error = self.error or Failure(source, kind, self.redactor.mask_text(message)[:2000])
 
     def turn(self, durable: Durable) -> Turn:
         """The turn's row. `durable` is what it will be once the row is on disk."""
         redactor = self.redactor
-        came = self.upstream_status is not None and self.unread != TOO_LARGE
+        came = self.upstream_status is not None and self.unread != Fitness.ANSWER_TOO_LARGE
         produced = self.answer.produced() if came else None
         stored = None if produced is None else redactor.mask(produced)
         secret = self._secret(redactor, produced, hidden=stored is not produced)
@@ -144,33 +130,33 @@ class Exchange(msgspec.Struct, eq=False):
             total_us=self.elapsed_us(),
             upstream_status=self.upstream_status,
             error=self.error,
-            inner=tuple(_attempted(one) for one in self.attempts),
+            inner=self.attempts,
             request=self.request.digest().hex(),
             idempotency=self.idempotency,
         )
 
-    def _fitness(self, redactor: Redactor, secret: bool) -> tuple[str, Chain | None]:
+    def _fitness(self, redactor: Redactor, secret: bool) -> tuple[Fitness, Chain | None]:
         prompt_ids = None
         fitness = self.answer.fitness()
-        if self.answer.prompt_ids is not None and self.unread != TOO_LARGE:
+        if self.answer.prompt_ids is not None and self.unread != Fitness.ANSWER_TOO_LARGE:
             try:
                 prompt_ids = self.session.tokens.chain(self.answer.prompt_ids)
             except (OverflowError, TypeError):
-                fitness = "prompt_ids_malformed"
-        if fitness == NOTHING_SAMPLED:
+                fitness = Fitness.PROMPT_IDS_MALFORMED
+        if fitness == Fitness.NOTHING_SAMPLED:
             return fitness, None
-        if fitness == NO_TOKEN_IDS and self.tokenless:
-            fitness = ENGINE_NO_TOKENS
+        if fitness == Fitness.NO_TOKEN_IDS and self.tokenless:
+            fitness = Fitness.ENGINE_NO_TOKENS
         if self.error is not None:
-            fitness = f"{self.error['source']}_error"
+            fitness = Fitness.of_failure(self.error.source)
         elif self.noise.unfit is not None:
             fitness = self.noise.unfit
         elif self.unread is not None:
             fitness = self.unread
-        elif fitness == FIT and secret:
-            fitness = REDACTED_SECRET if redactor.mode == "redact" else CONTAINS_SECRET
-        elif fitness == FIT and any(constraints(self.request.document, self.edits)):
-            fitness = CONSTRAINED
+        elif fitness == Fitness.FIT and secret:
+            fitness = Fitness.REDACTED_SECRET if redactor.mode == "redact" else Fitness.CONTAINS_SECRET
+        elif fitness == Fitness.FIT and any(constraints(self.request.document, self.edits)):
+            fitness = Fitness.CONSTRAINED_SAMPLING
         return fitness, prompt_ids
 
     def _frames(self) -> Frame:
@@ -193,15 +179,6 @@ class Exchange(msgspec.Struct, eq=False):
             or any(step.masked for step in self.request.steps)
             or any(piece is not None and MASK in piece for piece in self._frames())
         )
-
-
-def _attempted(attempt: Attempt) -> dict[str, Any]:
-    return {
-        "kind": "attempt",
-        "replica": attempt.replica,
-        "outcome": attempt.outcome,
-        "took_us": attempt.took_us,
-    }
 
 
 def _masked(redactor: Redactor, text: str | None) -> str | None:

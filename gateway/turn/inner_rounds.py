@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from msgspec import structs
@@ -14,8 +14,10 @@ from crosswind.gateway.protocols.answer import Round
 from crosswind.gateway.protocols.hidden_tools import InnerCall
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.trajectory.content import View
-from crosswind.gateway.trajectory.record import Row, Turn
-from crosswind.gateway.turn.exchange import TOO_LARGE, Exchange
+from crosswind.gateway.trajectory.fitness import Fitness
+from crosswind.gateway.trajectory.record import InnerCall as Call
+from crosswind.gateway.trajectory.record import InnerRound, Row, Turn
+from crosswind.gateway.turn.exchange import Exchange
 
 Results = list[tuple[InnerCall, str]]
 
@@ -99,7 +101,7 @@ def with_rounds(turn: Turn, exchange: Exchange) -> Turn:
     """The turn with what was answered inside, and with what the client got where that is something else."""
     reader, mask = exchange.answer, exchange.redactor
     delivered = exchange.shown
-    came = exchange.upstream_status is not None and exchange.unread != TOO_LARGE
+    came = exchange.upstream_status is not None and exchange.unread != Fitness.ANSWER_TOO_LARGE
     if delivered is None and exchange.world is not None and came:
         delivered = reader.delivered()
     rounds = reader.rounds()
@@ -112,7 +114,7 @@ def with_rounds(turn: Turn, exchange: Exchange) -> Turn:
         inner=(
             *turn.inner,
             *(
-                _inner(one, results, mask, masked=masked)
+                _round(one, results, mask, masked=masked)
                 for one, results in zip(rounds, exchange.results, strict=True)
             ),
         ),
@@ -120,28 +122,25 @@ def with_rounds(turn: Turn, exchange: Exchange) -> Turn:
     )
 
 
-def _inner(one: Round, results: Results, redactor: Redactor, *, masked: bool) -> dict[str, Any]:
-    tokens: dict[str, Any] = {} if masked else {
-        "prompt_ids": list(one.prompt_ids or ()),
-        "token_ids": [list(completion.token_ids) for completion in one.completions],
-        "logprobs": [list(completion.logprobs) for completion in one.completions],
-        "versions": [[asdict(span) for span in completion.versions] for completion in one.completions],
-    }  # fmt: skip
-    return {
-        "produced": redactor.mask(one.produced).decode("utf-8", "replace"),
-        "calls": [
-            {
-                "id": call.call_id,
-                "name": call.name,
-                "arguments": redactor.mask_text(call.arguments),
-                "result": redactor.mask_text(result),
-            }
+def _round(one: Round, results: Results, redactor: Redactor, *, masked: bool) -> InnerRound:
+    stored = InnerRound(
+        produced=redactor.mask(one.produced).decode("utf-8", "replace"),
+        calls=tuple(
+            Call(call.call_id, call.name, redactor.mask_text(call.arguments), redactor.mask_text(result))
             for call, result in results
-        ],
-        "fitness": one.fitness,
-        "usage": dict(one.usage),
-        **tokens,
-    }
+        ),
+        fitness=one.fitness,
+        usage=dict(one.usage),
+    )
+    if masked:
+        return stored
+    return structs.replace(
+        stored,
+        prompt_ids=list(one.prompt_ids or ()),
+        token_ids=[list(completion.token_ids) for completion in one.completions],
+        logprobs=[list(completion.logprobs) for completion in one.completions],
+        versions=[list(completion.versions) for completion in one.completions],
+    )
 
 
 def _injected(rounds: list[Round]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from crosswind.gateway.recorder.queue import Ticket
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.sessions.inference import Inference, delivered_ids
 from crosswind.gateway.telemetry.metrics import Metrics
+from crosswind.gateway.trajectory.fitness import Source
 from crosswind.gateway.trajectory.ledger_rows import DeliveredId
 from crosswind.gateway.trajectory.record import Delivered, Delivery, Durable, Row, Turn
 from crosswind.gateway.trajectory.trust import Trust
@@ -77,7 +78,7 @@ class Recording:
             met = sum(one.after is not None and one.site in _LINKS for one in exchange.noise.events)
             exchange.session.turns.befell(exchange.place, met)
         self.metrics.recorded(turn, exchange.noise.events)
-        _log.debug("turn", turn=turn.index, status=turn.upstream_status, fitness=turn.fitness)
+        _log.debug("turn", turn=turn.index, status=turn.upstream_status, fitness=turn.fitness.value)
         ticket = exchange.session.rows = self.recorder.submit(rows, awaited=not relaxed)
         return turn, ticket
 
@@ -99,8 +100,8 @@ class Recording:
         turn, durable = settled.turn, settled.durable
         self.tracing.turn(exchange, turn)
         if not exchange.noise.faults:
-            source = None if turn.error is None else turn.error["source"]
-            self.watch.note(failed=source in ("upstream", "ours"), seconds=exchange.elapsed_us() / 1e6)
+            failed = turn.error is not None and turn.error.source in (Source.UPSTREAM, Source.OURS)
+            self.watch.note(failed=failed, seconds=exchange.elapsed_us() / 1e6)
         self.metrics.released(durable, exchange.elapsed_us() / 1e6)
         if durable is not Durable.YES:
             # A turn of a session that was deleted meanwhile is lost too: that one isn't to be written anew.
@@ -127,15 +128,17 @@ class Recording:
     def abandoned(self, exchange: Exchange, *, gone: bool) -> None:
         """The client went away (`gone`), or we are shutting down, before the answer was complete."""
         if not exchange.recorded:
-            source, kind = ("client", "disconnected") if gone else ("ours", "shutdown")
-            exchange.failed(source, kind, "the client closed the connection" if gone else "shutting down")
+            if gone:
+                exchange.failed(Source.CLIENT, "disconnected", "the client closed the connection")
+            else:
+                exchange.failed(Source.OURS, "shutdown", "shutting down")
             self._submit(exchange)
         self._undelivered(exchange)
 
     def broken(self, exchange: Exchange) -> None:
         """A defect of ours ended the exchange. What the policy was shown stands, and is on record."""
         if not exchange.recorded:
-            exchange.failed("ours", "internal", "the gateway failed; see its log")
+            exchange.failed(Source.OURS, "internal", "the gateway failed; see its log")
             try:
                 self._submit(exchange)
             except Exception:

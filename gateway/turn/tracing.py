@@ -86,7 +86,7 @@ class Traced:
             attributes=_attributes(exchange, turn, operation),
         )
         if turn.error is not None:
-            span.set_attribute("error.type", str(turn.error["type"]))
+            span.set_attribute("error.type", turn.error.kind)
             span.set_status(Status(StatusCode.ERROR))
         span.end((turn.created_us + exchange.elapsed_us()) * 1000)
 
@@ -110,7 +110,7 @@ def _attributes(exchange: Exchange, turn: Turn, operation: str) -> dict[str, Any
         "crosswind.turn": turn.index,
         "crosswind.attempt": turn.attempt,
         "crosswind.arm": exchange.session.record.arm.value,
-        "crosswind.fitness": turn.fitness,
+        "crosswind.fitness": turn.fitness.value,
         "crosswind.operators": tuple(
             event.operator for event in exchange.noise.events if event.after is not None
         ),

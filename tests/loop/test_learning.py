@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from crosswind.gateway.trajectory.content import content_key
+from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.prefixes import by_model
-from crosswind.gateway.trajectory.record import FIT, Arm, RewardState, Turn
+from crosswind.gateway.trajectory.record import Arm, RewardState, Turn
 from crosswind.gateway.trajectory.store import Store, open_store
 from crosswind.gateway.trajectory.train_step import TrainStep
 from crosswind.gateway.trajectory.trust import VERSION
@@ -163,7 +164,7 @@ def _trained(store: Store) -> list[str]:
 def test_every_turn_is_fit_for_training_or_says_why_not(store: Store) -> None:
     fit = 0
     for turn in _turns(store):
-        if turn.fitness != FIT:
+        if turn.fitness != Fitness.FIT:
             assert turn.fitness and turn.fitness != "no_token_ids", turn
             assert turn.error is not None, f"an untroubled turn is unfit: {turn.fitness}"
             continue

@@ -16,8 +16,8 @@ from typing import Any
 import torch
 
 from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import (
-    FIT,
     Arm,
     Completion,
     Reward,
@@ -92,7 +92,7 @@ def turn(session_id: str, index: int, prompt: Sequence[int], completion: Complet
     given: dict[str, Any] = {
         "created_us": next(CLOCK),
         "parent": index - 1 if index else None,
-        "fitness": FIT,
+        "fitness": Fitness.FIT,
         "policy_first": FIRST,
         "policy_last": FIRST,
         "sent": View.plain(b'{"model": "policy", "temperature": 1.0}'),

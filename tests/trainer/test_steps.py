@@ -12,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from crosswind.gateway.trajectory.record import Completion, Reward, SessionClosed, Turn, VersionSpan
+from crosswind.gateway.errors import Attempt
+from crosswind.gateway.trajectory.fitness import Fitness
+from crosswind.gateway.trajectory.record import (
+    Completion,
+    InnerRound,
+    Reward,
+    SessionClosed,
+    Turn,
+    VersionSpan,
+)
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.trainer.groups import Admission, read_group
 from crosswind.trainer.sequences import build
@@ -21,7 +30,7 @@ from tests.gateway.servers import JSON, Part, Seen, answer, gateway, plain, upst
 from tests.trainer.practice import CLOCK, FIRST, session, turn
 
 ADMISSION = Admission({FIRST: 0, "second": 1}, staleness=0, temperature=1.0)
-ATTEMPT = {"kind": "attempt", "replica": "http://a/v1", "outcome": "status_503", "took_us": 9}
+ATTEMPT = Attempt("http://a/v1", "status_503", 9)
 TOKENS = st.lists(st.integers(0, 99), min_size=1, max_size=5)
 
 
@@ -30,20 +39,10 @@ def sampled(*token_ids: int, version: str | None = None) -> Completion:
     return Completion(0, token_ids, tuple(-0.1 * token for token in token_ids), "stop", spans)
 
 
-def inner(prompt: list[int], done: Completion, **more: Any) -> dict[str, Any]:
+def inner(prompt: list[int], done: Completion, **more: Any) -> InnerRound:
     """A round as the gateway records it."""
-    versions = [{"version": one.version, "start": one.start, "end": one.end} for one in done.versions]
-    return {
-        "produced": "{}",
-        "calls": [],
-        "fitness": "fit",
-        "usage": {},
-        "prompt_ids": prompt,
-        "token_ids": [list(done.token_ids)],
-        "logprobs": [list(done.logprobs)],
-        "versions": [versions],
-        **more,
-    }
+    made = [list(done.token_ids)], [list(done.logprobs)], [list(done.versions)]
+    return replace(InnerRound("{}", (), Fitness.FIT, {}, prompt, *made), **more)
 
 
 @given(TOKENS, st.lists(st.lists(st.tuples(TOKENS, TOKENS), min_size=1, max_size=3), min_size=1, max_size=3))
@@ -52,7 +51,7 @@ def test_rounds_and_turns_become_one_sequence_in_which_all_that_was_sampled_trai
 ) -> None:
     prompt, turns, places = question, [], []
     for index, rounds in enumerate(conversation):
-        entries: list[dict[str, Any]] = [ATTEMPT]
+        entries: list[InnerRound | Attempt] = [ATTEMPT]
         for made, result in rounds:
             at, done = prompt, sampled(*made)
             entries.append(inner(at, done))
@@ -87,14 +86,14 @@ def test_each_round_is_as_current_as_the_version_that_sampled_it() -> None:
     [
         ([ATTEMPT], None),
         ([ATTEMPT, inner([1], sampled(2))], None),
-        ([inner([1], sampled(2), fitness="usage_mismatch")], "usage_mismatch"),
+        ([inner([1], sampled(2), fitness=Fitness.USAGE_MISMATCH)], "usage_mismatch"),
         ([inner([1], sampled(2), token_ids=[[2], [3]])], "not_one_completion"),
         ([inner([1], sampled(2, version="unknown"))], "unknown_version"),
         ([inner([1], sampled(2, version=FIRST))], "stale"),
     ],
 )
 def test_a_rollout_trains_only_where_its_rounds_can(
-    store: SqliteStore, entries: list[dict[str, Any]], refused: str | None
+    store: SqliteStore, entries: list[InnerRound | Attempt], refused: str | None
 ) -> None:
     opened = session("g", 0, 1)
     own = turn(opened.id, 0, [1, 2, 3], sampled(4), policy_first="second", policy_last="second")
@@ -142,7 +141,7 @@ async def test_what_the_gateway_records_of_a_round_trains(tmp_path: Path) -> Non
         await running.flush()
         (made,) = running.gateway.store.turns(name)
     assert isinstance(made, Turn) and made.fitness == "fit"
-    assert [entry.get("kind", "round") for entry in made.inner] == ["attempt", "round"]
+    assert [type(entry) for entry in made.inner] == [Attempt, InnerRound]
     (one,) = build([made], "second").sequences
     assert (one.token_ids, one.sampled) == ([1, 2, 3, 4, 5], [2, 4])
     assert (one.logprobs, one.current) == ([-0.5, -0.5], [False, True])

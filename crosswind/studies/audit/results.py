@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache
 
+from crosswind.gateway.trajectory.fitness import Source
 from crosswind.gateway.trajectory.record import Event
 from crosswind.studies.audit import tools, values
 from crosswind.studies.audit.guarantees import Found, guarantee
@@ -50,9 +51,7 @@ def _answered(audited: AuditedSession) -> Found:
     """Requests get through: of attempts at one turn, of turns in a row, and in all."""
     bounds = audited.plan.bounds
     broken = [
-        turn
-        for turn in audited.all_turns
-        if turn.error is not None and turn.error.get("source") == "injected"
+        turn for turn in audited.all_turns if turn.error is not None and turn.error.source is Source.INJECTED
     ]
     cause = {(one.turn_index, one.attempt): one for one in audited.events if one.site in LINKS}
     attempts = Counter(turn.index for turn in broken)

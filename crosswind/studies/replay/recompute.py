@@ -13,14 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crosswind.gateway.noise.pipeline import (
-    LEDGER_UNAVAILABLE,
-    NOISE_FAILED,
-    NOISE_STOPPED,
-    Circumstances,
-    Noise,
-    noise_in,
-)
+from crosswind.gateway.noise.pipeline import Circumstances, Noise, noise_in
 from crosswind.gateway.noise.tool_view import MOST_ROUNDS
 from crosswind.gateway.protocols.codec import codec_named
 from crosswind.gateway.protocols.document import decode, encode
@@ -28,13 +21,14 @@ from crosswind.gateway.recorder.redaction import MASK, Redactor
 from crosswind.gateway.sessions.restore import tell
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import Place
+from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Event, Session, Turn
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.plan import Plan
 from crosswind.studies.replay.generated_texts import Recorded
 
-_WITHOUT_NOISE = frozenset((LEDGER_UNAVAILABLE, NOISE_FAILED, NOISE_STOPPED))
+_WITHOUT_NOISE = frozenset((Fitness.LEDGER_UNAVAILABLE, Fitness.NOISE_FAILED, Fitness.NOISE_STOPPED))
 _nothing_hidden = Redactor("keep")
 
 NOT_RECORDED = "its bodies are not recorded"
@@ -84,8 +78,9 @@ def _sampled(row: Shown, turn: Turn) -> bool:
     """Whether a row of the ledger says what hung on the policy: calls that were withheld or answered inside,
     and tools that left since they were called again and again.
     """
-    rounds = sum("calls" in entry for entry in turn.inner)
-    return row.site == Site.MODEL_RESPONSE or (row.site == Site.TOOL_SCHEMA and rounds > MOST_ROUNDS)
+    return row.site == Site.MODEL_RESPONSE or (
+        row.site == Site.TOOL_SCHEMA and len(turn.rounds) > MOST_ROUNDS
+    )
 
 
 def _replayed(live: LiveSession, turn: Turn, words: Recorded | None) -> Replayed:

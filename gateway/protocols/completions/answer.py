@@ -9,6 +9,7 @@ from typing import Any
 from crosswind.gateway.protocols.choices import ChoicesAnswer
 from crosswind.gateway.protocols.coercion import as_mapping
 from crosswind.gateway.protocols.sampled_tokens import Sampled, likeliest, logprob_of
+from crosswind.gateway.trajectory.fitness import Fitness
 
 
 @dataclass(slots=True)
@@ -44,9 +45,9 @@ class CompletionsAnswer(ChoicesAnswer[Continuation]):
     def _said(self, choice: Continuation) -> dict[str, Any]:
         return {"text": "".join(choice.texts), "logprobs": None}
 
-    def fitness(self) -> str:
+    def fitness(self) -> Fitness:
         """FIT, or the first reason why this answer can't be trained on: a turn has one prompt."""
         self._catch_up()
         if any(choice.prompt_ids != self.prompt_ids for choice in self._choices.values()):
-            return "several_prompts"
+            return Fitness.SEVERAL_PROMPTS
         return super().fitness()

@@ -18,7 +18,8 @@ from crosswind.gateway.protocols.document import Document
 from crosswind.gateway.protocols.history import Mask
 from crosswind.gateway.protocols.message_format import UNREAD, Read
 from crosswind.gateway.protocols.request import Request, SplitBody
-from crosswind.gateway.trajectory.record import NOTHING_SAMPLED, Completion
+from crosswind.gateway.trajectory.fitness import Fitness
+from crosswind.gateway.trajectory.record import Completion
 from crosswind.injectors.conversation import Conversation, ToolSchema
 
 
@@ -133,9 +134,9 @@ class EmbeddingsAnswer(SingleRound):
         """There are none."""
         return ()
 
-    def fitness(self) -> str:
+    def fitness(self) -> Fitness:
         """No policy sampled here."""
-        return NOTHING_SAMPLED
+        return Fitness.NOTHING_SAMPLED
 
 
 CODEC: Codec = EmbeddingsCodec()

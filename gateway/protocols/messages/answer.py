@@ -12,6 +12,7 @@ from crosswind.gateway.protocols.coercion import as_mapping, as_object, text_of
 from crosswind.gateway.protocols.deferred_chunks import Deferred
 from crosswind.gateway.protocols.document import decode, encode
 from crosswind.gateway.protocols.messages.text_deltas import deltas, only_says
+from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import Completion
 
 _GROWING = {"text_delta": "text", "thinking_delta": "thinking"}
@@ -170,11 +171,11 @@ class MessagesAnswer(SingleRound):
         """The message, whose tokens nobody tells."""
         return (Completion(0, finish_reason=self.text("stop_reason")),) if self._head else ()
 
-    def fitness(self) -> str:
+    def fitness(self) -> Fitness:
         """Why this answer can't be trained on: it never can."""
         if self.error is not None:
-            return "upstream_error"
-        return "engine_no_tokens" if self.finished else "finish_not_seen"
+            return Fitness.UPSTREAM_ERROR
+        return Fitness.ENGINE_NO_TOKENS if self.finished else Fitness.FINISH_NOT_SEEN
 
 
 def _index(data: Mapping[str, Any]) -> int:

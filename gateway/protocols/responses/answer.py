@@ -16,6 +16,7 @@ from crosswind.gateway.protocols.answer import Chunk, SingleRound
 from crosswind.gateway.protocols.coercion import as_mapping, as_object
 from crosswind.gateway.protocols.document import UNREADABLE, encode
 from crosswind.gateway.protocols.responses.partial_items import grown
+from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import Completion
 
 COMPLETING = frozenset({"response.completed", "response.incomplete", "response.failed"})
@@ -139,13 +140,17 @@ class ResponsesAnswer(SingleRound):
         reason = as_mapping(self._response.get("incomplete_details")).get("reason")
         return (Completion(0, finish_reason=reason if isinstance(reason, str) else self.text("status")),)
 
-    def fitness(self) -> str:
+    def fitness(self) -> Fitness:
         """Why this answer can't be trained on: it never can."""
         if self.error is not None:
-            return "upstream_error"
+            return Fitness.UPSTREAM_ERROR
         if not self.finished:
-            return "finish_not_seen"
-        return "aborted" if self._response["status"] in ("failed", "cancelled") else "engine_no_tokens"
+            return Fitness.FINISH_NOT_SEEN
+        return (
+            Fitness.ABORTED
+            if self._response["status"] in ("failed", "cancelled")
+            else Fitness.ENGINE_NO_TOKENS
+        )
 
 
 def _is_call(item: msgspec.Raw) -> bool:

@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
+import msgspec
 import orjson
 
+from crosswind.gateway.errors import Attempt
+from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.gateway.trajectory.ledger_rows import DeliveredId, NameMap, Shown
 from crosswind.gateway.trajectory.likelihood import pack_top, unpack_top
@@ -22,6 +25,8 @@ from crosswind.gateway.trajectory.record import (
     Delivery,
     Durable,
     Event,
+    Failure,
+    InnerRound,
     Reward,
     RewardState,
     Session,
@@ -131,6 +136,22 @@ def _object_from_json(value: Any) -> Any:
     return from_json(value) if value else {}
 
 
+def _struct_to_json(value: Any) -> str:
+    return to_json(msgspec.to_builtins(value)) if value else "[]"
+
+
+def _failure_from_json(value: Any) -> Failure:
+    return msgspec.convert(from_json(value), Failure)
+
+
+def _inner_from_json(value: Any) -> tuple[InnerRound | Attempt, ...]:
+    """Rounds have no tag of their own in the store, so that the entry's shape decides."""
+    return tuple(
+        msgspec.convert(entry, Attempt) if "kind" in entry else msgspec.convert(entry, InnerRound)
+        for entry in (from_json(value) if value else ())
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """Where a field is kept, and how it is written and read (None: as it is)."""
@@ -218,6 +239,7 @@ TURN = Table(
     Turn,
     (
         Column("index", "turn_index"),
+        Column("fitness", "fitness", None, lambda value: Fitness(text(value))),
         Column("durable", "durable", None, Durable),
         Column("delivered", "delivered", None, Delivered),
         Column("stream", "stream", None, bool),
@@ -225,8 +247,8 @@ TURN = Table(
         Column("request", "request", _optional(bytes.fromhex), _optional(bytes.hex)),
         _json_object("usage"),
         _json_object("usage_injected"),
-        _optional_object("error"),
-        _json_tuple("inner"),
+        Column("error", "error_json", _optional(_struct_to_json), _optional(_failure_from_json)),
+        Column("inner", "inner_json", _struct_to_json, _inner_from_json),
     ),
     leave=("received", "sent", "produced", "delivered_view", "prompt_ids", "completions"),
 )

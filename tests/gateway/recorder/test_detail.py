@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from crosswind.gateway.config.sections import Detail
-from crosswind.gateway.recorder.detail import NOT_RECORDED, recorded
+from crosswind.gateway.recorder.detail import recorded
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.trajectory.content import Chain, View
-from crosswind.gateway.trajectory.record import FIT, Completion, Durable, Row, SessionClosed, Setting
+from crosswind.gateway.trajectory.fitness import Fitness, Source
+from crosswind.gateway.trajectory.record import (
+    Completion,
+    Durable,
+    Failure,
+    InnerRound,
+    Row,
+    SessionClosed,
+    Setting,
+)
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.gateway.trajectory import rows
 
@@ -17,7 +26,7 @@ TEXT = SECRET.decode()
 def _traffic() -> list[Row]:
     view = View((b"[", None, b"]"), Chain(None, SECRET))
     turn = rows.turn(
-        fitness=FIT,
+        fitness=Fitness.FIT,
         received=view,
         sent=view,
         produced=View.plain(SECRET),
@@ -25,8 +34,8 @@ def _traffic() -> list[Row]:
         prompt_ids=Chain(None, b"\1\0\0\0"),
         completions=(Completion(0, (7, 8), (-0.5, -0.25), "stop"),),
         usage={"completion_tokens": 2},
-        error={"source": "upstream", "type": "overloaded", "message": TEXT},
-        inner=({"content": TEXT},),
+        error=Failure(Source.UPSTREAM, "overloaded", TEXT),
+        inner=(InnerRound(TEXT, (), Fitness.FIT, {}),),
     )
     return [
         rows.session(),
@@ -52,9 +61,9 @@ async def test_metadata_keeps_what_was_decided_and_no_content(store: SqliteStore
     (turn,) = store.turns("s")
     assert (turn.received, turn.sent, turn.produced, turn.delivered_view, turn.prompt_ids) == (None,) * 5
     assert turn.completions == (Completion(0, (), (), "stop"),)
-    assert (turn.fitness, turn.inner) == (NOT_RECORDED, ())
+    assert (turn.fitness, turn.inner) == (Fitness.CONTENT_NOT_RECORDED, ())
     assert (turn.error, turn.usage) == (
-        {"source": "upstream", "type": "overloaded"},
+        Failure(Source.UPSTREAM, "overloaded"),
         {"completion_tokens": 2},
     )
     assert [(event.before, event.after) for event in store.events("s")] == [("", ""), ("", None)]

@@ -8,7 +8,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from crosswind.gateway.errors import Attempt
 from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.fitness import Fitness, Source
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import (
     Arm,
@@ -16,6 +18,9 @@ from crosswind.gateway.trajectory.record import (
     Delivered,
     Durable,
     Event,
+    Failure,
+    InnerCall,
+    InnerRound,
     Reward,
     RewardState,
     Session,
@@ -145,6 +150,19 @@ sessions = st.builds(
     reward_components=json_objects,
     reward_source=optional(texts),
 )
+failures = st.builds(Failure, source=texts.map(Source), kind=texts, message=optional(texts))
+attempts = st.builds(Attempt, replica=texts, outcome=texts, took_us=numbers)
+rounds = st.builds(
+    InnerRound,
+    produced=texts,
+    calls=st.lists(st.builds(InnerCall, id=texts, name=texts, arguments=texts, result=texts)).map(tuple),
+    fitness=texts.map(Fitness),
+    usage=json_objects,
+    prompt_ids=optional(st.lists(numbers, max_size=2)),
+    token_ids=optional(st.lists(st.lists(numbers, max_size=2), max_size=2)),
+    logprobs=optional(st.lists(st.lists(floats, max_size=2), max_size=2)),
+    versions=optional(st.lists(st.lists(st.builds(VersionSpan, texts, numbers, numbers), max_size=2))),
+)
 turns = st.builds(
     Turn,
     session_id=st.just("s"),
@@ -153,7 +171,7 @@ turns = st.builds(
     attempt=st.integers(0, 5),
     parent=optional(numbers),
     branch=texts,
-    fitness=texts,
+    fitness=texts.map(Fitness),
     durable=st.sampled_from(Durable),
     delivered=st.sampled_from(Delivered),
     protocol=texts,
@@ -175,8 +193,8 @@ turns = st.builds(
     first_token_us=optional(numbers),
     total_us=optional(numbers),
     upstream_status=optional(numbers),
-    error=optional(json_objects),
-    inner=st.lists(json_objects, max_size=2).map(tuple),
+    error=optional(failures),
+    inner=st.lists(st.one_of(rounds, attempts), max_size=2).map(tuple),
 )
 events = st.builds(
     Event,

@@ -10,8 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.prefixes import CAUSES, by_model, checked
-from crosswind.gateway.trajectory.record import FIT, Completion, Turn
+from crosswind.gateway.trajectory.record import Completion, InnerRound, Turn
 from tests.gateway.trajectory import rows
 
 USER = {"role": "user", "content": "Where is #W1?"}
@@ -26,7 +27,7 @@ def turn(index: int, messages: list[Any], said: Any, ids: list[int], sampled: li
     sent = View.plain(json.dumps({"messages": messages, **more.pop("body", {})}).encode())
     produced = View.plain(json.dumps({"choices": [{"message": said}]}).encode())
     fields: dict[str, Any] = {
-        "fitness": FIT,
+        "fitness": Fitness.FIT,
         "model": "tiny",
         "branch": "",
         "parent": index - 1 if index else None,
@@ -97,14 +98,14 @@ def test_other_tools_another_history_and_no_bodies_are_told_apart() -> None:
 def test_a_branch_is_held_against_the_turn_that_it_left_and_unfit_turns_against_nothing() -> None:
     first = turn(0, [USER], SAID, [1, 2, 3], [4, 5])
     branch = turn(1, [USER, SAID, MORE], SAID, EXTENDS, [9], branch="b", parent=0)
-    unfit = turn(2, [USER, SAID, MORE], SAID, IN_PROMPT, [9], fitness="aborted", parent=0)
+    unfit = turn(2, [USER, SAID, MORE], SAID, IN_PROMPT, [9], fitness=Fitness.ABORTED, parent=0)
     after = turn(3, [USER], SAID, IN_PROMPT, [9], parent=2)
     assert [(found.index, broken) for found, broken in checked([first, branch, unfit, after])] == [(1, None)]
 
 
 def test_the_first_prompt_of_a_turn_is_that_of_its_first_round_inside() -> None:
-    inner = ({"prompt_ids": EXTENDS, "token_ids": [[8]], "logprobs": [[-1.0]]},)
-    whole = second(SAID, SAID, [*EXTENDS, 8, 1], inner=inner)
+    inner = InnerRound("", (), Fitness.FIT, {}, EXTENDS, [[8]], [[-1.0]])
+    whole = second(SAID, SAID, [*EXTENDS, 8, 1], inner=(inner,))
     assert [broken for _, broken in checked(whole)] == [None]
-    wrong = second(SAID, SAID, [*EXTENDS, 8, 1], inner=({**inner[0], "prompt_ids": IN_PROMPT},))
+    wrong = second(SAID, SAID, [*EXTENDS, 8, 1], inner=(replace(inner, prompt_ids=IN_PROMPT),))
     assert [broken is None for _, broken in checked(wrong)] == [False]
