@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,8 @@ from tests.loop.clients import unique_answers
 PACKAGES = ("crosswind", "gateway", "injectors", "simulators", "trainer", "policies")
 FILES = ("pyproject.toml", "README.md", "LICENSE")
 PIP_S = 400
+ALONE = {"PYTHONPATH": ""}
+"""Whatever the tests themselves are found by must not stand in for what is installed."""
 HEAVY = ("torch", "transformers", "openai", "numpy", "matplotlib", "jinja2")
 ASKED = """
 import importlib.resources, importlib.util, json, sys
@@ -53,6 +56,7 @@ def _pip(*arguments: str | Path, cwd: Path) -> None:
         timeout=PIP_S,
         check=False,
         cwd=cwd,
+        env={**os.environ, **ALONE},
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -101,7 +105,7 @@ async def test_the_light_core_serves_and_answers_without_torch(
     light: Path, children: Children, beside: Path
 ) -> None:
     python = (str(light / "python"),)
-    outside: dict[str, Any] = {"cwd": beside, "environment": {"PYTHONPATH": ""}}
+    outside: dict[str, Any] = {"cwd": beside, "environment": ALONE}
     packed = json.loads(children.run("-c", ASKED, *HEAVY, command=python, **outside))
     assert packed["imported"] == ["crosswind"], "`import crosswind` imports a third party"
     assert packed["heavy"] == [] and Path(packed["where"]).is_relative_to(light.parent)
