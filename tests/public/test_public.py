@@ -1,0 +1,51 @@
+"""What is public stays as it is, unless someone means to change it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+
+import pytest
+
+import crosswind
+from tests import ROOT
+from tests.public.snapshots import FOLDER, SNAPSHOTS
+
+
+@pytest.mark.parametrize("name", SNAPSHOTS)
+def test_the_snapshot_is_kept(name: str) -> None:
+    """A change that is meant is a changed file: `python -m tests.public.snapshots`."""
+    assert SNAPSHOTS[name]() + "\n" == (FOLDER / name).read_text()
+
+
+def test_the_names_that_are_resolved_late_are_those_that_mypy_sees() -> None:
+    tree = ast.parse((ROOT / "crosswind" / "__init__.py").read_text())
+    [block] = [node for node in tree.body if isinstance(node, ast.If)]
+    imported = {
+        alias.asname or alias.name: f"{node.module}:{alias.name}"
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert imported == crosswind._HOMES
+    assert sorted(imported) == sorted(crosswind.__all__) and set(imported) < set(dir(crosswind))
+    with pytest.raises(AttributeError, match="no attribute 'Cleint'"):
+        _ = crosswind.Cleint
+
+
+def test_a_client_and_an_operator_import_no_torch() -> None:
+    code = "import sys; from crosswind import Client, operator, Environment, open_store, objective; "
+    done = subprocess.run([sys.executable, "-c", code + "sys.exit('torch' in sys.modules)"], check=False)
+    assert done.returncode == 0
+
+
+def test_examples_import_from_crosswind_alone() -> None:
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")):
+        for code in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+            for line in re.findall(r"^ *(?:from|import) crosswind\S*.*", code, re.MULTILINE):
+                found = re.fullmatch(r" *from crosswind(\.testing)? import ([\w, ]+)", line)
+                assert found, f"{page.name}: {line}"
+                if not found[1]:
+                    assert set(re.split(r"\W+", found[2])) <= set(crosswind.__all__), f"{page.name}: {line}"
