@@ -25,8 +25,9 @@ from crosswind.gateway.trajectory.ledger_rows import NameMap
 from crosswind.gateway.trajectory.record import Event, Row, SessionMarked
 from crosswind.injectors.conversation import Ref, Site
 from crosswind.injectors.engine.decide import NewlyShown, perturb
-from crosswind.injectors.engine.link import MODEL_LINK, Decided, decide_transport
+from crosswind.injectors.engine.link import MODEL_LINK, decide_transport
 from crosswind.injectors.engine.model_link import decide_model
+from crosswind.injectors.engine.rule import Outcome
 from crosswind.injectors.wording import Texts
 
 _log = structlog.get_logger("crosswind.noise")
@@ -254,7 +255,7 @@ def _faults(
     return Faults(befalling, next(iter(answering), None))
 
 
-def _carried_out(decided: Sequence[Decided]) -> list[Fault]:
+def _carried_out(decided: Sequence[Outcome]) -> list[Fault]:
     return [Fault(decision.operator, settings) for decision, settings, _ in decided if settings is not None]
 
 

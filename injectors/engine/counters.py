@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 
 from crosswind.injectors.conversation import Site, ToolResult
 from crosswind.injectors.engine.decision import Decision, Item
-from crosswind.injectors.engine.plan import CompiledRule, InForce, Plan
+from crosswind.injectors.engine.plan import ActiveRule, CompiledRule, Plan
 from crosswind.injectors.guard.solvability import FULL, FULL_TOOL, Spent
 from crosswind.injectors.profiles.marks import marked
 from crosswind.injectors.profiles.schedule import Occasion
@@ -59,14 +59,14 @@ class Path:
         other._by_tool = self._by_tool.copy()
         return other
 
-    def occasion(self, one: InForce, turn: int) -> Occasion:
+    def occasion(self, one: ActiveRule, turn: int) -> Occasion:
         """The rule's counters as they stand before the item at hand."""
         rule, site = one.rule, one.site
         injected, last = self._acted.get(rule.name, (0, None))
         key = rule.key(self._plan, site.value) if rule.when.burst is not None else ""
         return Occasion(self._before(one), turn, injected, last, key, self._called)
 
-    def _before(self, one: InForce) -> int:
+    def _before(self, one: ActiveRule) -> int:
         """The occasions before the item at hand."""
         return self._picked.get(one.rule.name, 0) if one.scoped else self._met[one.site]
 
@@ -91,7 +91,7 @@ class Path:
         if result is not None:
             self._called[result.call.name] = None
         site = Site.USER_TEXT if result is None else Site.TOOL_RESULT
-        ours = self._plan.in_force(site)
+        ours = self._plan.active_rules(site)
         if decisions:
             self._took_effect(result, decisions, ours)
         self._met[site] += 1
@@ -100,7 +100,7 @@ class Path:
                 self._picked[one.rule.name] = self._picked.get(one.rule.name, 0) + 1
 
     def _took_effect(
-        self, result: ToolResult | None, decisions: Sequence[Decision], ours: Mapping[str, InForce]
+        self, result: ToolResult | None, decisions: Sequence[Decision], ours: Mapping[str, ActiveRule]
     ) -> None:
         self.events += len(decisions)
         if result is not None:

@@ -15,19 +15,18 @@ from crosswind.injectors.conversation import Conversation, Ref, Site, ToolResult
 from crosswind.injectors.engine import observations
 from crosswind.injectors.engine.counters import Path, Place, in_scope
 from crosswind.injectors.engine.decision import Decision, Injection, Item, Known, NewlyShown
-from crosswind.injectors.engine.plan import CompiledRule, InForce, Plan
+from crosswind.injectors.engine.plan import ActiveRule, Plan
 from crosswind.injectors.engine.resume import Perturbed, Walked
-from crosswind.injectors.engine.rule import Acting, carried_out, failed
+from crosswind.injectors.engine.rule import Outcome, apply_rule
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.guard.solvability import NOTHING
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.identity import slot_on
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.schedule import due
-from crosswind.injectors.streams import Stream
-from crosswind.injectors.targets import Draw, ToolClass, ToolResultTarget, UserTarget
+from crosswind.injectors.targets import ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.text.entities import protected_spans
-from crosswind.injectors.wording import Texts, applied, remark
+from crosswind.injectors.wording import Texts, applied
 
 __all__ = ["Decision", "Injection", "Item", "Known", "NewlyShown", "Perturbed", "perturb", "replay"]
 
@@ -88,7 +87,7 @@ def replay(decisions: Sequence[Decision], item: Item, conversation: Conversation
     for decision in decisions:
         entry = registry.resolve(decision.operator)
         if observations.PARTS in decision.draw:
-            text = str(observations.replayed(entry, text, item.ordinal, decision.draw).payload)
+            text = str(observations.replay_observations(entry, text, item.ordinal, decision.draw).payload)
             continue
         target = _target(item, text, conversation, ToolClass.UNKNOWN, 0)
         text = str(applied(entry, target, decision.draw).payload)
@@ -115,7 +114,6 @@ class _Walk:
         self._conversation = conversation
         self._path = path
         self._place = place
-        self._done = 0
         self._item = place.item
         self._call = self._item.call if isinstance(self._item, ToolResult) else None
         self._site = Site.USER_TEXT if self._call is None else Site.TOOL_RESULT
@@ -129,125 +127,68 @@ class _Walk:
         text = item.text
         injections: list[Injection] = []
         done: list[Decision] = []
-        for one in self._plan.in_force(self._site).values():
-            owed = path.owed.get(one.rule.name, ()) if isinstance(item, UserText) else ()
+        tool = None if self._call is None else self._call.name
+        tool_class = None if self._call is None else self._class.value
+        for active in self._plan.active_rules(self._site).values():
+            owed = path.owed.get(active.rule.name, ()) if isinstance(item, UserText) else ()
             full = None if owed else path.full(item, len(done))
-            injection = self._act(one, text, owed, full) if owed or self._is_due(one) else None
-            if injection is None:
+            # A doubt that is to be settled now is not left to the schedule.
+            outcome = self._act(active, text, owed, full) if owed or self._is_due(active) else None
+            if outcome is None:
                 continue
-            injections.append(injection)
-            if injection.after is not None:
-                text = injection.after
-                done.append(injection.decision)
-                self._done = len(done)
-                if injection.decision.fault:
+            if "owed" in outcome.decision.draw and path.full(item, len(done) + 1):
+                outcome = outcome.withdraw(solvability.NO_ROOM)
+            after = None if outcome.payload is None else str(outcome.payload)
+            injections.append(Injection(outcome.decision, text, after, outcome.note, tool, tool_class))
+            if after is not None:
+                text = after
+                done.append(outcome.decision)
+                if outcome.decision.fault:
                     break
         return NewlyShown(item, tuple(done), text if text != item.text else None, tuple(injections))
 
-    def _is_due(self, one: InForce) -> bool:
-        if one.scoped and not in_scope(one.rule, self._item):
+    def _is_due(self, active: ActiveRule) -> bool:
+        if active.scoped and not in_scope(active.rule, self._item):
             return False
-        if one.always:
+        if active.always:
             return True
-        occasion = self._path.occasion(one, self._place.turn)
-        return due(one.rule.when, one.rule.window, occasion, self._plan.expected_turns)
+        occasion = self._path.occasion(active, self._place.turn)
+        return due(active.rule.when, active.rule.window, occasion, self._plan.expected_turns)
 
-    def _act(self, one: InForce, text: str, owed: tuple[str, ...], full: str | None) -> Injection | None:
-        """One rule's work on one text. None where its chance or its draw leave the text alone; what it owes
-        is not left to chance. `full` says why there is no room for it, where there is none.
-        """
-        rule, entry = one.rule, one.entry
-        if rule.observation:
-            return self._observed(one, text, full)
+    def _act(self, active: ActiveRule, text: str, owed: tuple[str, ...], full: str | None) -> Outcome | None:
+        """One rule's work on one text. None where its chance or its draw leave the text alone. `full` says
+        why there is no room for it, if there is none."""
+        rule, entry, item = active.rule, active.entry, self._item
+        slot = slot_on(active.line, item.ordinal, self._place.part)
+        if rule.observation and isinstance(item, UserText):
+            return observations.apply_to_observations(active, slot, item, text, full)
         if entry.fault and not self._place.alone:
             return None  # One of a result's several parts: the others would tell the truth all the same.
-        slot = slot_on(one.line, self._item.ordinal, self._place.part)
         if not owed and not rule.when.by_chance(slot):
             return None
-        target = self._as_it_is(text)
+        target = self._target_of(text)
         if isinstance(target, UserTarget):
             answers = self._plan.user_can_answer
             target = replace(target, owed=owed, user_can_answer=answers) if owed or not answers else target
-        try:
-            drawn = entry.draw(rule.options, target, Stream(slot), rule.severity)
-        except Exception as error:
-            return self._withdrawn(rule, entry, slot, {}, text, failed(error))
-        return None if drawn is None else self._carried_out(rule, entry, slot, target, drawn, full)
-
-    def _observed(self, one: InForce, text: str, full: str | None) -> Injection | None:
-        """One rule's work on the observations that its mark finds in a user's message."""
-        rule, entry, ordinal = one.rule, one.entry, self._item.ordinal
-        slot = slot_on(one.line, ordinal, self._place.part)
-        draw, why = observations.drawn(one, text, ordinal)
-        if not draw[observations.PARTS] and why is None:
-            return None
-        if why is not None or full is not None:
-            return self._withdrawn(rule, entry, slot, draw, text, why or full or "")
-        result = observations.replayed(entry, text, ordinal, draw)
-        if result.payload == text:
-            return None
-        note = f"{result.note} {solvability.why_solvable(entry, self._plan.bounds)}"
-        return self._injection(self._decision(rule, entry, slot, draw), text, str(result.payload), note)
-
-    def _carried_out(
-        self,
-        rule: CompiledRule,
-        entry: Registered,
-        slot: str,
-        target: UserTarget | ToolResultTarget,
-        drawn: Draw,
-        full: str | None,
-    ) -> Injection | None:
-        """What comes of a draw; None where it changes nothing."""
-        attempt = carried_out(
-            Acting(entry, target, slot, rule.severity, rule.prompt),
-            drawn,
-            lambda result: self._refused(entry, target, str(result.payload)) or full,
-            None if full else self._texts,
+        return apply_rule(
+            active,
+            target,
+            slot,
+            item.anchor,
+            lambda result: self._check(entry, target, str(result.payload)),
+            logical_call=item.logical_call if isinstance(item, ToolResult) else None,
+            full=full,
+            texts=self._texts,
         )
-        if attempt.refused == NOTHING:
-            return None
-        if "owed" in attempt.draw and self._path.full(self._item, self._done + 1):
-            return self._withdrawn(rule, entry, slot, attempt.draw, target.text, solvability.NO_ROOM)
-        if attempt.refused is not None or attempt.result is None:
-            return self._withdrawn(rule, entry, slot, attempt.draw, target.text, attempt.refused or NOTHING)
-        why = solvability.why_solvable(entry, self._plan.bounds)
-        note = f"{attempt.result.note} {why}{remark(attempt.draw)}"
-        decision = self._decision(rule, entry, slot, attempt.draw)
-        return self._injection(decision, target.text, str(attempt.result.payload), note)
 
-    def _withdrawn(
-        self, rule: CompiledRule, entry: Registered, slot: str, draw: Draw, text: str, why: str
-    ) -> Injection:
-        return self._injection(self._decision(rule, entry, slot, draw), text, None, f"Not injected: {why}.")
-
-    def _as_it_is(self, text: str) -> UserTarget | ToolResultTarget:
+    def _target_of(self, text: str) -> UserTarget | ToolResultTarget:
         """The item with what noise has made of its text so far: the same one till a rule changes it."""
         if self._target is None or self._target.text is not text:
             faults = self._spent.faults_on_call
             self._target = _target(self._item, text, self._conversation, self._class, faults)
         return self._target
 
-    def _decision(self, rule: CompiledRule, entry: Registered, slot: str, draw: Draw) -> Decision:
-        call = self._item.logical_call if isinstance(self._item, ToolResult) else None
-        return Decision(
-            operator=rule.operator,
-            rule=rule.name,
-            site=self._site.value,
-            slot=slot,
-            anchor=self._item.anchor,
-            logical_call=call,
-            severity=rule.severity,
-            draw=draw,
-            recovery=entry.recovery.value,
-        )
-
-    def _injection(self, decision: Decision, before: str, after: str | None, note: str) -> Injection:
-        if self._call is None:
-            return Injection(decision, before, after, note)
-        return Injection(decision, before, after, note, self._call.name, self._class.value)
-
-    def _refused(self, entry: Registered, target: UserTarget | ToolResultTarget, after: str) -> str | None:
+    def _check(self, entry: Registered, target: UserTarget | ToolResultTarget, after: str) -> str | None:
         if after == target.text:
             return NOTHING
         if isinstance(target, UserTarget):

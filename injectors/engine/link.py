@@ -31,22 +31,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.engine.decision import Decision
 from crosswind.injectors.engine.link_memory import Counted, Recollection
-from crosswind.injectors.engine.plan import CompiledRule, InForce, Plan
-from crosswind.injectors.engine.rule import failed
-from crosswind.injectors.guard.solvability import FULL, why_solvable
-from crosswind.injectors.identity import Slot
-from crosswind.injectors.operator import Registered
+from crosswind.injectors.engine.plan import ActiveRule, Plan
+from crosswind.injectors.engine.rule import Outcome, apply_rule
+from crosswind.injectors.guard.solvability import FULL
+from crosswind.injectors.identity import slot_on
 from crosswind.injectors.profiles.schedule import Occasion, due
-from crosswind.injectors.streams import Stream
-from crosswind.injectors.targets import Draw, ModelTarget, TransportTarget
+from crosswind.injectors.targets import ModelTarget, Result, TransportTarget
 
 Settings = Mapping[str, Any]
 """What the gateway does to the exchange: `{"kind": "delay", "where": "response", "delay_ms": 120.0}`."""
-
-Decided = tuple[Decision, Settings | None, str]
-"""A decision, what it amounts to (None: the operator failed, and nothing does), and the event's note."""
 
 LinkTarget = TransportTarget | ModelTarget
 MODEL_LINK = "model"
@@ -55,7 +49,7 @@ MODEL_LINK = "model"
 
 def decide_transport(
     plan: Plan, *, link: str, turn: int, attempt: int, streaming: bool, spent: int = 0, met: int = 0
-) -> list[Decided]:
+) -> list[Outcome]:
     """The transport noise of one exchange, per operator that acts, in the plan's order.
 
     `turn` counts the session's exchanges on this link from 0. A repeated attempt at a turn is drawn anew.
@@ -89,35 +83,35 @@ class Exchanges:
     target: Callable[[int, int], LinkTarget]
     """The target of a turn and an attempt."""
 
-    def at(self, turn: int, attempt: int, spent: int, met: int, beside: Sequence[Exchanges]) -> list[Decided]:
+    def at(self, turn: int, attempt: int, spent: int, met: int, beside: Sequence[Exchanges]) -> list[Outcome]:
         """What acts on one exchange, as long as no more than `events_per_session` do in the session. `beside`
         are the same exchanges as rules for another site see them: an answer is destroyed by either.
 
         Schedules with a memory (`at_most`, `min_interval`) go by the first attempts at all turns before; a
         run of destroyed answers is traced back to where it begins.
         """
-        rules = self.plan.in_force(self.site).values()
-        out: list[Decided] = []
+        rules = self.plan.active_rules(self.site).values()
+        out: list[Outcome] = []
         may_destroy: bool | None = None
         acting = 0
         for one in rules:
-            rule, entry = one.rule, one.entry
+            entry = one.entry
             if entry.fault and may_destroy is None:
                 may_destroy = self._may_destroy(turn, attempt, spent, beside)
             if (entry.fault and not may_destroy) or not self._due(one, turn):
                 continue
-            decided = self._decided(rule, entry, turn, attempt)
+            outcome = self._decide(one, turn, attempt)
+            acts = outcome is not None and outcome.payload is not None
             if attempt == 0:
-                self._recalled().acted(rule.name, turn, decided is not None and decided[1] is not None)
-            if decided is None:
+                self._recalled().acted(one.rule.name, turn, acts)
+            if outcome is None:
                 continue
-            decision, settings, _ = decided
-            if settings is not None and met + acting >= self.plan.bounds.events_per_session:
-                out.append((decision, None, f"Not injected: {FULL}."))
+            if acts and met + acting >= self.plan.bounds.events_per_session:
+                out.append(outcome.withdraw(FULL))
                 continue
-            out.append(decided)
-            acting += settings is not None
-            may_destroy = may_destroy and not (entry.fault and settings is not None)
+            out.append(outcome)
+            acting += acts
+            may_destroy = may_destroy and not (entry.fault and acts)
         return out
 
     def _may_destroy(self, turn: int, attempt: int, spent: int, beside: Sequence[Exchanges]) -> bool:
@@ -132,27 +126,27 @@ class Exchanges:
 
     def _destroys(self, turn: int) -> bool:
         """Whether a rule would destroy the answer to the first attempt at a turn, bounds aside."""
-        rules = self.plan.in_force(self.site).values()
+        rules = self.plan.active_rules(self.site).values()
         return any(one.entry.fault and self._due(one, turn) and self._acts(one, turn) for one in rules)
 
-    def _acts(self, one: InForce, turn: int) -> bool:
+    def _acts(self, one: ActiveRule, turn: int) -> bool:
         """Whether a rule that is due acts on the first attempt at a turn."""
 
         def found() -> bool:
-            decided = self._decided(one.rule, one.entry, turn, 0)
-            return decided is not None and decided[1] is not None
+            outcome = self._decide(one, turn, 0)
+            return outcome is not None and outcome.payload is not None
 
         return self._recalled().acts(one.rule.name, turn, found)
 
-    def _due(self, one: InForce, turn: int) -> bool:
+    def _due(self, one: ActiveRule, turn: int) -> bool:
         return one.always or self._is_occasion(one, turn, self._remembered(one, turn))
 
-    def _is_occasion(self, one: InForce, turn: int, counted: Counted) -> bool:
+    def _is_occasion(self, one: ActiveRule, turn: int, counted: Counted) -> bool:
         rule, plan = one.rule, self.plan
         key = rule.key(plan, f"{self.site.value}:{self.link}") if rule.when.burst is not None else ""
         return due(rule.when, rule.window, Occasion(turn, turn, *counted, key), plan.expected_turns)
 
-    def _remembered(self, one: InForce, turn: int) -> Counted:
+    def _remembered(self, one: ActiveRule, turn: int) -> Counted:
         if one.rule.when.at_most is None and one.rule.when.min_interval is None:
             return 0, None
 
@@ -168,26 +162,20 @@ class Exchanges:
             kept[where] = Recollection()
         return kept[where]
 
-    def _decided(self, rule: CompiledRule, entry: Registered, turn: int, attempt: int) -> Decided | None:
+    def _decide(self, active: ActiveRule, turn: int, attempt: int) -> Outcome | None:
         plan, target = self.plan, self.target(turn, attempt)
-        names = (plan.seed, plan.scope, plan.scope_key, rule.operator, f"{entry.site.value}:{self.link}")
-        slot = Slot(*names, target.ordinal, target.attempt, rule=rule.name).key()
-        if not rule.when.by_chance(slot):
+        # The link's name is part of the slot: two links of one session draw apart.
+        line = plan.slot_line(active.rule, f"{self.site.value}:{self.link}")
+        slot = slot_on(line, target.ordinal, attempt=target.attempt)
+        if not active.rule.when.by_chance(slot):
             return None
-        draw: Draw | None = {}
-        settings: Settings | None = None
-        try:
-            draw = entry.draw(rule.options, target, Stream(slot), rule.severity)
-            if draw is None:
-                return None
-            result = entry.apply(target, draw)
-            if not isinstance(result.payload, Mapping):
-                raise TypeError("no settings")
-            settings, note = dict(result.payload), f"{result.note} {why_solvable(entry, plan.bounds)}"
-        except Exception as error:
-            # Noise must never break traffic: an operator that fails leaves the exchange alone.
-            note = f"Not injected: {failed(error)}."
         anchor = f"{self.link}:{target.ordinal}#{target.attempt}"
-        site, recovery = entry.site.value, entry.recovery.value
-        where = (rule.operator, rule.name, site, slot, anchor, None, rule.severity)
-        return Decision(*where, draw or {}, recovery), settings, note
+        outcome = apply_rule(active, target, slot, anchor, _check)
+        if outcome is None or outcome.payload is None:
+            return outcome
+        return outcome._replace(payload=dict(outcome.payload))
+
+
+def _check(result: Result) -> None:
+    if not isinstance(result.payload, Mapping):
+        raise TypeError("no settings")

@@ -24,13 +24,14 @@ one call only, a shorter stream) is passed on as it is.
 from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.engine.link import MODEL_LINK, Decided, exchanges
+from crosswind.injectors.engine.link import MODEL_LINK, exchanges
 from crosswind.injectors.engine.plan import Plan
+from crosswind.injectors.engine.rule import Outcome
 
 
 def decide_model(
     plan: Plan, *, turn: int, attempt: int, streaming: bool, spent: int = 0, met: int = 0
-) -> list[Decided]:
+) -> list[Outcome]:
     """The noise of one answer: at most one operator acts, the first in the plan's order that does.
 
     `turn` counts the session's requests from 0. A repeated attempt at a turn is drawn anew, and gets through

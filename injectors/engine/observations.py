@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from crosswind.injectors.engine.plan import InForce
-from crosswind.injectors.engine.rule import failed
+from crosswind.injectors.conversation import UserText
+from crosswind.injectors.engine.plan import ActiveRule
+from crosswind.injectors.engine.rule import Attempt, Outcome, attempt_rule, conclude
 from crosswind.injectors.guard import solvability
+from crosswind.injectors.guard.solvability import NOTHING
 from crosswind.injectors.identity import slot_of_text
 from crosswind.injectors.operator import Registered
-from crosswind.injectors.profiles.marks import Marked, marked
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.profiles.marks import Marked
+from crosswind.injectors.profiles.marks import marked as find_marked
 from crosswind.injectors.targets import Draw, Result, ToolClass, ToolResultTarget
 from crosswind.injectors.text.json_leaves import changed, written
 
@@ -27,33 +30,41 @@ PARTS = "observations"
 draw."""
 
 
-def drawn(one: InForce, text: str, ordinal: int) -> tuple[Draw, str | None]:
-    """What a rule draws for the observations that its mark finds in a message, and why not for one of them,
-    where the guard has something against it. Never raises."""
+def apply_to_observations(
+    active: ActiveRule, slot: str, item: UserText, text: str, full: str | None
+) -> Outcome | None:
+    """Let a rule act on the observations that its mark finds in a message. None where it leaves all alone.
+
+    What the guard has against one of them withdraws the rule's work on the whole message.
+    """
     parts: list[dict[str, Any]] = []
-    why: str | None = None
-    observations = marked(text, one.rule.observation)
+    refused: str | None = None
+    observations = find_marked(text, active.rule.observation)
     beside = _without(text, observations)
     for found in observations:
-        key = slot_of_text(one.line, found.text)
-        if not one.rule.when.by_chance(key):
+        key = slot_of_text(active.line, found.text)
+        if not active.rule.when.by_chance(key):
             continue
-        try:
-            target = _target(found.text, ordinal, beside)
-            own = one.entry.draw(one.rule.options, target, Stream(key), one.rule.severity)
-            refused = None if own is None else _refused(one.entry, found.text, ordinal, own)
-        except Exception as error:
-            own, refused = None, failed(error)
-        why = why or refused
-        if own is not None and refused is None:
+        target = _target(found.text, item.ordinal, beside)
+        attempt = attempt_rule(active, target, key, partial(_check, active, target))
+        if attempt is None:
+            continue
+        refused = refused or attempt.refused
+        if attempt.refused is None:
             where = {"place": list(found.place)} if found.at is None else {"at": list(found.at)}
-            parts.append({**where, "draw": own})
-    return {PARTS: parts}, why
+            parts.append({**where, "draw": attempt.draw})
+    if not parts and refused is None:
+        return None
+    draw, refused = {PARTS: parts}, refused or full
+    if refused is not None:
+        return conclude(active, slot, item.anchor, Attempt(draw, refused=refused))
+    result = replay_observations(active.entry, text, item.ordinal, draw)
+    unchanged = NOTHING if result.payload == text else None
+    return conclude(active, slot, item.anchor, Attempt(draw, result, unchanged))
 
 
-def _refused(entry: Registered, text: str, ordinal: int, draw: Draw) -> str | None:
-    observation = _target(text, ordinal)
-    return solvability.after_tool(entry, observation, str(entry.apply(observation, draw).payload), text)
+def _check(active: ActiveRule, target: ToolResultTarget, result: Result) -> str | None:
+    return solvability.after_tool(active.entry, target, str(result.payload), target.text)
 
 
 def _without(text: str, observations: Sequence[Marked]) -> str:
@@ -96,6 +107,6 @@ def _written_in(
     return result, written(changed(value, [(list(part["place"]), after)]), like=text)
 
 
-def replayed(entry: Registered, text: str, ordinal: int, draw: Draw) -> Result:
+def replay_observations(entry: Registered, text: str, ordinal: int, draw: Draw) -> Result:
     """What stored draws make of a message."""
     return shown(text, draw[PARTS], lambda one, own: entry.apply(_target(one, ordinal), own))

@@ -17,6 +17,7 @@ from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.link_memory import Recollection
 from crosswind.injectors.guard.bounds import DEFAULT, Bounds
+from crosswind.injectors.guard.solvability import why_solvable
 from crosswind.injectors.identity import slot_line
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.load import Companion, Compose, Profile, ProfileError
@@ -53,11 +54,11 @@ class CompiledRule:
         return f"{plan.seed}|{plan.scope}|{plan.scope_key}|{self.name}|{place}"
 
 
-_NONE: dict[str, InForce] = {}
+_NONE: dict[str, ActiveRule] = {}
 
 
-class InForce(NamedTuple):
-    """A rule of a plan whose operator is installed, and what its text says of it once and for all."""
+class ActiveRule(NamedTuple):
+    """A rule of a plan with its installed operator, and all that follows from the two alone."""
 
     rule: CompiledRule
     entry: Registered
@@ -69,6 +70,8 @@ class InForce(NamedTuple):
     """Where it acts: the operator's own site, or users' texts where it acts on observations in these."""
     scoped: bool
     """Whether it picks among the items of its site: the occasions of all others are the same ones."""
+    assurance: str
+    """The sentence of an event's note that says how the task can still be solved."""
 
 
 class _WorkedOut:
@@ -76,7 +79,7 @@ class _WorkedOut:
     says."""
 
     __slots__ = ("_by_site", "_recollections")
-    _by_site: dict[Site, dict[str, InForce]]
+    _by_site: dict[Site, dict[str, ActiveRule]]
     _recollections: dict[tuple[Site, str, bool], Recollection]
 
 
@@ -101,7 +104,11 @@ class Plan(_WorkedOut):
     expected_turns: int = 12
     user_can_answer: bool = True
 
-    def in_force(self, site: Site) -> Mapping[str, InForce]:
+    def slot_line(self, rule: CompiledRule, place: str) -> str:
+        """What the keys of a rule's slots at a site, or at one link or tool of it, have in common."""
+        return slot_line(self.seed, self.scope, self.scope_key, rule.name or rule.operator, place)
+
+    def active_rules(self, site: Site) -> Mapping[str, ActiveRule]:
         """The rules for one site by their names, in the order they act."""
         try:
             by_site = self._by_site
@@ -132,16 +139,17 @@ class Plan(_WorkedOut):
             raise ValueError(f"not a plan: {error}; give the JSON data that Plan.to_json wrote") from error
 
 
-def _by_site(plan: Plan) -> dict[Site, dict[str, InForce]]:
+def _by_site(plan: Plan) -> dict[Site, dict[str, ActiveRule]]:
     operators = registry.operators()
-    found: dict[Site, list[InForce]] = {}
+    found: dict[Site, list[ActiveRule]] = {}
     for rule in plan.rules:
         if (entry := operators.get(rule.operator)) is not None:
             always = replace(rule.when, probability=1.0) == ALWAYS and rule.window == WHOLE
             site = Site.USER_TEXT if rule.observation else entry.site
-            line = slot_line(plan.seed, plan.scope, plan.scope_key, rule.name or rule.operator, site.value)
+            line = plan.slot_line(rule, site.value)
             scoped = bool(rule.tools or rule.text or rule.observation)
-            found.setdefault(site, []).append(InForce(rule, entry, always, line, site, scoped))
+            assurance = why_solvable(entry, plan.bounds)
+            found.setdefault(site, []).append(ActiveRule(rule, entry, always, line, site, scoped, assurance))
     for site in (Site.USER_TEXT, Site.TOOL_RESULT):
         # Destroying rules come first: what is to be destroyed needs no decoration, and no promise about it.
         # So do those on observations: what the user says besides isn't to touch what marks them.

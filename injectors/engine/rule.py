@@ -1,79 +1,154 @@
-"""A rule's draw carried out and checked: in a model's words where they are at hand and pass, else by rule."""
+"""Apply one rule to one target: draw, guard, decision. Every walk of the engine comes through here.
+
+Nothing in this module raises what an operator raises: noise must never break traffic.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from crosswind.injectors.contract import OperatorFailed
+from crosswind.injectors.engine.decision import Decision
+from crosswind.injectors.engine.plan import ActiveRule
 from crosswind.injectors.guard.solvability import NOTHING
-from crosswind.injectors.operator import Registered
+from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Result
 from crosswind.injectors.text.languages import UNABLE
-from crosswind.injectors.wording import Texts, Unusable, applied, by_rule, in_words, prompt_for
+from crosswind.injectors.wording import Texts, Unusable, applied, by_rule, in_words, prompt_for, remark
 
 Check = Callable[[Result], str | None]
-"""Why a result may not be shown, or None."""
+"""Why a result may not be used (NOTHING: it changes nothing), or None. TypeError: it is of the wrong type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What came of carrying out a draw. `refused` says why it may not be shown; None: it may."""
+    """A draw with its result. `refused` says why the result may not be used; None: it may."""
 
     draw: Draw
-    result: Result | None
-    refused: str | None
+    result: Result | None = None
+    refused: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Acting:
-    """Where an operator acts: on what, in which slot of the stream, with which words of the profile's own for
-    a model."""
+class Outcome(NamedTuple):
+    """What came of a rule on a target: the decision, the payload (None: withdrawn), and the event's note."""
 
-    entry: Registered
-    target: Any
-    slot: str
-    severity: float
-    direction: str = ""
+    decision: Decision
+    payload: Any
+    note: str
+
+    def withdraw(self, why: str) -> Outcome:
+        """The same decision, not carried out."""
+        return self._replace(payload=None, note=f"Not injected: {why}.")
 
 
-def failed(error: Exception) -> str:
+def apply_rule(
+    active: ActiveRule,
+    target: Any,
+    slot: str,
+    anchor: str,
+    check: Check,
+    *,
+    logical_call: str | None = None,
+    full: str | None = None,
+    texts: Texts | None = None,
+) -> Outcome | None:
+    """Let a rule that is due act on a target. None where its draw leaves the target alone.
+
+    `slot` keys the random stream. `check` is the guard. `full` says why there is no room for an injection,
+    if there is none. `texts` are a model's, for operators that may have one write.
+    """
+    attempt = attempt_rule(active, target, slot, check, full=full, texts=texts)
+    return None if attempt is None else conclude(active, slot, anchor, attempt, logical_call)
+
+
+def attempt_rule(
+    active: ActiveRule,
+    target: Any,
+    slot: str,
+    check: Check,
+    *,
+    full: str | None = None,
+    texts: Texts | None = None,
+) -> Attempt | None:
+    """Draw, carry the draw out, and have the guard check it. None where the operator draws nothing."""
+    rule = active.rule
+    try:
+        draw = active.entry.draw(rule.options, target, Stream(slot), rule.severity)
+    except Exception as error:
+        return Attempt({}, refused=describe_failure(error))
+    if draw is None:
+        return None
+    if full is not None:
+        # Tried by rule all the same: a draw that would change nothing leaves no event.
+        return _carry_out(active, target, draw, lambda result: check(result) or full)
+    if texts is None:
+        return _carry_out(active, target, draw, check)
+    return _carry_out_in_words(active, target, slot, draw, check, texts)
+
+
+def conclude(
+    active: ActiveRule, slot: str, anchor: str, attempt: Attempt, logical_call: str | None = None
+) -> Outcome | None:
+    """The decision that an attempt comes to; None where it changes nothing."""
+    if attempt.refused == NOTHING:
+        return None
+    rule, entry = active.rule, active.entry
+    decision = Decision(
+        operator=rule.operator,
+        rule=rule.name,
+        # An observation's rule acts on users' texts, whatever its operator's site is.
+        site=active.site.value,
+        slot=slot,
+        anchor=anchor,
+        logical_call=logical_call,
+        severity=rule.severity,
+        draw=attempt.draw,
+        recovery=entry.recovery.value,
+    )
+    if attempt.refused is not None or attempt.result is None:
+        return Outcome(decision, None, f"Not injected: {attempt.refused or NOTHING}.")
+    result = attempt.result
+    return Outcome(decision, result.payload, f"{result.note} {active.assurance}{remark(attempt.draw)}")
+
+
+def describe_failure(error: Exception) -> str:
     """The refusal of an operator that raised."""
     if isinstance(error, OperatorFailed):
         return str(error)
     return f"the operator failed ({type(error).__name__})"
 
 
-def carried_out(at: Acting, drawn: Draw, check: Check, texts: Texts | None) -> Attempt:
-    """Carry out what the rule drew, in the form that it is to have. Never raises: noise must never break
-    traffic, whatever an operator does wrong."""
-    if texts is None:
-        return _attempted(at, drawn, check)
+def _carry_out_in_words(
+    active: ActiveRule, target: Any, slot: str, draw: Draw, check: Check, texts: Texts
+) -> Attempt:
+    """Carry a draw out in a model's words where these are at hand and pass the guard, else by rule."""
+    rule = active.rule
     try:
-        prompt = prompt_for(at.entry.name, at.direction, at.target, drawn, at.severity)
+        prompt = prompt_for(rule.operator, rule.prompt, target, draw, rule.severity)
     except Exception as error:
-        return _attempted(at, by_rule(drawn, failed(error)), check)
-    given = None if prompt is None else texts.get(at.slot, prompt)
+        return _carry_out(active, target, by_rule(draw, describe_failure(error)), check)
+    given = None if prompt is None else texts.get(slot, prompt)
     if given is None:
-        return _attempted(at, drawn, check)
+        return _carry_out(active, target, draw, check)
     why = given.why
     if given.text is not None:
-        attempt = _attempted(at, in_words(drawn, given), check)
+        attempt = _carry_out(active, target, in_words(draw, given), check)
         if attempt.refused is None:
             return attempt
         why = f"the guard refused the model's text, {attempt.refused}"
-    return _attempted(at, by_rule(drawn, why), check)
+    return _carry_out(active, target, by_rule(draw, why), check)
 
 
-def _attempted(at: Acting, draw: Draw, check: Check) -> Attempt:
+def _carry_out(active: ActiveRule, target: Any, draw: Draw, check: Check) -> Attempt:
     try:
-        result = applied(at.entry, at.target, draw)
+        result = applied(active.entry, target, draw)
         refused = check(result)
         if refused == NOTHING and UNABLE in draw:
             refused = str(draw[UNABLE])
         return Attempt(draw, result, refused)
     except Unusable as error:
-        return Attempt(draw, None, str(error))
+        return Attempt(draw, refused=str(error))
     except Exception as error:
-        return Attempt(draw, None, failed(error))
+        return Attempt(draw, refused=describe_failure(error))

@@ -7,25 +7,23 @@ request's instructions. It is found again by what it says.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from re import search
 
 from crosswind.injectors.conversation import InstructionText, Site
 from crosswind.injectors.engine.decision import Decision, Injection, Known, NewlyShown
-from crosswind.injectors.engine.plan import CompiledRule, Plan
-from crosswind.injectors.engine.rule import Acting, carried_out, failed
+from crosswind.injectors.engine.plan import ActiveRule, Plan
+from crosswind.injectors.engine.rule import apply_rule
 from crosswind.injectors.guard import solvability
-from crosswind.injectors.guard.solvability import NOTHING
-from crosswind.injectors.identity import Slot
-from crosswind.injectors.operator import Registered
+from crosswind.injectors.identity import slot_on
 from crosswind.injectors.profiles.schedule import Occasion, due
-from crosswind.injectors.streams import Stream
-from crosswind.injectors.targets import Draw, InstructionsTarget
-from crosswind.injectors.wording import Texts, remark
+from crosswind.injectors.targets import InstructionsTarget, Result
+from crosswind.injectors.wording import Texts
 
 
 def acts_on_instructions(plan: Plan) -> bool:
     """Whether the plan has a rule for instructions: without one no request's need a look."""
-    return bool(plan.in_force(Site.INSTRUCTIONS))
+    return bool(plan.active_rules(Site.INSTRUCTIONS))
 
 
 def perturb_instructions(
@@ -48,63 +46,37 @@ def perturb_instructions(
     text = item.text
     injections: list[Injection] = []
     done: list[Decision] = []
-    for rule, entry, *_ in plan.in_force(Site.INSTRUCTIONS).values() if allow_new else ():
-        occasion = Occasion(item.ordinal, turn, 0, key=rule.key(plan, entry.site.value))
-        if rule.text and not search(rule.text, item.text):
+    for active in plan.active_rules(Site.INSTRUCTIONS).values() if allow_new else ():
+        slot = slot_on(active.line, item.ordinal)
+        if not _is_due(plan, active, item, turn) or not active.rule.when.by_chance(slot):
             continue
-        if not due(rule.when, rule.window, occasion, plan.expected_turns):
-            continue
-        full = solvability.FULL if len(done) >= plan.bounds.events_per_session else None
-        if (injection := _act(plan, rule, entry, item, text, texts, full)) is not None:
-            injections.append(injection)
-            if injection.after is not None:
-                text = injection.after
-                done.append(injection.decision)
-    after = text if text != item.text else None
-    return after, NewlyShown(item, tuple(done), after, tuple(injections))
-
-
-def _act(
-    plan: Plan,
-    rule: CompiledRule,
-    entry: Registered,
-    item: InstructionText,
-    text: str,
-    texts: Texts | None,
-    full: str | None,
-) -> Injection | None:
-    """One rule's work. None where its chance or its draw leave the text alone. `full` says why there is no
-    room for it, where there is none.
-    """
-    names = (plan.seed, plan.scope, plan.scope_key, rule.operator, entry.site.value)
-    slot = Slot(*names, ordinal=item.ordinal, rule=rule.name).key()
-    if not Stream(f"{slot}|when").chance(rule.when.probability):
-        return None
-    target = InstructionsTarget(text, item.ordinal)
-
-    def decision(draw: Draw) -> Decision:
-        site, recovery = entry.site.value, entry.recovery.value
-        return Decision(
-            rule.operator, rule.name, site, slot, item.anchor, None, rule.severity, draw, recovery
+        outcome = apply_rule(
+            active,
+            InstructionsTarget(text, item.ordinal),
+            slot,
+            item.anchor,
+            partial(_check, text),
+            full=solvability.FULL if len(done) >= plan.bounds.events_per_session else None,
+            texts=texts,
         )
+        if outcome is None:
+            continue
+        after = None if outcome.payload is None else str(outcome.payload)
+        injections.append(Injection(outcome.decision, text, after, outcome.note))
+        if after is not None:
+            text = after
+            done.append(outcome.decision)
+    shown_text = text if text != item.text else None
+    return shown_text, NewlyShown(item, tuple(done), shown_text, tuple(injections))
 
-    try:
-        drawn = entry.draw(rule.options, target, Stream(slot), rule.severity)
-    except Exception as error:
-        return Injection(decision({}), text, None, f"Not injected: {failed(error)}.")
-    if drawn is None:
-        return None
-    acting = Acting(entry, target, slot, rule.severity, rule.prompt)
-    attempt = carried_out(
-        acting,
-        drawn,
-        lambda result: solvability.after_instructions(text, str(result.payload)) or full,
-        None if full else texts,
-    )
-    if attempt.refused == NOTHING:
-        return None
-    made = decision(attempt.draw)
-    if attempt.refused is not None or attempt.result is None:
-        return Injection(made, text, None, f"Not injected: {attempt.refused}.")
-    note = f"{attempt.result.note} {solvability.why_solvable(entry, plan.bounds)}{remark(attempt.draw)}"
-    return Injection(made, text, str(attempt.result.payload), note)
+
+def _is_due(plan: Plan, active: ActiveRule, item: InstructionText, turn: int) -> bool:
+    rule = active.rule
+    if rule.text and not search(rule.text, item.text):
+        return False
+    occasion = Occasion(item.ordinal, turn, 0, key=rule.key(plan, active.site.value))
+    return due(rule.when, rule.window, occasion, plan.expected_turns)
+
+
+def _check(before: str, result: Result) -> str | None:
+    return solvability.after_instructions(before, str(result.payload))

@@ -12,22 +12,18 @@ from typing import Any
 
 from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.engine.decision import Decision, Injection
-from crosswind.injectors.engine.plan import CompiledRule, Plan
-from crosswind.injectors.engine.rule import Acting, carried_out, failed
+from crosswind.injectors.engine.plan import ActiveRule, CompiledRule, Plan
+from crosswind.injectors.engine.rule import Outcome, apply_rule
 from crosswind.injectors.engine.shown_tools import ShownTools
 from crosswind.injectors.engine.tool_list import Standing, change_by
 from crosswind.injectors.guard import tools as tool_guard
-from crosswind.injectors.guard.solvability import FULL, NOTHING, why_solvable
+from crosswind.injectors.guard.solvability import FULL, NOTHING
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.guard.tools import Asked
-from crosswind.injectors.identity import Slot
-from crosswind.injectors.operator import Registered
+from crosswind.injectors.identity import slot_on
 from crosswind.injectors.profiles.schedule import Occasion, due
-from crosswind.injectors.streams import Stream
-from crosswind.injectors.targets import AddedTool, Draw, ToolChange, ToolTarget
-from crosswind.injectors.wording import Texts, remark
-
-Rules = list[tuple[CompiledRule, Registered]]
+from crosswind.injectors.targets import AddedTool, ToolChange, ToolTarget
+from crosswind.injectors.wording import Texts
 
 
 @dataclass(slots=True)
@@ -43,7 +39,7 @@ class ToolWalk:
     def __init__(
         self,
         plan: Plan,
-        rules: Rules,
+        rules: Sequence[ActiveRule],
         tools: Sequence[ToolSchema],
         anchors: Sequence[str],
         known: ShownTools | None,
@@ -57,7 +53,7 @@ class ToolWalk:
         self._decided = frozenset(known.decided) if known else frozenset()
         self.decisions: list[Decision] = list(known.decisions) if known else []
         self.injections: list[Injection] = []
-        self._counters = {rule.name: _Counter() for rule, _ in rules}
+        self._counters = {rule.name: _Counter() for rule, *_ in rules}
         self._names: Counter[str] = Counter()
         self._taken = {tool.name for tool in tools} | asked.taken
         self._shown = len(tools) + len(asked.taken)
@@ -76,77 +72,41 @@ class ToolWalk:
             known = anchor in self._decided
             ordinal = self._names[row.declared.name]
             self._names[row.declared.name] += 1
-            for rule, entry in self._rules:
-                if _in_scope(rule, row.declared):
-                    done = before.get(anchor, ()) if known else self._new(rule, entry, row, anchor, ordinal)
-                    self._count(rule, done)
+            for active in self._rules:
+                if _in_scope(active.rule, row.declared):
+                    done = before.get(anchor, ()) if known else self._decide(active, row, anchor, ordinal)
+                    self._count(active.rule, done)
         return rows
 
-    def _new(
-        self, rule: CompiledRule, entry: Registered, row: Standing, anchor: str, ordinal: int
-    ) -> Sequence[Decision]:
+    def _decide(self, active: ActiveRule, row: Standing, anchor: str, ordinal: int) -> Sequence[Decision]:
         """Let one rule act on one new tool. Gives the decision, where there is one that stands."""
+        rule, plan, name = active.rule, self._plan, row.declared.name
         counter = self._counters[rule.name]
-        key = rule.key(self._plan, entry.site.value)
+        key = rule.key(plan, active.site.value)
         occasion = Occasion(counter.seen, self._turn, counter.injected, counter.last, key)
-        if not due(rule.when, rule.window, occasion, self._plan.expected_turns):
+        slot = slot_on(plan.slot_line(rule, f"{active.site.value}:{name}"), ordinal)
+        if not due(rule.when, rule.window, occasion, plan.expected_turns) or not rule.when.by_chance(slot):
             return ()
-        full = FULL if len(self.decisions) >= self._plan.bounds.events_per_session else None
-        injection, change = self._act(rule, entry, row, anchor, ordinal, full)
-        if injection is None:
-            return ()
-        self.injections.append(injection)
-        if change is None or injection.after is None:
-            return ()
-        self._meets(row, change)
-        self.decisions.append(injection.decision)
-        return (injection.decision,)
-
-    def _act(
-        self,
-        rule: CompiledRule,
-        entry: Registered,
-        row: Standing,
-        anchor: str,
-        ordinal: int,
-        full: str | None,
-    ) -> tuple[Injection | None, ToolChange | None]:
-        """One rule's work on one tool. `full` says why there is no room for it, where there is none."""
-        plan, name = self._plan, row.declared.name
-        site = f"{entry.site.value}:{name}"
-        names = (plan.seed, plan.scope, plan.scope_key, rule.operator, site)
-        slot = Slot(*names, ordinal=ordinal, rule=rule.name).key()
-        if not rule.when.by_chance(slot):
-            return None, None
         target = ToolTarget(row.tool, self._tools, frozenset(self._taken))
-        try:
-            drawn = entry.draw(rule.options, target, Stream(slot), rule.severity)
-        except Exception as error:
-            decision = self._decision(rule, entry, slot, anchor, {})
-            return self._injection(decision, entry, row, None, "", failed(error)), None
-        if drawn is None:
-            return None, None
-        attempt = carried_out(
-            Acting(entry, target, slot, rule.severity, rule.prompt),
-            drawn,
-            lambda result: self._refused(target, row, result.payload) or full,
-            None if full else self._texts,
+        outcome = apply_rule(
+            active,
+            target,
+            slot,
+            anchor,
+            lambda result: self._check(target, row, result.payload),
+            full=FULL if len(self.decisions) >= plan.bounds.events_per_session else None,
+            texts=self._texts,
         )
-        if attempt.refused == NOTHING:
-            return None, None
-        decision = self._decision(rule, entry, slot, anchor, attempt.draw)
-        payload = attempt.result.payload if attempt.result else None
-        change = payload if isinstance(payload, ToolChange) else None
-        note = attempt.result.note if attempt.result else ""
-        return self._injection(decision, entry, row, change, note, attempt.refused), change
+        if outcome is None:
+            return ()
+        self._record(outcome, row)
+        if outcome.payload is None:
+            return ()
+        self._meets(row, outcome.payload)
+        self.decisions.append(outcome.decision)
+        return (outcome.decision,)
 
-    def _decision(
-        self, rule: CompiledRule, entry: Registered, slot: str, anchor: str, draw: Draw
-    ) -> Decision:
-        site, recovery = entry.site.value, entry.recovery.value
-        return Decision(rule.operator, rule.name, site, slot, anchor, None, rule.severity, draw, recovery)
-
-    def _refused(self, target: ToolTarget, row: Standing, change: object) -> str | None:
+    def _check(self, target: ToolTarget, row: Standing, change: object) -> str | None:
         if not isinstance(change, ToolChange):
             raise TypeError("no ToolChange")
         if change == ToolChange(row.tool):
@@ -156,25 +116,16 @@ class ToolWalk:
         tool_class = classify(name, plan.tool_classes)
         return reason or tool_guard.harmful(tool_class, row.declared.parameters, change, plan.assume_tools)
 
-    def _injection(
-        self,
-        decision: Decision,
-        entry: Registered,
-        row: Standing,
-        change: ToolChange | None,
-        note: str,
-        refused: str | None,
-    ) -> Injection:
-        name = row.declared.name
+    def _record(self, outcome: Outcome, row: Standing) -> None:
+        """Keep what a rule did to a tool, with the tool as JSON before and after."""
+        name, change, after = row.declared.name, outcome.payload, None
+        if change is not None:
+            place = {} if change.behind is None else {"behind": change.behind}
+            added = [_added(tool, change) for tool in change.added]
+            after = _as_json([{**_document(change.tool), **place}, *added])
         tool_class = classify(name, self._plan.tool_classes).value
-        was = _as_json([_document(row.tool)])
-        if refused is not None or change is None:
-            return Injection(decision, was, None, f"Not injected: {refused}.", name, tool_class)
-        place = {} if change.behind is None else {"behind": change.behind}
-        added = [_added(tool, change) for tool in change.added]
-        now = _as_json([{**_document(change.tool), **place}, *added])
-        note = f"{note} {why_solvable(entry, self._plan.bounds)}{remark(decision.draw)}"
-        return Injection(decision, was, now, note, name, tool_class)
+        before = _as_json([_document(row.tool)])
+        self.injections.append(Injection(outcome.decision, before, after, outcome.note, name, tool_class))
 
     def _meets(self, row: Standing, change: ToolChange) -> None:
         row.meets(change)

@@ -34,7 +34,7 @@ __all__ = ["Phantom", "Refusal", "ShownTool", "ShownTools", "acts_on_tools", "pe
 
 def acts_on_tools(plan: Plan) -> bool:
     """Whether the plan has a rule for tool schemas: without one no list needs a look."""
-    return bool(plan.in_force(Site.TOOL_SCHEMA))
+    return bool(plan.active_rules(Site.TOOL_SCHEMA))
 
 
 def tools_anchor(tools: Sequence[ToolSchema]) -> str:
@@ -74,7 +74,7 @@ def perturb_tools(
         return replace(known, injections=()) if known.injections else known
     if any(tool_guard.too_deep(tool.parameters) for tool in tools):
         return ShownTools.clean(tools)  # Nobody could write it down.
-    rules = [(one.rule, one.entry) for one in plan.in_force(Site.TOOL_SCHEMA).values()] if allow_new else []
+    rules = list(plan.active_rules(Site.TOOL_SCHEMA).values()) if allow_new else []
     walk = ToolWalk(plan, rules, tools, anchors, known, asked, turn, texts)
     standing = walk.standing()
     shown = arrange(standing, asked)

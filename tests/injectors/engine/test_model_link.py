@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.engine.link import Decided, decide_transport
+from crosswind.injectors.engine.link import decide_transport
 from crosswind.injectors.engine.model_link import decide_model
 from crosswind.injectors.engine.plan import Plan, make_plan
+from crosswind.injectors.engine.rule import Outcome
 from crosswind.injectors.guard.bounds import Bounds
 from crosswind.injectors.profiles.load import load, parse
 
@@ -32,18 +33,18 @@ def plan_of(*operators: str, severity: float = 1.0, seed: int = 0, bounds: str =
     return make_plan(profile, seed=seed, scope="session", scope_key="s", arm="noisy")
 
 
-def on_model(plan: Plan, turn: int, attempt: int = 0, **more: Any) -> list[Decided]:
+def on_model(plan: Plan, turn: int, attempt: int = 0, **more: Any) -> list[Outcome]:
     return decide_model(plan, turn=turn, attempt=attempt, streaming=True, **more)
 
 
-def on_link(plan: Plan, turn: int, attempt: int = 0, **more: Any) -> list[Decided]:
+def on_link(plan: Plan, turn: int, attempt: int = 0, **more: Any) -> list[Outcome]:
     return decide_transport(plan, link="model", turn=turn, attempt=attempt, streaming=True, **more)
 
 
 DECIDERS = pytest.mark.parametrize(
     "decide,operator", [(on_model, "model.overloaded"), (on_link, "transport.status")]
 )
-Decider = Callable[..., list[Decided]]
+Decider = Callable[..., list[Outcome]]
 
 
 @pytest.mark.parametrize("name", ON_MODELS)
