@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from crosswind.policies.engine import Health as EngineHealth
     from crosswind.policies.engine import Published as PublishedVersion
     from crosswind.policies.engine import Scored as ScoredTokens
-    from crosswind.policies.servers.server import ServeError, ServeRequest
-    from crosswind.policies.servers.server import Server as PolicyServer
-    from crosswind.policies.version import PolicyVersion
+    from crosswind.policies.server import ServeError, ServeRequest
+    from crosswind.policies.server import Server as PolicyServer
+    from crosswind.policies.versions.version import PolicyVersion
     from crosswind.simulators.environment import Environment, Episode, Oracle, Task, Verdict
     from crosswind.trainer.objectives.objective import (
         LossScale,
@@ -92,10 +92,10 @@ _HOMES = {
     "EngineHealth": "crosswind.policies.engine:Health",
     "PublishedVersion": "crosswind.policies.engine:Published",
     "ScoredTokens": "crosswind.policies.engine:Scored",
-    "ServeError": "crosswind.policies.servers.server:ServeError",
-    "ServeRequest": "crosswind.policies.servers.server:ServeRequest",
-    "PolicyServer": "crosswind.policies.servers.server:Server",
-    "PolicyVersion": "crosswind.policies.version:PolicyVersion",
+    "ServeError": "crosswind.policies.server:ServeError",
+    "ServeRequest": "crosswind.policies.server:ServeRequest",
+    "PolicyServer": "crosswind.policies.server:Server",
+    "PolicyVersion": "crosswind.policies.versions.version:PolicyVersion",
     # An author or a reader of a store
     "RowRefused": "crosswind.gateway.trajectory.store:RowRefused",
     "Store": "crosswind.gateway.trajectory.store:Store",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import ClassVar, Protocol, Self
 
-from crosswind.policies.version import PolicyVersion
+from crosswind.policies.versions.version import PolicyVersion
 
 
 class EngineError(Exception):

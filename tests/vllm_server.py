@@ -25,8 +25,8 @@ from crosswind.policies.embedded.checkpoint import read_shape
 from crosswind.policies.engine import Engine
 from crosswind.policies.publishers.registry import connect
 from crosswind.policies.tiny.directory import write_policy, write_successor
-from crosswind.policies.version import PRETRAINED, PolicyVersion, Registry, read_version
-from crosswind.policies.vllm.costs import members
+from crosswind.policies.versions.version import PRETRAINED, PolicyVersion, Registry, read_version
+from crosswind.policies.vllm.memory import members
 from tests.outage import Forwarder
 
 STARTS_WITHIN = 400.0
@@ -165,7 +165,7 @@ def end_with_the_starter(served: VllmServed) -> None:
 @contextmanager
 def supervised(*arguments: str) -> Iterator[Lines]:
     """A `crosswind policy serve` process, ended as an operator would end it."""
-    program = f"from crosswind.policies.commands import policy; policy({['serve', *arguments]!r})"
+    program = f"from crosswind.policies.commands.policy import policy; policy({['serve', *arguments]!r})"
     with subprocess.Popen(
         [sys.executable, "-u", "-c", program],
         # The development routes are what vLLM has without our extension; both ways are tried on one server.

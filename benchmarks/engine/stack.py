@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 
 from benchmarks.gateway.processes import cpu_s, free_port, tree
 from crosswind.policies.tiny.directory import write_successor
-from crosswind.policies.version import PRETRAINED, PolicyVersion, Registry, read_version
+from crosswind.policies.versions.version import PRETRAINED, PolicyVersion, Registry, read_version
 
 CROSSWIND = str(Path(sys.executable).parent / "crosswind")
 MODEL = "policy"

@@ -12,7 +12,7 @@ from benchmarks.engine.load import Generator, Round, Shape
 from benchmarks.engine.stack import Server
 from crosswind.policies.engine import Published
 from crosswind.policies.publishers.registry import connect
-from crosswind.policies.version import PolicyVersion
+from crosswind.policies.versions.version import PolicyVersion
 
 PAUSED = Shape(connections=16, streams=1, tokens=700)
 STEADY = Shape(connections=16, streams=2, tokens=400)

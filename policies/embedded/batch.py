@@ -10,7 +10,7 @@ import torch
 
 from crosswind.policies.embedded.checkpoint import Checkpoint
 from crosswind.policies.embedded.forward import Rotations, Rows, Step, hidden_states
-from crosswind.policies.embedded.prefixes import BLOCK, Prefixes, block_keys
+from crosswind.policies.embedded.prefix_cache import BLOCK, Prefixes, block_keys
 from crosswind.policies.embedded.sampling import likeliest, sample
 from crosswind.policies.embedded.sequence import Sequence
 

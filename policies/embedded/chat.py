@@ -22,7 +22,7 @@ import orjson
 from tokenizers import Tokenizer
 
 from crosswind.policies.tiny.template import ChatTemplate, Message
-from crosswind.policies.version import VersionError
+from crosswind.policies.versions.version import VersionError
 
 NAMED_TOKENS = ("bos_token", "eos_token", "pad_token")
 

@@ -10,9 +10,9 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load
 
-from crosswind.policies.adapter import read_adapter
 from crosswind.policies.tiny.model import Shape
-from crosswind.policies.version import PolicyVersion, VersionError, base_of, read_version, verify
+from crosswind.policies.versions.adapter import read_adapter
+from crosswind.policies.versions.version import PolicyVersion, VersionError, base_of, read_version, verify
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 from crosswind.policies.embedded.checkpoint import read_checkpoint
 from crosswind.policies.embedded.request import RequestError
 from crosswind.policies.embedded.worker import Worker
-from crosswind.policies.version import VersionError, checksum_of, read_version
+from crosswind.policies.versions.version import VersionError, checksum_of, read_version
 
 COMMON = {"tokenizer.json": "tokenizer", "chat_template.jinja": "chat template"}
 """What a version must have in common with the one that the engine was started with."""

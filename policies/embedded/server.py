@@ -11,8 +11,8 @@ import uvicorn
 
 from crosswind.policies.embedded.app import EngineApp
 from crosswind.policies.embedded.batch import Limits
-from crosswind.policies.servers.server import KEEP_ALIVE_S
-from crosswind.policies.version import read_version
+from crosswind.policies.server import KEEP_ALIVE_S
+from crosswind.policies.versions.version import read_version
 
 _DEFAULT_TOKENS = 64
 

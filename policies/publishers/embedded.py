@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import httpx
 
 from crosswind.policies.engine import Closing, EngineAway, EngineError, Health, Published, Scored, root_of
-from crosswind.policies.version import PolicyVersion
+from crosswind.policies.versions.version import PolicyVersion
 
 
 class EmbeddedEngine(Closing):

@@ -10,7 +10,7 @@ from typing import ClassVar
 import httpx
 
 from crosswind.policies.engine import Closing, EngineAway, EngineError, Health, Published, Scored
-from crosswind.policies.version import PolicyVersion
+from crosswind.policies.versions.version import PolicyVersion
 
 UNTRAINABLE = (
     "a hosted model: its weights can't be set and it gives no token ids, so nothing can be trained on it. "

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from crosswind.policies.engine import Closing, Engine, EngineAway, EngineError, Health, Published, Scored
-from crosswind.policies.version import PolicyVersion, VersionError, read_version
+from crosswind.policies.versions.version import PolicyVersion, VersionError, read_version
 
 T = TypeVar("T")
 

@@ -16,8 +16,8 @@ import httpx
 import orjson
 
 from crosswind.policies.engine import Closing, EngineAway, EngineError, Health, Published, Scored, root_of
-from crosswind.policies.version import PolicyVersion, VersionError, checksum_of, read_version, verify
-from crosswind.policies.vllm.inside.crosswind_inside.header import (
+from crosswind.policies.versions.version import PolicyVersion, VersionError, checksum_of, read_version, verify
+from crosswind.policies.vllm_inside.crosswind_inside.header import (
     EMBEDDINGS,
     Refused,
     check_like,

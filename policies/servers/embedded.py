@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from crosswind.policies.servers.server import ServeError, ServeRequest, cant_listen, refuse_others
-from crosswind.policies.version import VersionError
+from crosswind.policies.server import ServeError, ServeRequest, cant_listen, refuse_others
+from crosswind.policies.versions.version import VersionError
 
 
 class EmbeddedServer:

@@ -7,7 +7,7 @@ import pkgutil
 from functools import cache
 from importlib.metadata import entry_points
 
-from crosswind.policies.servers.server import Server
+from crosswind.policies.server import Server
 
 ENTRY_POINTS = "crosswind.servers"
 _NO_KINDS = ("registry", "server")

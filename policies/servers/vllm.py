@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from crosswind.policies.servers.server import ServeRequest
+from crosswind.policies.server import ServeRequest
 
 
 class VllmServer:
@@ -16,6 +16,6 @@ class VllmServer:
     @classmethod
     def serve(cls, request: ServeRequest, say: Callable[[str], None]) -> None:
         """Serve until interrupted. Raises ServeError."""
-        from crosswind.policies.vllm.serving import serve
+        from crosswind.policies.vllm.serve import serve
 
         serve(request, say)

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 
 from crosswind.policies.tiny.model import Shape
 from crosswind.policies.tiny.tokenizer import END_OF_TURN, PAD, save_tokenizer
-from crosswind.policies.weights import save
+from crosswind.policies.versions.weights import save
 
 TEMPLATE = Path(__file__).parent.parent / "chat_template.jinja"
 SHARED_FILES = (

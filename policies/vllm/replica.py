@@ -13,13 +13,13 @@ import orjson
 
 from crosswind.policies.engine import EngineError
 from crosswind.policies.publishers.registry import connect
-from crosswind.policies.servers.server import ServeError
-from crosswind.policies.version import PolicyVersion, VersionError, read_version
-from crosswind.policies.vllm.answering import ask, check_token_ids, healthy, sampling_troubles, version_of
-from crosswind.policies.vllm.assurance import Assurance
-from crosswind.policies.vllm.costs import memory
+from crosswind.policies.server import ServeError
+from crosswind.policies.versions.version import PolicyVersion, VersionError, read_version
+from crosswind.policies.vllm.capture_guard import Assurance
 from crosswind.policies.vllm.diagnosis import diagnose
-from crosswind.policies.vllm.launching import Launch, Process
+from crosswind.policies.vllm.health import ask, check_token_ids, healthy, sampling_troubles, version_of
+from crosswind.policies.vllm.launch import Launch, Process
+from crosswind.policies.vllm.memory import memory
 
 Say = Callable[[str], None]
 

@@ -1,0 +1,1 @@
+"""Benchmarks on held-out tasks: suites, figures and comparisons."""

@@ -11,7 +11,7 @@ import click
 import httpx
 import yaml
 
-from crosswind.simulators.options import usage
+from crosswind.simulators.errors import UsageError
 
 _LEVEL = re.compile(r"/level-\d+$")
 """What a session may add to a profile's name."""
@@ -22,9 +22,11 @@ def types_of_profile(control: str, profile: str) -> list[str]:
     try:
         types = _types(_profile(control, "--profile", _LEVEL.sub("", profile)))
     except httpx.HTTPError:
-        raise usage(f"--control: nothing answers at {control}; start `crosswind serve`") from None
+        raise UsageError(f"--control: nothing answers at {control}; start `crosswind serve`") from None
     if not types or any("*" in name for name in types):
-        raise usage(f"--profile: {profile!r} doesn't name its noise types one by one; name them with --noise")
+        raise UsageError(
+            f"--profile: {profile!r} doesn't name its noise types one by one; name them with --noise"
+        )
     return types
 
 
@@ -39,7 +41,7 @@ def check_offered(control: str, types: Iterable[str], profiles: Iterable[tuple[s
             if name not in has:
                 near = get_close_matches(name, has, 1)
                 mend = f"did you mean {near[0]!r}?" if near else "`crosswind noise list` names them"
-                raise usage(f"--noise: the gateway has no noise type {name!r}; {mend}")
+                raise UsageError(f"--noise: the gateway has no noise type {name!r}; {mend}")
         for option, name in profiles:
             if not name.endswith((".yaml", ".yml")):  # The gateway reads files when a session asks for them.
                 _profile(control, option, _LEVEL.sub("", name))
@@ -57,7 +59,9 @@ def _operators(control: str) -> set[str]:
 def _profile(control: str, option: str, name: str) -> str:
     answer = _asked(control, f"profiles/{name}")
     if answer.status_code != 200:
-        raise usage(f"{option}: the gateway has no {name!r}; `crosswind noise list` names those there are")
+        raise UsageError(
+            f"{option}: the gateway has no {name!r}; `crosswind noise list` names those there are"
+        )
     return str(answer.json()["yaml"])
 
 

@@ -10,10 +10,10 @@ import click
 
 from crosswind.gateway.client import Client
 from crosswind.simulators.benchmark import results
-from crosswind.simulators.campaign import campaign, run_loop, say
 from crosswind.simulators.environment import Environment
-from crosswind.simulators.record import Job, Record
-from crosswind.simulators.tally import Tally
+from crosswind.simulators.episodes.campaign import campaign, run_loop, say
+from crosswind.simulators.episodes.record import Job, Record
+from crosswind.simulators.episodes.tally import Tally
 
 
 @dataclass(frozen=True, slots=True)

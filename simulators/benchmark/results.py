@@ -8,7 +8,7 @@ from typing import Any
 
 from crosswind.simulators.benchmark.metrics import mean_by_key, wilson
 from crosswind.simulators.benchmark.suites import CLEAN, NOISY
-from crosswind.simulators.record import Record
+from crosswind.simulators.episodes.record import Record
 
 
 def arms(records: Sequence[Record]) -> dict[str, dict[str, Any]]:

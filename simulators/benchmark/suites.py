@@ -9,7 +9,7 @@ from typing import Any
 
 from crosswind.simulators.draws import stable_seed
 from crosswind.simulators.environment import Environment, Task
-from crosswind.simulators.record import Job
+from crosswind.simulators.episodes.record import Job
 
 CLEAN = "clean"
 NOISY = "noisy"

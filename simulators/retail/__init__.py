@@ -1,0 +1,1 @@
+"""The retail domain: a shop with an order database."""

@@ -11,8 +11,8 @@ from typing import Any
 from openai import AsyncOpenAI
 
 from crosswind.gateway.trajectory.store import open_store
-from crosswind.simulators.agent import AgentSettings, ToolAgent
 from crosswind.simulators.environment import load
+from crosswind.simulators.episodes.agent import AgentSettings, ToolAgent
 from crosswind.studies.proof.scripted_policy import ScriptedPolicy
 from tests.loop.children import Children
 from tests.loop.replaying import compared

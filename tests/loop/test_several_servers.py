@@ -16,11 +16,11 @@ from click.testing import CliRunner
 from crosswind.gateway.cli import root
 from crosswind.gateway.trajectory.store import open_store
 from crosswind.gateway.trajectory.trust import VERSION, doubted
-from crosswind.policies.commands import policy
+from crosswind.policies.commands.policy import policy
 from crosswind.policies.tiny.directory import write_policy, write_successor
 from crosswind.policies.tiny.model import Shape, initial_weights
 from crosswind.policies.tiny.tokenizer import train_tokenizer
-from crosswind.policies.version import Registry
+from crosswind.policies.versions.version import Registry
 from tests.gateway.engine import engine as scripted
 from tests.gateway.servers import Running, Upstream, gateway, upstream
 from tests.gateway.sessions.peers import workers

@@ -20,14 +20,14 @@ from click.testing import CliRunner
 from crosswind.gateway.cli import root
 from crosswind.gateway.trajectory.store import open_store
 from crosswind.gateway.trajectory.trust import VERSION, doubted
-from crosswind.policies.commands import policy
+from crosswind.policies.commands.policy import policy
 from crosswind.policies.embedded.batch import Limits
 from crosswind.policies.embedded.server import make_server
 from crosswind.policies.publishers.embedded import EmbeddedEngine
 from crosswind.policies.tiny.directory import write_policy, write_successor
 from crosswind.policies.tiny.model import Shape, initial_weights
 from crosswind.policies.tiny.tokenizer import train_tokenizer
-from crosswind.policies.version import Registry, write_metadata
+from crosswind.policies.versions.version import Registry, write_metadata
 from tests.gateway.engine import engine as scripted
 from tests.gateway.servers import Running, gateway, listener, plain, upstream
 from tests.gateway.sessions.peers import workers

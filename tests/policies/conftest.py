@@ -19,7 +19,7 @@ from crosswind.policies.publishers.embedded import EmbeddedEngine
 from crosswind.policies.tiny.directory import write_policy, write_successor
 from crosswind.policies.tiny.model import Shape, initial_weights
 from crosswind.policies.tiny.tokenizer import train_tokenizer
-from crosswind.policies.version import PolicyVersion, Registry
+from crosswind.policies.versions.version import PolicyVersion, Registry
 
 TOOLS: list[dict[str, Any]] = [
     {

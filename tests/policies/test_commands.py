@@ -14,9 +14,9 @@ import pytest
 from click.testing import CliRunner, Result
 from openai import OpenAI
 
-from crosswind.policies.commands import policy
+from crosswind.policies.commands.policy import policy
 from crosswind.policies.publishers.embedded import EmbeddedEngine
-from crosswind.policies.version import Registry
+from crosswind.policies.versions.version import Registry
 from tests.gateway.servers import plain, upstream
 from tests.policies.conftest import Served
 
@@ -27,7 +27,7 @@ def _run(*arguments: str) -> Result:
 
 def test_the_shipped_policy_is_served_by_its_name_until_it_is_interrupted() -> None:
     arguments = ["serve", "retail", "--embedded", "--port", "0", "--seed", "3"]
-    program = f"from crosswind.policies.commands import policy; policy({arguments!r})"
+    program = f"from crosswind.policies.commands.policy import policy; policy({arguments!r})"
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
         [sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True
@@ -112,9 +112,9 @@ async def test_a_hosted_model_is_not_rolled_back_and_says_why(served: Served) ->
     "module",
     [
         "crosswind.policies",
-        "crosswind.policies.commands",
+        "crosswind.policies.commands.policy",
         "crosswind.policies.engine",
-        "crosswind.policies.version",
+        "crosswind.policies.versions.version",
         "crosswind.policies.publishers.embedded",
     ],
 )

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from crosswind.policies.commands import policy
-from crosswind.policies.journal import Journal, JournalError
-from crosswind.policies.version import NotWritten, Registry
-from crosswind.trainer import checkpoint, model
-from crosswind.trainer.checkpoint import CheckpointError, State
-from crosswind.trainer.config import OptimiserSettings
-from crosswind.trainer.learner import make_optimiser
+from crosswind.policies.commands.policy import policy
+from crosswind.policies.versions.journal import Journal, JournalError
+from crosswind.policies.versions.version import NotWritten, Registry
+from crosswind.trainer.config.settings import OptimiserSettings
+from crosswind.trainer.learning import model
+from crosswind.trainer.learning.learner import make_optimiser
+from crosswind.trainer.run import checkpoint
+from crosswind.trainer.run.checkpoint import CheckpointError, State
 from tests.policies.conftest import Served, add_successor
 
 

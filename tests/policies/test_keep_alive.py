@@ -9,9 +9,9 @@ from pathlib import Path
 from crosswind.gateway.config.settings import Settings
 from crosswind.policies.embedded.batch import Limits
 from crosswind.policies.embedded.server import make_server
-from crosswind.policies.version import PRETRAINED
+from crosswind.policies.versions.version import PRETRAINED
 from crosswind.policies.vllm.environment import Environment
-from crosswind.policies.vllm.launching import Launch
+from crosswind.policies.vllm.launch import Launch
 
 
 def test_engines_keep_connections_longer_than_the_gateway(tmp_path: Path) -> None:

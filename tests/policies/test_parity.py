@@ -13,7 +13,7 @@ from crosswind.policies.embedded.checkpoint import read_checkpoint, read_shape
 from crosswind.policies.embedded.sampling import gumbel, sample
 from crosswind.policies.embedded.sequence import Sequence
 from crosswind.policies.tiny.model import Qwen3, initial_weights
-from crosswind.policies.version import Registry
+from crosswind.policies.versions.version import Registry
 
 END: frozenset[int] = frozenset()
 

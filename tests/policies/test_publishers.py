@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from crosswind.policies.confirmation import Probe, confirm
+from crosswind.policies.deployment.confirmation import Probe, confirm
 from crosswind.policies.engine import EngineError, Scored
 from crosswind.policies.publishers import registry
 from crosswind.policies.publishers.embedded import EmbeddedEngine

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from crosswind.policies.confirmation import Probe, confirm
+from crosswind.policies.deployment.confirmation import Probe, confirm
 from crosswind.policies.engine import Engine, EngineError
 from crosswind.policies.publishers.registry import connect
 from crosswind.policies.publishers.replicas import Replicas
 from crosswind.policies.tiny.directory import write_policy
 from crosswind.policies.tiny.model import Shape, initial_weights
 from crosswind.policies.tiny.tokenizer import train_tokenizer
-from crosswind.policies.version import PolicyVersion, Registry
+from crosswind.policies.versions.version import PolicyVersion, Registry
 from tests.outage import Forwarder
 from tests.policies.conftest import Served, add_successor, serving
 

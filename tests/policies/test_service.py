@@ -14,12 +14,12 @@ import pytest
 from click.testing import CliRunner, Result
 from safetensors.torch import load_file
 
-from crosswind.policies.commands import policy
+from crosswind.policies.commands.policy import policy
+from crosswind.policies.deployment.deployment import last_good
 from crosswind.policies.embedded import control
 from crosswind.policies.embedded.checkpoint import Checkpoint, read_checkpoint
-from crosswind.policies.journal import Journal
-from crosswind.policies.service import last_good
-from crosswind.policies.version import Registry, VersionError
+from crosswind.policies.versions.journal import Journal
+from crosswind.policies.versions.version import Registry, VersionError
 from tests.policies.conftest import Served, add_successor
 
 

@@ -13,14 +13,14 @@ import httpx
 import pytest
 import torch
 
-from crosswind.policies.confirmation import Probe, confirm
+from crosswind.policies.deployment.confirmation import Probe, confirm
 from crosswind.policies.embedded.checkpoint import read_shape
 from crosswind.policies.engine import Engine, EngineError
 from crosswind.policies.publishers.embedded import EmbeddedEngine
 from crosswind.policies.tiny.directory import write_policy, write_successor
 from crosswind.policies.tiny.model import Shape, initial_weights
 from crosswind.policies.tiny.tokenizer import train_tokenizer
-from crosswind.policies.version import METADATA, PolicyVersion, Registry
+from crosswind.policies.versions.version import METADATA, PolicyVersion, Registry
 from tests.policies.conftest import TEXTS, TOOLS, Served, add_successor
 
 STREAMS, LENGTH, ATTEMPTS = 32, 120, 10

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crosswind.policies.version import (
+from crosswind.policies.versions.version import (
     CHECKED_FILES,
     PRETRAINED,
     Registry,

@@ -11,7 +11,7 @@ from crosswind.policies.embedded.batch import Batch, Limits
 from crosswind.policies.embedded.checkpoint import read_checkpoint
 from crosswind.policies.embedded.sequence import Sequence
 from crosswind.policies.embedded.worker import EngineFailure, Worker
-from crosswind.policies.version import Registry
+from crosswind.policies.versions.version import Registry
 
 News = SimpleQueue[tuple[list[Sequence], Exception | None]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from crosswind.simulators.users import STOP
+from crosswind.simulators.episodes.users import STOP
 
 ROLE = "You play a customer"
 _FACT = re.compile(r"^- \w+: (.+)$", re.MULTILINE)

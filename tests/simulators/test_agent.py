@@ -10,10 +10,10 @@ import pytest
 from aiohttp import web
 from openai import AsyncOpenAI
 
-from crosswind.simulators.agent import AgentSettings, ToolAgent
-from crosswind.simulators.demonstrations import play
 from crosswind.simulators.environment import Verdict, load
-from crosswind.simulators.record import Played
+from crosswind.simulators.episodes.agent import AgentSettings, ToolAgent
+from crosswind.simulators.episodes.demonstrations import play
+from crosswind.simulators.episodes.record import Played
 from crosswind.studies.proof.scripted_policy import Decide, ScriptedPolicy
 
 RETAIL = load("retail")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from crosswind.simulators.benchmark.command import bench
-from crosswind.simulators.rollout import rollout
+from crosswind.simulators.commands.bench import bench
+from crosswind.simulators.commands.rollout import rollout
 
 
 def test_demonstrations_are_the_same_for_the_same_seed(tmp_path: Path) -> None:

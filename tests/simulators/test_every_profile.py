@@ -8,7 +8,7 @@ import pytest
 
 from crosswind.injectors.engine.plan import make_plan
 from crosswind.injectors.profiles.load import load, names
-from crosswind.simulators.demonstrations import play
+from crosswind.simulators.episodes.demonstrations import play
 from tests.simulators.noisy_view import NoisyView
 from tests.simulators.test_retail_oracle import RETAIL, Blurred
 

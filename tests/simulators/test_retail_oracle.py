@@ -9,8 +9,8 @@ import pytest
 
 from crosswind.injectors.engine.plan import make_plan
 from crosswind.injectors.profiles.load import load as load_profile
-from crosswind.simulators.demonstrations import play
 from crosswind.simulators.environment import Message, Oracle, load
+from crosswind.simulators.episodes.demonstrations import play
 from crosswind.simulators.retail.toolbox import Toolbox
 from tests.simulators.noisy_view import NoisyView
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosswind.simulators.demonstrations import demonstrations
 from crosswind.simulators.draws import Draws
 from crosswind.simulators.environment import load
+from crosswind.simulators.episodes.demonstrations import demonstrations
 from crosswind.simulators.retail import tasks
 from crosswind.simulators.retail.kinds import ALL, PRACTICE
 from crosswind.simulators.retail.world import generate, pool
@@ -24,7 +24,7 @@ RETAIL = load("retail")
 SCRIPT = """
 import json
 from itertools import islice
-from crosswind.simulators.demonstrations import demonstrations
+from crosswind.simulators.episodes.demonstrations import demonstrations
 from crosswind.simulators.environment import load
 retail = load("retail")
 print(json.dumps([list(demonstrations(retail, split, "all", 39, 7)) for split in ("train", "test")]))

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosswind.simulators import groups
 from crosswind.simulators.benchmark import results, suites
 from crosswind.simulators.benchmark.suites import NoiseArm, Suite, parse_noise
 from crosswind.simulators.environment import Verdict, load
-from crosswind.simulators.record import Record
+from crosswind.simulators.episodes import groups
+from crosswind.simulators.episodes.record import Record
 
 RETAIL = load("retail")
 NOISE = (NoiseArm("tool.timeout", 3), NoiseArm("user.typos"))

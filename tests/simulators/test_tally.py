@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from crosswind.simulators.environment import Verdict, load
-from crosswind.simulators.groups import GroupPlan, jobs
-from crosswind.simulators.record import Played, Record
-from crosswind.simulators.tally import Tally
+from crosswind.simulators.episodes.groups import GroupPlan, jobs
+from crosswind.simulators.episodes.record import Played, Record
+from crosswind.simulators.episodes.tally import Tally
 
 RETAIL = load("retail")
 

@@ -13,7 +13,7 @@ from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.policies.embedded.batch import Limits
 from crosswind.policies.embedded.server import make_server
 from crosswind.policies.publishers.embedded import EmbeddedEngine
-from crosswind.trainer import model
+from crosswind.trainer.learning import model
 from tests.trainer.practice import write_tiny_policy
 
 

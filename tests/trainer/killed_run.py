@@ -18,8 +18,8 @@ import torch
 
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.policies.publishers.embedded import EmbeddedEngine
-from crosswind.policies.version import Registry
-from crosswind.trainer.loop import train
+from crosswind.policies.versions.version import Registry
+from crosswind.trainer.run.loop import train
 from tests.trainer.practice import make_run, settings
 
 

@@ -31,13 +31,13 @@ from crosswind.gateway.trajectory.store import Store
 from crosswind.policies.tiny.directory import write_policy
 from crosswind.policies.tiny.model import Shape, initial_weights
 from crosswind.policies.tiny.tokenizer import train_tokenizer
-from crosswind.policies.version import PolicyVersion, Registry, write_metadata
-from crosswind.trainer.batches import Sample, collate
-from crosswind.trainer.config import TrainConfig, configure
-from crosswind.trainer.model import Policy
-from crosswind.trainer.progress import Progress
-from crosswind.trainer.run import Run
-from crosswind.trainer.sequences import Sequences, TokenSequence
+from crosswind.policies.versions.version import PolicyVersion, Registry, write_metadata
+from crosswind.trainer.config.settings import TrainConfig, configure
+from crosswind.trainer.learning.model import Policy
+from crosswind.trainer.rollouts.batches import Sample, collate
+from crosswind.trainer.rollouts.sequences import Sequences, TokenSequence
+from crosswind.trainer.run.progress import Progress
+from crosswind.trainer.run.run import Run
 
 FIRST = "first"
 """The version that `write_tiny_policy` writes."""

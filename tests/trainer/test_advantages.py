@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosswind.trainer.advantages import centred, normalised, per_arm, whitened
+from crosswind.trainer.rollouts.advantages import centred, normalised, per_arm, whitened
 
 rewards = st.floats(-10, 10).map(lambda value: round(value, 3))
 rollouts = st.lists(st.tuples(st.sampled_from(["clean", "noisy"]), rewards), max_size=24)

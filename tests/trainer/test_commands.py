@@ -15,9 +15,9 @@ import pytest
 from click.testing import CliRunner
 
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
-from crosswind.trainer import model
-from crosswind.trainer.commands import train
-from crosswind.trainer.locks import alone
+from crosswind.trainer.commands.locks import alone
+from crosswind.trainer.commands.train import train
+from crosswind.trainer.learning import model
 from tests import ROOT
 from tests.trainer.conftest import serving
 from tests.trainer.practice import play
@@ -25,7 +25,7 @@ from tests.trainer.practice import play
 TRAIN = [
     sys.executable,
     "-c",
-    "from crosswind.trainer.commands import train; train(prog_name='crosswind train')",
+    "from crosswind.trainer.commands.train import train; train(prog_name='crosswind train')",
 ]
 NOWHERE = "http://127.0.0.1:9"
 
@@ -36,7 +36,7 @@ def crosswind(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def test_its_help_needs_no_torch() -> None:
-    code = "import sys; from crosswind.trainer.commands import train; "
+    code = "import sys; from crosswind.trainer.commands.train import train; "
     code += "train(['run', '--help'], standalone_mode=False); "
     code += "sys.exit('torch' in sys.modules or 'pydantic' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -129,7 +129,7 @@ def own_signals() -> Iterator[None]:
         ),
         (
             ["--evaluate-every", "1", "--evaluate-with", "--tusks 3"],
-            "--evaluate-with: `crosswind bench` can't be run so: crosswind: No such option",
+            "--evaluate-with: `crosswind bench` can't be run so: No such option",
         ),
         (["--store", "mysql://x"], "--store: store URL 'mysql://x' has no scheme of sqlite"),
         (["--engine", NOWHERE, "--start-within", "0"], f"--engine: {NOWHERE}"),
@@ -251,7 +251,7 @@ def test_versions_that_cannot_be_kept_are_one_line(first_policy: Path, tmp_path:
 def test_presets_can_be_listed_and_read_without_torch() -> None:
     listed = CliRunner().invoke(train, ["presets"])
     assert "noisyagent/ours" in listed.stdout.splitlines()
-    code = "import sys; from crosswind.trainer.commands import train; "
+    code = "import sys; from crosswind.trainer.commands.train import train; "
     code += "train(['presets', 'noisyagent/ours'], standalone_mode=False); sys.exit('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

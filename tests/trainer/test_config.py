@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from crosswind.trainer.config import SettingsError, TrainConfig, configure
-from crosswind.trainer.presets import PRESETS
+from crosswind.trainer.config.presets import PRESETS
+from crosswind.trainer.config.settings import SettingsError, TrainConfig, configure
 
 
 @pytest.mark.parametrize("name", PRESETS)

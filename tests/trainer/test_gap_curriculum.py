@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosswind.injectors.engine.curriculum import Curriculum, assign
+from crosswind.trainer.config.settings import GapSettings
 from crosswind.trainer.curriculum.gap import (
-    GapSettings,
     GapState,
     Observation,
     TypeWindow,

@@ -19,10 +19,10 @@ from crosswind.gateway.trajectory.record import (
     VersionSpan,
 )
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
-from crosswind.trainer.config import configure
-from crosswind.trainer.groups import Admission, Group, Rollout, read_group
-from crosswind.trainer.material import assemble, divide, refusals
-from crosswind.trainer.source import GroupSource, NoGroups
+from crosswind.trainer.config.settings import configure
+from crosswind.trainer.rollouts.assembly import assemble, divide, refusals
+from crosswind.trainer.rollouts.groups import Admission, Group, Rollout, read_group
+from crosswind.trainer.rollouts.source import GroupSource, NoGroups
 from tests.trainer.practice import CLOCK, FIRST, session, turn
 
 ADMISSION = Admission({FIRST: 0, "second": 1, "third": 2}, staleness=1, temperature=1.0)

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from crosswind.policies.embedded.chat import ChatFormat
 from crosswind.policies.embedded.checkpoint import read_checkpoint
 from crosswind.policies.tiny.model import Qwen3, Shape, initial_weights
-from crosswind.policies.version import PRETRAINED, read_version, verify
-from crosswind.simulators.demonstrations import demonstrations, write
+from crosswind.policies.versions.version import PRETRAINED, read_version, verify
 from crosswind.simulators.environment import load
-from crosswind.trainer.imitation.command import imitation as command
+from crosswind.simulators.episodes.demonstrations import demonstrations, write
+from crosswind.trainer.commands.imitation import imitation as command
 from crosswind.trainer.imitation.examples import READ_WEIGHT, Demonstration, Example, batch, example
 from crosswind.trainer.imitation.learning import Recipe, learn, rate
 from crosswind.trainer.imitation.shares import Shares

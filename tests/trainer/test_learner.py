@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from crosswind.trainer import model
-from crosswind.trainer.config import configure
-from crosswind.trainer.learner import Learner
-from crosswind.trainer.material import Material, MiniBatch
-from crosswind.trainer.model import Policy
+from crosswind.trainer.config.settings import configure
+from crosswind.trainer.learning import model
+from crosswind.trainer.learning.learner import Learner
+from crosswind.trainer.learning.model import Policy
 from crosswind.trainer.objectives.objective import LossScale
+from crosswind.trainer.rollouts.assembly import Material, MiniBatch
 from tests.trainer.practice import as_sample, settings
 
 

@@ -14,15 +14,15 @@ import torch
 from crosswind.gateway.trajectory.record import Completion, RewardState, Setting
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.gateway.trajectory.trust import VERSION
-from crosswind.policies.confirmation import Confirmation
+from crosswind.policies.deployment.confirmation import Confirmation
 from crosswind.policies.publishers.embedded import EmbeddedEngine
-from crosswind.policies.version import PolicyVersion, Registry, read_version
-from crosswind.trainer import model
-from crosswind.trainer.loop import EngineMismatch, train
-from crosswind.trainer.model import Policy
-from crosswind.trainer.progress import Progress
-from crosswind.trainer.schedule import STATE_KIND
-from crosswind.trainer.source import NoGroups
+from crosswind.policies.versions.version import PolicyVersion, Registry, read_version
+from crosswind.trainer.curriculum.driver import STATE_KIND
+from crosswind.trainer.learning import model
+from crosswind.trainer.learning.model import Policy
+from crosswind.trainer.rollouts.source import NoGroups
+from crosswind.trainer.run.loop import EngineMismatch, train
+from crosswind.trainer.run.progress import Progress
 from tests.trainer.practice import FIRST, make_run, play, settings
 
 

@@ -13,20 +13,20 @@ from safetensors.torch import load_file
 
 from crosswind.gateway.trajectory.record import Completion
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
-from crosswind.policies.adapter import read_adapter
+from crosswind.policies.deployment.deployment import Service
+from crosswind.policies.deployment.reference import Reference, probe, probe_tokens
 from crosswind.policies.engine import EngineError
 from crosswind.policies.publishers.embedded import EmbeddedEngine
-from crosswind.policies.reference import Reference, probe, probe_tokens
-from crosswind.policies.service import Service
-from crosswind.policies.version import LORA, Registry, VersionError, base_of, read_version
-from crosswind.trainer import model
-from crosswind.trainer.config import LoraSettings
-from crosswind.trainer.learner import Learner
-from crosswind.trainer.loop import train
-from crosswind.trainer.lora import AdapterPolicy
-from crosswind.trainer.material import Material, MiniBatch
-from crosswind.trainer.model import ModelError
+from crosswind.policies.versions.adapter import read_adapter
+from crosswind.policies.versions.version import LORA, Registry, VersionError, base_of, read_version
+from crosswind.trainer.config.settings import LoraSettings
+from crosswind.trainer.learning import model
+from crosswind.trainer.learning.learner import Learner
+from crosswind.trainer.learning.lora import AdapterPolicy
+from crosswind.trainer.learning.model import ModelError
 from crosswind.trainer.objectives.objective import LossScale
+from crosswind.trainer.rollouts.assembly import Material, MiniBatch
+from crosswind.trainer.run.loop import train
 from tests.trainer.practice import FIRST, as_sample, make_run, play, settings
 
 RANK = 3

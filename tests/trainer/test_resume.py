@@ -18,12 +18,13 @@ import pytest
 
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.policies.publishers.embedded import EmbeddedEngine
-from crosswind.policies.version import PolicyVersion, Registry, read_version, write_metadata
-from crosswind.trainer import checkpoint, model
-from crosswind.trainer.config import SettingsError
-from crosswind.trainer.loop import train
-from crosswind.trainer.progress import Progress
-from crosswind.trainer.run import begin_or_resume
+from crosswind.policies.versions.version import PolicyVersion, Registry, read_version, write_metadata
+from crosswind.trainer.config.settings import SettingsError
+from crosswind.trainer.learning import model
+from crosswind.trainer.run import checkpoint
+from crosswind.trainer.run.loop import train
+from crosswind.trainer.run.progress import Progress
+from crosswind.trainer.run.run import begin_or_resume
 from tests import ROOT
 from tests.trainer.killed_run import POINTS
 from tests.trainer.practice import FIRST, make_run, play, settings

@@ -14,23 +14,23 @@ import pytest
 from click.testing import CliRunner
 
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
-from crosswind.policies.commands import policy as policy_command
-from crosswind.policies.confirmation import Confirmation
+from crosswind.policies.commands.policy import policy as policy_command
+from crosswind.policies.deployment.confirmation import Confirmation
+from crosswind.policies.deployment.deployment import JournalWitness
 from crosswind.policies.publishers.embedded import EmbeddedEngine
-from crosswind.policies.service import JournalWitness
-from crosswind.policies.version import Registry
-from crosswind.trainer import model
-from crosswind.trainer.loop import train
-from crosswind.trainer.occupancy import EngineTaken
-from crosswind.trainer.progress import Progress
-from crosswind.trainer.run import Run
+from crosswind.policies.versions.version import Registry
+from crosswind.trainer.learning import model
+from crosswind.trainer.run.engine_ownership import EngineTaken
+from crosswind.trainer.run.loop import train
+from crosswind.trainer.run.progress import Progress
+from crosswind.trainer.run.run import Run
 from tests import ROOT
 from tests.trainer.practice import FIRST, make_run, play, settings
 
 TRAIN = [
     sys.executable,
     "-c",
-    "from crosswind.trainer.commands import train; train(prog_name='crosswind train')",
+    "from crosswind.trainer.commands.train import train; train(prog_name='crosswind train')",
 ]
 
 

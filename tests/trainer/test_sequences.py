@@ -9,9 +9,9 @@ from msgspec import structs
 
 from crosswind.gateway.trajectory.record import Completion, Turn, VersionSpan
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
-from crosswind.trainer.batches import Sample, collate, micro_batches
-from crosswind.trainer.model import Policy
-from crosswind.trainer.sequences import Sequences, TokenSequence, build
+from crosswind.trainer.learning.model import Policy
+from crosswind.trainer.rollouts.batches import Sample, collate, micro_batches
+from crosswind.trainer.rollouts.sequences import Sequences, TokenSequence, build
 from tests.trainer.practice import FIRST, chain, play, session, turn
 
 ids = st.lists(st.integers(0, 99), min_size=1, max_size=5)

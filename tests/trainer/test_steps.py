@@ -23,8 +23,8 @@ from crosswind.gateway.trajectory.record import (
     VersionSpan,
 )
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
-from crosswind.trainer.groups import Admission, read_group
-from crosswind.trainer.sequences import build
+from crosswind.trainer.rollouts.groups import Admission, read_group
+from crosswind.trainer.rollouts.sequences import build
 from tests.gateway.noise.test_tool_view import ABBREVIATED, TOOL, profile, tool, true_and_phantom
 from tests.gateway.servers import JSON, Part, Seen, answer, gateway, plain, upstream
 from tests.trainer.practice import CLOCK, FIRST, session, turn

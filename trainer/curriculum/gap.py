@@ -12,48 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from math import sqrt
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Any
 
 from crosswind.injectors.engine.curriculum import Curriculum, TypeState
-
-SeedScope = Literal["session", "group", "task"]
-
-
-class GapSettings(BaseModel):
-    """All that decides when noise rises. Shares are of a group's rollouts, windows are in training steps."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    theta: float = Field(default=0.05, gt=0, lt=1)
-    """A type is adapted to where its gap is below this (NoisyAgent: 0.05)."""
-    gap_rule: Literal["point", "upper"] = "point"
-    """`point`: Δ itself, as printed. `upper`: Δ's one-sided 95 % upper bound."""
-    minimum_rollouts: int = Field(default=24, ge=1)
-    """Noisy rollouts of a type at its present level, before its gap is looked at."""
-    decay: float = Field(default=0.8, gt=0, le=1)
-    """Weight of a window's content after each further step."""
-    rho_step: float = Field(default=0.1, gt=0, le=0.5)
-    """By how much ρ rises at a plateau."""
-    share_step: float = Field(default=0.02, ge=0, le=0.5)
-    """By how much a type's share rises when it is adapted to."""
-    rho_cap: float = Field(default=0.5, gt=0, le=0.5)
-    """ρ at most (NoisyAgent: 0.5)."""
-    start_level: int = Field(default=1, ge=1)
-    """Every type's level once ρ leaves 0."""
-    warmup_steps: int = Field(default=10, ge=0)
-    """ρ leaves 0 after so many steps at the latest; 0: it is above 0 from the beginning."""
-    plateau_window: int = Field(default=5, ge=1)
-    """Two windows of so many steps are compared."""
-    plateau_tolerance: float = Field(default=0.02, ge=0)
-    """Clean success has plateaued where the later window's mean exceeds the earlier one's by less than
-    this.
-    """
-    lower_above: float | None = Field(default=None, gt=0)
-    """A type's level falls by one where its gap exceeds this; None: levels never fall."""
-    success_at: float = 1.0
-    """A rollout succeeded if its reward is at least this (eq. 10: r(τ) = 1)."""
+from crosswind.trainer.config.settings import GapSettings, SeedScope
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from crosswind.policies.tiny.directory import TEMPLATE, write_policy
 from crosswind.policies.tiny.model import Qwen3, Shape, initial_weights
 from crosswind.policies.tiny.template import ChatTemplate
 from crosswind.policies.tiny.tokenizer import END_OF_TURN, PAD, train_tokenizer
-from crosswind.policies.version import PolicyVersion, Registry
+from crosswind.policies.versions.version import PolicyVersion, Registry
 from crosswind.trainer.imitation.examples import Demonstration, Example, example, texts
 from crosswind.trainer.imitation.learning import Learnt, Recipe, learn
 from crosswind.trainer.imitation.shares import Shares

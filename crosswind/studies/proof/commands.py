@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from crosswind.simulators.options import extra_installed, usage
+from crosswind.simulators.errors import UsageError, require_extra
 from crosswind.studies.proof.cases import TURNS, alone, as_written, varied
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _shared(command: F) -> F:
 )
 def prove(**given: Any) -> None:
     """Show that an oracle solves every task under every noise, and that the noise was there."""
-    with extra_installed():
+    with require_extra():
         from crosswind.studies.proof.play import Tasks
         from crosswind.studies.proof.proof import Proof
         from crosswind.studies.proof.proof_page import page
@@ -78,7 +78,7 @@ def prove(**given: Any) -> None:
 
     environment, tasks = _environment(given["environment"]), given["tasks"]
     if not any(tasks):
-        raise usage("--tasks: 0 0 0 proves nothing: give one of the three a number")
+        raise UsageError("--tasks: 0 0 0 proves nothing: give one of the three a number")
     proofs: list[Proof] = []
 
     def plan(catalogue: Catalogue) -> tuple[Sequence[Assignment], Callable[[Outcome], None]]:
@@ -117,7 +117,7 @@ def prove(**given: Any) -> None:
 )
 def dose(**given: Any) -> None:
     """Measure how failures without recovery, or distances, rise with severity."""
-    with extra_installed():
+    with require_extra():
         from crosswind.studies.proof.dose import FAILED, FAULTS_PER_CALL, Dose
         from crosswind.studies.proof.dose_page import DISTANCES, FAILURES, coefficient, page
         from crosswind.studies.proof.play import Tasks
@@ -153,7 +153,7 @@ def _check(option: str, given: dict[str, Any], names: Collection[str]) -> None:
     from crosswind.studies.proof.catalogue import nothing_matches
 
     if (wrong := nothing_matches(given[option], names)) is not None:
-        raise usage(f"--{option}: {wrong}")
+        raise UsageError(f"--{option}: {wrong}")
 
 
 def _environment(name: str) -> Any:
@@ -162,7 +162,7 @@ def _environment(name: str) -> Any:
     try:
         return load(name)
     except UnknownEnvironmentError as error:
-        raise usage(f"--{error}") from None
+        raise UsageError(f"--{error}") from None
 
 
 def _how(given: dict[str, Any]) -> dict[str, Any]:

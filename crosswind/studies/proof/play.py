@@ -12,11 +12,11 @@ import httpx
 from openai import DefaultAsyncHttpxClient
 
 from crosswind.gateway.client import AsyncClient
-from crosswind.simulators.agent import AgentSettings, ToolAgent
 from crosswind.simulators.draws import stable_seed
 from crosswind.simulators.environment import Environment, Task
-from crosswind.simulators.episodes import Stage, model_client
-from crosswind.simulators.record import Job, Record
+from crosswind.simulators.episodes.agent import AgentSettings, ToolAgent
+from crosswind.simulators.episodes.record import Job, Record
+from crosswind.simulators.episodes.runner import Stage, model_client
 from crosswind.studies.proof.cases import Case
 
 MAX_TURNS = 60

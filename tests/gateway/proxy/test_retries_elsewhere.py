@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from crosswind.gateway.trajectory.store import open_store
-from crosswind.trainer.groups import last_attempts
+from crosswind.trainer.rollouts.groups import last_attempts
 from tests.gateway.dialogue import PROFILE, body, history, user
 from tests.gateway.engine import engine
 from tests.gateway.servers import JSON, Part, Running, Seen, gateway, plain, upstream

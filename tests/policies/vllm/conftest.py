@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from crosswind.policies.version import PolicyVersion
+from crosswind.policies.versions.version import PolicyVersion
 from tests.policies.vllm.reciting import reciting
 from tests.vllm_server import VllmServed
 

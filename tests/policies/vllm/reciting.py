@@ -11,7 +11,7 @@ from crosswind.policies.embedded.chat import ChatFormat
 from crosswind.policies.embedded.checkpoint import read_shape
 from crosswind.policies.tiny.directory import write_successor
 from crosswind.policies.tiny.model import Qwen3
-from crosswind.policies.version import PolicyVersion, Registry
+from crosswind.policies.versions.version import PolicyVersion, Registry
 from tests.policies.conftest import TOOLS
 
 ANSWERS = {

@@ -9,10 +9,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from crosswind.policies.adapter import Adapter
 from crosswind.policies.engine import EngineError
 from crosswind.policies.tiny.directory import write_successor
-from crosswind.policies.version import PolicyVersion, Registry
+from crosswind.policies.versions.adapter import Adapter
+from crosswind.policies.versions.version import PolicyVersion, Registry
 from tests.policies.vllm.asking import Read, Streams, ask, chat, sampled
 from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs
 from tests.vllm_server import VllmServed

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from crosswind.policies.vllm import answering
-from crosswind.policies.vllm.answering import sampling_troubles
-from crosswind.policies.vllm.launching import NEUTRAL
+from crosswind.policies.vllm import health as answering
+from crosswind.policies.vllm.health import sampling_troubles
+from crosswind.policies.vllm.launch import NEUTRAL
 from tests.gateway.servers import Running, gateway
 from tests.outage import Forwarder
 from tests.policies.vllm.recorded import CHAT, post, rollout, turns

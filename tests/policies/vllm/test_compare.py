@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from crosswind.policies.commands import policy
+from crosswind.policies.commands.policy import policy
 from tests.gateway.servers import gateway
 from tests.vllm_server import VllmServed
 

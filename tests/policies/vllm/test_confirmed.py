@@ -10,10 +10,10 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-from crosswind.policies.commands import policy
-from crosswind.policies.confirmation import confirm
-from crosswind.policies.journal import GOOD
-from crosswind.policies.reference import probe
+from crosswind.policies.commands.policy import policy
+from crosswind.policies.deployment.confirmation import confirm
+from crosswind.policies.deployment.reference import probe
+from crosswind.policies.versions.journal import GOOD
 from tests.gateway.servers import Running, gateway
 from tests.policies.vllm.asking import chat, stream
 from tests.vllm_server import VllmServed

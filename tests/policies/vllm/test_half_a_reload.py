@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from crosswind.policies.vllm import inside
+from crosswind.policies import vllm_inside as inside
 from crosswind.policies.vllm.environment import find
 from tests.vllm_server import VllmServed
 

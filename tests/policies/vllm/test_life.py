@@ -15,10 +15,10 @@ import httpx
 import pytest
 from click.testing import CliRunner, Result
 
-from crosswind.policies.commands import policy
-from crosswind.policies.version import PRETRAINED
-from crosswind.policies.vllm.answering import sampling_troubles
+from crosswind.policies.commands.policy import policy
+from crosswind.policies.versions.version import PRETRAINED
 from crosswind.policies.vllm.diagnosis import diagnose
+from crosswind.policies.vllm.health import sampling_troubles
 from tests.gateway.servers import gateway
 from tests.policies.scripted import answering
 from tests.policies.vllm.asking import ask, chat, sampled

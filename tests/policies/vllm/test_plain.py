@@ -16,8 +16,8 @@ from crosswind.policies.publishers.registry import connect
 from crosswind.policies.publishers.vllm import VllmEngine
 from crosswind.policies.publishers.vllm_plain import PlainVllm
 from crosswind.policies.tiny.directory import write_successor
-from crosswind.policies.version import PolicyVersion, Registry, read_version
-from crosswind.policies.vllm.inside.crosswind_inside.header import EMBEDDINGS
+from crosswind.policies.versions.version import PolicyVersion, Registry, read_version
+from crosswind.policies.vllm_inside.crosswind_inside.header import EMBEDDINGS
 from tests.policies.scripted import answering
 from tests.policies.vllm.asking import Streams, ask, chat, sampled
 from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs

@@ -16,7 +16,7 @@ from crosswind.policies.engine import EngineError
 from crosswind.policies.tiny.directory import write_policy, write_successor
 from crosswind.policies.tiny.model import Shape, initial_weights
 from crosswind.policies.tiny.tokenizer import train_tokenizer
-from crosswind.policies.version import METADATA, PolicyVersion, Registry, write_metadata
+from crosswind.policies.versions.version import METADATA, PolicyVersion, Registry, write_metadata
 from tests.policies.vllm.asking import ask, chat, sampled
 from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs
 from tests.vllm_server import VllmServed

@@ -8,8 +8,8 @@ from itertools import cycle
 import httpx
 import pytest
 
-from crosswind.policies.confirmation import Probe, confirm
-from crosswind.policies.version import PolicyVersion
+from crosswind.policies.deployment.confirmation import Probe, confirm
+from crosswind.policies.versions.version import PolicyVersion
 from tests.policies.vllm.asking import Read, ask, chat, sampled, stream
 from tests.policies.vllm.reference import TOLERANCE, furthest, logprobs
 from tests.vllm_server import VllmServed

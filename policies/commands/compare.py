@@ -1,0 +1,141 @@
+"""`crosswind policy compare`: what differs between two versions."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from crosswind.policies.commands.versions import VERSIONS, chosen, fail, failing, known, refuse, service
+
+if TYPE_CHECKING:
+    from crosswind.policies.deployment.comparison import Comparison
+    from crosswind.policies.engine import Health
+    from crosswind.policies.versions.version import PolicyVersion, Registry
+
+
+@click.command()
+@click.argument("before", type=click.Path(path_type=Path))
+@click.argument("after", type=click.Path(path_type=Path))
+@VERSIONS
+@click.option("--json", "as_json", is_flag=True, help="JSON on standard output.")
+@click.option("--engine", help="With --evaluate-with: the engine that serves one after the other.")
+@click.option(
+    "--evaluate-with",
+    help="Success on held-out tasks too: what `crosswind bench` is given, in one string.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(),
+    show_default=True,
+    help="With --evaluate-with: where the bench's files go.",
+)
+def compare(
+    before: Path,
+    after: Path,
+    versions: Path | None,
+    engine: str | None,
+    evaluate_with: str | None,
+    out: Path,
+    *,
+    as_json: bool,
+) -> None:
+    """What differs between two versions: figures, weights, and what they say of the same tokens."""
+    if (engine is None) != (evaluate_with is None):
+        refuse("--engine and --evaluate-with go together: give both or none")
+    (registry, first), (_, second) = chosen(before, versions), chosen(after, versions)
+    try:
+        from crosswind.policies.deployment.comparison import compare as compared
+    except ModuleNotFoundError as error:
+        refuse(f"{error.name} isn't installed: install crosswind[train]")
+    with failing():
+        found = compared(first, second)
+    success = None
+    if engine is not None and evaluate_with is not None:
+        success = _evaluate(registry, (first, second), engine, shlex.split(evaluate_with), out)
+    if as_json:
+        click.echo(json.dumps(found.to_json() | {"success": success}, indent=1))
+    else:
+        _show(found, success)
+
+
+def _show(found: Comparison, success: dict[str, Any] | None) -> None:
+    weights, outputs = found.weights, found.outputs
+    click.echo(f"{found.before} -> {found.after}")
+    click.echo(
+        f"weights   {weights.changed} of {weights.total} tensors differ; |B - A| / |A| = "
+        f"{weights.relative:.3g}, the largest change of one weight is {weights.largest:.3g}"
+    )
+    for name, relative in weights.tensors.items():
+        click.echo(f"          {relative:.3g}  {name}")
+    click.echo(
+        f"outputs   KL(A || B) {outputs.kl:.3g} nats a token (at most {outputs.largest_kl:.3g}), "
+        f"log-probabilities {outputs.logprobs:.3g} apart (at most {outputs.largest_logprob:.3g}), the same "
+        f"likeliest token at {outputs.same_choice:.0%} of {outputs.tokens} places"
+    )
+    for name, (one, other) in found.metrics.items():
+        if one != other:
+            click.echo(f"figure    {name}: {_figure(one)} -> {_figure(other)}")
+    for name, arm in (success or {}).get("arms", {}).items():
+        click.echo(
+            f"success   {name}: {arm['before']:.1%} -> {arm['after']:.1%}, paired difference "
+            f"{arm['difference']:+.1%} [{arm['low']:+.1%}, {arm['high']:+.1%}], {arm['n']} tasks"
+        )
+
+
+def _figure(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _evaluate(
+    registry: Registry,
+    both: tuple[PolicyVersion, PolicyVersion],
+    engine: str,
+    arguments: list[str],
+    out: Path,
+) -> dict[str, Any]:
+    """Bench one after the other in the engine, then compare the files; what served before serves again."""
+    files = [out / f"{version.version}.json" for version in both]
+    result = out / f"{both[0].version}-{both[1].version}.json"
+    out.mkdir(parents=True, exist_ok=True)
+    with service(registry, engine, None, 1.0) as at_work:
+        before = _served(registry, at_work.engine.health(), engine)
+        try:
+            for version, file in zip(both, files, strict=True):
+                at_work.engine.publish(version)
+                _bench([*arguments, "--json", str(file)])
+        finally:
+            at_work.engine.publish(before)
+    _bench(["--compare", *map(str, files), "--json", str(result)])
+    compared: dict[str, Any] = json.loads(result.read_text())
+    return compared
+
+
+def _served(registry: Registry, health: Health, engine: str) -> PolicyVersion:
+    """What the engine serves now, to be given back to it. Ends the command where that isn't found."""
+    from crosswind.policies.versions.version import VersionError, read_version
+
+    found = known(registry, health.version)
+    try:
+        return found or read_version(Path(health.path or health.version))
+    except VersionError:
+        fail(
+            f"{engine} serves {health.version!r}, which isn't in {registry.root}: it couldn't be served "
+            "again afterwards; name its registry with --versions"
+        )
+
+
+def _bench(arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "crosswind.gateway.cli", "bench", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        last = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[-1]
+        fail(f"`crosswind bench` ended with exit code {done.returncode}: {last}")

@@ -1,0 +1,54 @@
+"""`crosswind policy list`: versions on disk, and how they stand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from crosswind.policies.commands.versions import failing
+
+if TYPE_CHECKING:
+    from crosswind.policies.versions.journal import Standing
+    from crosswind.policies.versions.version import PolicyVersion
+
+
+@click.command("list")
+@click.argument("root", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--json", "as_json", is_flag=True, help="A JSON line per version.")
+def list_versions(root: Path, *, as_json: bool) -> None:
+    """List the versions under ROOT, the oldest first, and how they stand."""
+    from crosswind.policies.versions.version import Registry
+
+    registry = Registry(root)
+    with failing():
+        standings = registry.journal.standings()
+        for version in registry.known():
+            standing = standings.get(version.version)
+            if as_json:
+                click.echo(json.dumps(_row(version, standing), default=str))
+            else:
+                fields = (version.version, f"step {version.step}", f"parent {version.parent or '-'}")
+                kind = version.kind if version.base is None else f"{version.kind} of {version.base}"
+                click.echo(
+                    "\t".join([*fields, version.checksum[:16], kind, version.run or "-", _said(standing)])
+                )
+
+
+def _row(version: PolicyVersion, standing: Standing | None) -> dict[str, Any]:
+    known = {"bad": None, "confirmed": None, "published": None}
+    if standing is not None:
+        known = {name: getattr(standing, name) for name in known}
+    return version.metadata() | {"path": version.path} | known
+
+
+def _said(standing: Standing | None) -> str:
+    if standing is None:
+        return "-"
+    if standing.bad is not None:
+        return f"bad: {standing.bad}"
+    if standing.confirmed is not None:
+        return f"confirmed within {standing.confirmed:.2g}"
+    return "published" if standing.published else "-"

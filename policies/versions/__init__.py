@@ -1,0 +1,1 @@
+"""Policy versions on disk: files, registry, journal and adapters."""

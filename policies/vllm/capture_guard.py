@@ -1,0 +1,83 @@
+"""Telling a gateway that a server went away, and that what serves in its place is what was trained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+
+from crosswind.policies.deployment.confirmation import Probe
+from crosswind.policies.deployment.deployment import ProbeOf, Service, disagreement
+from crosswind.policies.deployment.gateway_observer import CaptureWitness
+from crosswind.policies.engine import EngineError
+from crosswind.policies.publishers.registry import connect
+from crosswind.policies.server import ServeError
+from crosswind.policies.versions.version import PolicyVersion, VersionError, read_version
+
+
+class Assurance:
+    """Between a server's going and its confirmed return, nothing that its version samples may train."""
+
+    def __init__(self, control: str, tolerance: float, say: Callable[[str], None]) -> None:
+        """`control` is the URL of the gateway's control plane. Raises ServeError where torch is missing."""
+        self._control = control
+        self._witnesses: dict[str, CaptureWitness] = {}
+        self._tolerance = tolerance
+        self._say = say
+        self._reference, self._computing = _reference(), Lock()
+
+    def lost(self, url: str, version: str, reason: str) -> None:
+        """The server at this URL, which serves this version, is away."""
+        try:
+            self._witness(url).lost(version, reason)
+        except EngineError as error:
+            self._say(str(error))
+        else:
+            self._say(f"capture for training is stopped: {reason}")
+
+    def confirm(self, url: str, directory: Path) -> None:
+        """Compare what serves at this URL with what transformers makes of the version's files, and tell."""
+        try:
+            version = read_version(directory)
+            with connect(url) as engine:
+                at_work = Service(engine, [self._witness(url)], self._tolerance)
+                found = at_work.confirm(version, self._probe)
+        except (EngineError, VersionError) as error:
+            self._say(f"{url}: what it serves can't be confirmed, and is not trained on: {error}")
+            return
+        for trouble in at_work.untold:
+            self._say(trouble)
+        if found.max_difference > self._tolerance:
+            told = disagreement(found, self._tolerance)
+            self._say(f"{url}: {told}; capture for training is stopped")
+        else:
+            within = f"within {found.max_difference:.2g} over {found.tokens} tokens"
+            self._say(f"{version.version} is confirmed at {url} ({within})")
+
+    def _probe(self, version: PolicyVersion) -> Probe:
+        """For one server at a time: torch is to take one core, not one for each."""
+        with self._computing:
+            return self._reference(version)
+
+    def close(self) -> None:
+        for witness in self._witnesses.values():
+            witness.close()
+
+    def _witness(self, url: str) -> CaptureWitness:
+        if url not in self._witnesses:
+            self._witnesses[url] = CaptureWitness(self._control, url)
+        return self._witnesses[url]
+
+
+def _reference() -> ProbeOf:
+    try:
+        import torch
+
+        from crosswind.policies.deployment.reference import probe
+    except ModuleNotFoundError as error:
+        raise ServeError(
+            f"--control: {error.name} isn't installed, so that nothing can be confirmed: install "
+            "crosswind[train], or leave --control out"
+        ) from None
+    torch.set_num_threads(1)
+    return probe

@@ -1,0 +1,108 @@
+"""Serving a policy with vLLM: every server has a replica here that is tended until we are told to stop."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+from contextlib import ExitStack, closing
+from pathlib import Path
+from threading import Event, Lock
+from types import FrameType
+from urllib.parse import urlsplit
+
+from crosswind.policies.engine import root_of
+from crosswind.policies.server import ServeError, ServeRequest
+from crosswind.policies.vllm.capture_guard import Assurance
+from crosswind.policies.vllm.environment import NotInstalled, find
+from crosswind.policies.vllm.launch import Launch, free_port
+from crosswind.policies.vllm.replica import AttachedServer, OwnServer, Patience, Replica, Say
+from crosswind.policies.vllm.watch import watch
+from crosswind.policies.vllm_inside.crosswind_inside.header import Refused, read_header
+
+_OTHER_WEIGHTS = ("*.bin", "*.pt", "*.gguf")
+"""Formats that vLLM reads too, whose completeness isn't seen at a glance."""
+
+
+def serve(request: ServeRequest, say: Say, patience: Patience | None = None) -> None:
+    """Serve until SIGTERM or SIGINT. Raises ServeError."""
+    patience = patience or Patience()
+    stop = _stop_on_signals()
+    with ExitStack() as stack:
+        assurance = None
+        if request.control is not None:
+            assurance = stack.enter_context(closing(Assurance(request.control, request.tolerance, say)))
+        if request.attach:
+            _refuse_no_urls(request.attach)
+            turn = Lock()
+            replicas: list[Replica] = [
+                AttachedServer(root_of(url), request.directory, patience, say, turn, assurance)
+                for url in request.attach
+            ]
+            _refuse_own(request)
+        else:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="crosswind-vllm-")))
+            replicas = [OwnServer(_launch(request, folder), patience, say, assurance)]
+        for replica in replicas:
+            stack.callback(replica.end)
+        watch(replicas, patience.look, stop)
+
+
+def _launch(request: ServeRequest, folder: Path) -> Launch:
+    if not (request.directory / "config.json").is_file():
+        raise ServeError(f"{request.directory}: no config.json; name a policy directory")
+    if not any(argument.startswith("--load-format") for argument in request.arguments):
+        _check_weights(request.directory)
+    try:
+        environment = find()
+    except NotInstalled as error:
+        raise ServeError(str(error)) from None
+    log = request.log or Path(tempfile.mkstemp(prefix="crosswind-vllm-", suffix=".log")[1])
+    return Launch(
+        environment=environment,
+        model=request.directory,
+        host=request.host,
+        port=request.port or free_port(request.host),
+        seed=request.seed,
+        rows=request.rows,
+        log=log,
+        state=folder / "served.json",
+        arguments=request.arguments,
+    )
+
+
+def _check_weights(directory: Path) -> None:
+    """Raise ServeError where there are none, or a file of them is cut off: vLLM says so after half a minute,
+    and in the words of whatever reads it.
+    """
+    files = sorted(directory.glob("*.safetensors"))
+    if not files and not any(found for kind in _OTHER_WEIGHTS for found in directory.glob(kind)):
+        raise ServeError(f"{directory}: no weights (*.safetensors); give a complete directory")
+    try:
+        for file in files:
+            read_header(file)
+    except Refused as error:
+        raise ServeError(str(error)) from None
+
+
+def _refuse_own(request: ServeRequest) -> None:
+    if request.arguments or request.log:
+        raise ServeError("--attach: the server is started elsewhere; give it its arguments and log there")
+
+
+def _refuse_no_urls(attach: tuple[str, ...]) -> None:
+    """What can't be a server's URL would be waited for as if it were one that isn't up yet."""
+    for url in attach:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ServeError(f"--attach {url}: it is no server's URL; give it as http://host:port")
+
+
+def _stop_on_signals() -> Event:
+    stop = Event()
+
+    def note(number: int, frame: FrameType | None) -> None:
+        stop.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, note)
+    return stop

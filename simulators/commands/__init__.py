@@ -1,0 +1,1 @@
+"""The commands `crosswind rollout` and `crosswind bench`."""

@@ -1,0 +1,89 @@
+"""`crosswind rollout`: `run` plays groups through the gateway, `demonstrate` writes the oracle's episodes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from crosswind.simulators.commands.options import (
+    agent_options,
+    control_options,
+    find_environment,
+    task_options,
+)
+from crosswind.simulators.errors import UsageError, require_extra
+
+
+@click.group()
+def rollout() -> None:
+    """Play episodes of a practice environment."""
+
+
+@rollout.command()
+@control_options
+@task_options("train")
+@agent_options
+@click.option(
+    "--group-size", type=click.IntRange(1), default=16, show_default=True, help="Rollouts of one task."
+)
+@click.option("--groups", type=click.IntRange(1), help="How many groups; left out: until SIGTERM or Ctrl-C.")
+@click.option(
+    "--first-group",
+    type=click.IntRange(0),
+    help="Number of the first group; left out: after those that the gateway has of this split and seed.",
+)
+@click.option(
+    "--start-within",
+    type=click.FloatRange(0),
+    default=60.0,
+    show_default=True,
+    help="Seconds that the gateway may take to answer.",
+)
+@click.option("--profile", help="Noise profile of the sessions; left out: the gateway's own.")
+@click.option("--run", "run_name", default="rollout", show_default=True, help="Label `run` of the sessions.")
+@click.option(
+    "--grace", type=float, default=5.0, show_default=True, help="Seconds for running episodes at a stop."
+)
+def run(**given: Any) -> None:
+    """Play groups of rollouts through the gateway and post their rewards."""
+    with require_extra():
+        from crosswind.simulators.episodes.campaign import run_groups
+        from crosswind.simulators.episodes.groups import GroupPlan
+
+    environment = find_environment(given["environment"], given["kinds"])
+    plan = GroupPlan(
+        given["split"],
+        given["kinds"],
+        given["seed"],
+        given["group_size"],
+        given["first_group"] or 0,
+        given["groups"],
+        given["profile"],
+        given["run_name"],
+    )
+    sys.exit(run_groups(environment, plan, given))
+
+
+@rollout.command()
+@task_options("train")
+@click.option("--count", type=click.IntRange(1), default=1000, show_default=True)
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="JSONL file to write."
+)
+def demonstrate(*, environment: str, split: str, kinds: str, count: int, seed: int, out: Path) -> None:
+    """Write clean episodes of the scripted oracle as JSON lines {task_id, kind, tools, messages}."""
+    from crosswind.simulators.episodes.demonstrations import OracleFailedError, demonstrations, write
+
+    found = find_environment(environment, kinds)
+    try:
+        written = write(out, demonstrations(found, split, kinds, count, seed))
+    except OSError as error:
+        mend = "name a file in a folder that exists"
+        raise UsageError(f"--out: can't write {out} ({error.strerror}); {mend}") from None
+    except OracleFailedError as error:
+        click.echo(str(error), err=True)
+        sys.exit(1)
+    click.echo(f"{written} demonstrations in {out}")

@@ -1,0 +1,1 @@
+"""Playing episodes through the gateway, one or many at once."""

@@ -1,0 +1,162 @@
+"""Episodes through the gateway: a session is opened, played, rewarded and closed; many at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from openai import AsyncOpenAI
+
+from crosswind.gateway.client import AsyncClient, GatewayError
+from crosswind.simulators.environment import Environment, Episode, Verdict
+from crosswind.simulators.episodes.agent import ToolAgent
+from crosswind.simulators.episodes.record import Job, Played, Record
+from crosswind.simulators.episodes.users import UserModel
+
+REWARD_SOURCE = "verifier"
+
+
+def model_client(**settings: Any) -> AsyncOpenAI:
+    """A client of the data plane; base URL and key are given per session."""
+    return AsyncOpenAI(base_url="http://127.0.0.1/v1", api_key="given-per-session", **settings)
+
+
+class Stage:
+    """Where episodes are played. It owns the pooled model client; the control client stays its owner's.
+
+    `model` is a client whose settings are to hold, the SDK's own by default.
+    `users`: a model plays the users, in place of the episodes' own.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        agent: ToolAgent,
+        control: AsyncClient,
+        *,
+        model: AsyncOpenAI | None = None,
+        users: UserModel | None = None,
+    ) -> None:
+        self._users = users
+        self._environment = environment
+        self._agent = agent
+        self._control = control
+        # Every session gets its own base URL and key; with_options keeps the one connection pool for all.
+        self._model = model or model_client()
+
+    async def close(self) -> None:
+        await self._model.close()
+
+    async def perform(self, job: Job) -> Record:
+        """Play a job from opening its session to closing it. The record has the infrastructure's failures."""
+        try:
+            opened = await self._control.open_session(task_id=job.task.id, **job.session)
+        except GatewayError as error:
+            if error.status is not None and error.status < 500:
+                raise SessionRefusedError(str(error)) from error
+            return Record(job, str(job.session["arm"]), error=f"open session: {_kind(error)}")
+        client = self._model.with_options(base_url=opened.base_url, api_key=opened.api_key)
+        episode = self._environment.reset(job.task, job.episode_seed)
+        try:
+            played = await self._play(client, job, episode, opened.id)
+            verdict = episode.verify() if played.error is None else None
+            lost = await self._settle(opened.id, verdict)
+        except asyncio.CancelledError:
+            await self._settle(opened.id, None)
+            raise
+        finally:
+            episode.close()
+        failure = played.error or lost
+        kept = None if failure else verdict
+        return Record(job, opened.arm, opened.id, opened.plan, played, kept, failure)
+
+    async def _play(self, client: AsyncOpenAI, job: Job, episode: Episode, session_id: str) -> Played:
+        """Play with the episode's own user, or with a model in its place."""
+        if self._users is None:
+            return await self._agent.play(client, episode, job.seed_key)
+        try:
+            async with self._users.playing(self._control, client, job, episode, session_id) as user:
+                return await self._agent.play(client, episode, job.seed_key, user)
+        except GatewayError as error:
+            if error.status is not None and error.status < 500:
+                raise SessionRefusedError(str(error)) from error
+            return Played(0, 0, 0, f"user's session: {_kind(error)}")
+
+    async def _settle(self, session_id: str, verdict: Verdict | None) -> str | None:
+        """Post the reward, where there is one, and close the session; the failure's name if that fails."""
+        try:
+            if verdict is not None:
+                await self._control.reward(
+                    session_id, verdict.reward, components=dict(verdict.components), source=REWARD_SOURCE
+                )
+            await self._control.close(session_id)
+        except GatewayError as error:
+            return f"reward: {_kind(error)}"
+        return None
+
+
+def _kind(error: GatewayError) -> str:
+    return "unreachable" if error.status is None else str(error.status)
+
+
+class SessionRefusedError(ValueError):
+    """The gateway refuses to open such a session: what was asked for is wrong, asking again won't help."""
+
+
+class GatewayLostError(RuntimeError):
+    """Too many episodes in a row failed for the infrastructure's reasons; the text names the last."""
+
+
+class Failures:
+    """Counts the infrastructure's failures in a row, so that a dead gateway ends the run, unhammered."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._in_a_row = 0
+
+    def see(self, record: Record) -> None:
+        """Count one record; raises GatewayLostError at the limit."""
+        self._in_a_row = self._in_a_row + 1 if record.error else 0
+        if self._in_a_row >= self._limit:
+            raise GatewayLostError(f"{self._in_a_row} episodes in a row failed; the last: {record.error}")
+
+
+async def perform_all(
+    stage: Stage,
+    jobs: Iterator[Job],
+    *,
+    concurrency: int,
+    on_record: Callable[[Record], None],
+    stopping: asyncio.Event,
+    grace_s: float,
+) -> None:
+    """Play the jobs, `concurrency` at once, in their order. Once `stopping` is set none is begun.
+
+    Episodes that are then still on after `grace_s` seconds are cancelled: their sessions get no reward.
+    Raises GatewayLostError after twice `concurrency` failures of the infrastructure in a row, and
+    SessionRefusedError at once.
+    """
+    failures = Failures(2 * concurrency)
+
+    async def work() -> None:
+        for job in jobs:
+            if stopping.is_set():
+                return
+            record = await stage.perform(job)
+            on_record(record)
+            failures.see(record)
+
+    workers = [asyncio.create_task(work()) for _ in range(concurrency)]
+    stop = asyncio.create_task(stopping.wait())
+    everyone: asyncio.Future[Any] = asyncio.gather(*workers)
+    try:
+        await asyncio.wait([everyone, stop], return_when=asyncio.FIRST_COMPLETED)
+        if not everyone.done():
+            await asyncio.wait({everyone}, timeout=grace_s)
+        if everyone.done():
+            await everyone
+    finally:
+        for task in (stop, *workers):
+            task.cancel()
+        await asyncio.gather(stop, *workers, return_exceptions=True)

@@ -1,0 +1,124 @@
+"""Who the agent talks to: the episode's own scripted user, or a model that plays the user."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from openai import AsyncOpenAI
+
+from crosswind.gateway.client import AsyncClient
+from crosswind.simulators.draws import stable_seed
+from crosswind.simulators.environment import Episode, Message
+from crosswind.simulators.episodes.record import Job
+
+STOP = "###STOP###"
+"""What a model that plays the user writes when the talk is over."""
+
+GREETING = "Hello, how can I help you?"
+"""What the model gets to answer with the user's first message."""
+
+
+class User(Protocol):
+    """One side of the talk."""
+
+    async def opening(self) -> str:
+        """The first message."""
+        ...
+
+    async def reply(self, text: str) -> str | None:
+        """What the user says to the assistant's text; None: the conversation is over."""
+        ...
+
+
+class OwnUser:
+    """The episode's own user."""
+
+    def __init__(self, episode: Episode) -> None:
+        self._episode = episode
+
+    async def opening(self) -> str:
+        return self._episode.opening
+
+    async def reply(self, text: str) -> str | None:
+        return self._episode.reply(text)
+
+
+@dataclass(frozen=True, slots=True)
+class UserModel:
+    """How a model that plays the users is asked. It is behind the gateway, as the agent's policy is."""
+
+    model: str
+    """Its name in requests."""
+    profile: str | None = None
+    """The noise profile of its sessions; None: the gateway's own."""
+    temperature: float = 1.0
+    max_tokens: int = 256
+    timeout_s: float = 120.0
+
+    @asynccontextmanager
+    async def playing(
+        self, control: AsyncClient, client: AsyncOpenAI, job: Job, episode: Episode, beside: str
+    ) -> AsyncIterator[User]:
+        """The user of one episode, in a session of its own beside the agent's, which is closed in the end.
+
+        Its noise is drawn by the task and the job's seed: all rollouts of a group meet the same user. Raises
+        GatewayError.
+        """
+        labels = {"role": "simulated_user", "beside": beside}
+        opened = await control.open_session(
+            task_id=job.task.id, seed=job.session.get("seed"), profile=self.profile, labels=labels
+        )
+        own = client.with_options(base_url=opened.base_url, api_key=opened.api_key)
+        try:
+            yield _ModelUser(self, own, episode, job.seed_key)
+        finally:
+            await control.close(opened.id)
+
+
+class _ModelUser:
+    """A model that is told the episode's scenario; what it says is the user's, what it hears the agent's."""
+
+    def __init__(
+        self, settings: UserModel, client: AsyncOpenAI, episode: Episode, seed_key: tuple[object, ...]
+    ) -> None:
+        self._settings = settings
+        self._client = client
+        self._episode = episode
+        self._seed_key = seed_key
+        self._messages: list[Message] = [{"role": "system", "content": f"{episode.scenario}\n{_ENDING}"}]
+
+    async def opening(self) -> str:
+        return await self._answer(GREETING)
+
+    async def reply(self, text: str) -> str | None:
+        self._episode.reply(text)  # The episode hears what its own user would have heard, too.
+        said = await self._answer(text)
+        return None if STOP in said else said
+
+    async def _answer(self, heard: str) -> str:
+        self._messages.append({"role": "user", "content": heard})
+        settings: dict[str, Any] = {
+            "temperature": self._settings.temperature,
+            "max_tokens": self._settings.max_tokens,
+            "seed": stable_seed("user", *self._seed_key, len(self._messages)),
+        }
+        completion = await self._client.chat.completions.create(
+            model=self._settings.model,
+            messages=[],
+            extra_body={"messages": self._messages},
+            timeout=self._settings.timeout_s,
+            **settings,
+        )
+        said = completion.choices[0].message.content or STOP
+        self._messages.append({"role": "assistant", "content": said})
+        return said
+
+
+_ENDING = (
+    "Write what the customer writes, and nothing else. When the assistant has answered your wish, or has "
+    "refused "
+    f"it for good, write {STOP} alone."
+)

@@ -1,0 +1,1 @@
+"""The commands under `crosswind train`, and what they open and lock."""

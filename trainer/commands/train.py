@@ -1,0 +1,251 @@
+"""`crosswind train`: learn from completed groups, or by imitation. Torch is loaded by the commands, not by
+their help.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from crosswind.trainer.commands.connections import (
+    Patience,
+    control,
+    engine,
+    refuse,
+    stop_on_signals,
+    store,
+    witnesses,
+)
+from crosswind.trainer.commands.locks import alone, alone_in_store
+
+FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+class LazyGroup(click.Group):
+    """A group with commands that live in modules of their own, imported when one is asked for."""
+
+    lazy = {"imitation": "crosswind.trainer.commands.imitation:imitation"}  # noqa: RUF012
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *self.lazy])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.lazy:
+            return super().get_command(ctx, cmd_name)
+        module, name = self.lazy[cmd_name].split(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+
+@click.group(cls=LazyGroup)
+def train() -> None:
+    """Teach a policy: from rewarded groups (`run`), or from demonstrations (`imitation`)."""
+
+
+@train.command()
+@click.option("--store", "store_url", default="sqlite:///crosswind.db", show_default=True)
+@click.option(
+    "--policy", type=FOLDER, required=True, help="Of the first version: a directory, or a shipped name."
+)
+@click.option("--out", type=FOLDER, required=True, help="Folder for checkpoints.")
+@click.option("--versions", type=FOLDER, help="Folder for policy versions.  [default: OUT/versions]")
+@click.option("--engine", "engine_url", help="The engine's root URL; absent: versions are only exported.")
+@click.option("--control", "control_url", help="The gateway's control plane; absent: noise isn't steered.")
+@click.option("--run", "name", help="The run's name in the store and in versions.  [default: OUT's name]")
+@click.option("--preset", default="demo", show_default=True, help="`crosswind train presets` lists them.")
+@click.option("--objective", help="gspo, grpo, or one that a package adds.")
+@click.option("--curriculum", type=click.Choice(["gap", "off"]))
+@click.option("--steps", type=int)
+@click.option("--groups-per-step", type=int)
+@click.option("--group-size", type=int, help="Groups of another size train too, and are counted.")
+@click.option("--seed", type=int)
+@click.option("--evaluate-every", type=int, help="Run `crosswind bench` every so many steps.")
+@click.option("--evaluate-with", help="What the bench is given, in one string.")
+@click.option("--wait", "wait_seconds", type=float, help="Give up after so many seconds without a group.")
+@click.option(
+    "--start-within",
+    type=click.FloatRange(0),
+    default=60.0,
+    show_default=True,
+    help="Seconds that the engine and the gateway may take to answer.",
+)
+@click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="optimiser.clip_norm=0.5, say.")
+@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Only sessions that carry it.")
+@click.option("--resume/--fresh", default=True, show_default=True, help="Go on from OUT's checkpoint.")
+@click.option("--json-progress", is_flag=True, help="JSON lines on standard output.")
+def run(
+    *,
+    store_url: str,
+    policy: Path,
+    out: Path,
+    versions: Path | None,
+    engine_url: str | None,
+    control_url: str | None,
+    name: str | None,
+    preset: str,
+    labels: tuple[str, ...],
+    start_within: float,
+    resume: bool,
+    json_progress: bool,
+    **settings: Any,
+) -> None:
+    """Train on completed groups until the steps are done. SIGTERM ends it cleanly after the current step."""
+    config = _config(preset, settings)
+    chosen = _labels(labels)
+    stop = stop_on_signals()
+    with ExitStack() as stack:
+        alone(stack, out)
+        patience = Patience(start_within, stop)
+        kept, run_name = store(stack, store_url), name or out.resolve().name
+        if isinstance(file := getattr(kept, "path", None), Path):
+            alone_in_store(stack, file, run_name, engine_url, out)
+        opened = (
+            kept,
+            engine(stack, engine_url, patience),
+            control(stack, control_url, patience),
+        )
+        try:
+            from crosswind.policies.versions.version import Registry, find_policy
+            from crosswind.trainer.run import evaluate
+            from crosswind.trainer.run.progress import Progress
+            from crosswind.trainer.run.run import Run
+        except ModuleNotFoundError as error:
+            refuse(f"{error.name} isn't installed: install crosswind[train]")
+        if config.evaluate_every and (wrong := evaluate.check(config.evaluate_arguments)) is not None:
+            refuse(f"--evaluate-with: `crosswind bench` can't be run so: {wrong}")
+        _train(
+            Run(
+                config,
+                run_name,
+                find_policy(policy),
+                out,
+                Registry(versions or out / "versions"),
+                opened[0],
+                Progress(as_json=json_progress),
+                stop,
+                *opened[1:],
+                fresh=not resume,
+                labels=chosen,
+                witnesses=witnesses(stack, control_url, engine_url),
+            )
+        )
+
+
+@train.command()
+@click.argument("name", required=False)
+def presets(name: str | None) -> None:
+    """List the presets, or print all settings of one as JSON."""
+    from crosswind.trainer.config.presets import PRESETS
+    from crosswind.trainer.config.settings import SettingsError, configure
+
+    if name is None:
+        for each in sorted(PRESETS):
+            click.echo(each)
+        return
+    try:
+        click.echo(configure(name, {}).model_dump_json(indent=2))
+    except SettingsError as error:
+        refuse(str(error))
+
+
+def _config(preset: str, settings: dict[str, Any]) -> Any:
+    """The preset with what the flags change. Flags win over --set."""
+    from crosswind.trainer.config.settings import SettingsError, configure
+
+    changes: dict[str, Any] = dict(_pairs("--set", settings.pop("changes")))
+    changes = {name: _value(text) for name, text in changes.items()}
+    bench = settings.pop("evaluate_with")
+    if bench is not None:
+        changes["evaluate_arguments"] = _words("--evaluate-with", bench)
+    curriculum = settings.pop("curriculum")
+    if curriculum is not None:
+        changes["curriculum.kind"] = curriculum
+    changes |= {name: value for name, value in settings.items() if value is not None}
+    try:
+        config = configure(preset, changes)
+    except SettingsError as error:
+        refuse(str(error))
+    if bench is not None and not config.evaluate_every:
+        refuse("--evaluate-with: nothing is evaluated: say every how many steps with --evaluate-every")
+    return config
+
+
+def _train(run: Any) -> None:
+    from crosswind.gateway.trajectory.store import StoreError
+    from crosswind.injectors.profiles.load import ProfileError
+    from crosswind.policies.deployment.deployment import NotConfirmed
+    from crosswind.policies.engine import EngineError
+    from crosswind.policies.versions.journal import JournalError
+    from crosswind.policies.versions.version import NotWritten, VersionError
+    from crosswind.trainer.config.settings import SettingsError
+    from crosswind.trainer.learning.model import ModelError
+    from crosswind.trainer.objectives.objective import UnknownObjective
+    from crosswind.trainer.rollouts.source import NoGroups
+    from crosswind.trainer.run.checkpoint import CheckpointError
+    from crosswind.trainer.run.engine_ownership import EngineTaken
+    from crosswind.trainer.run.loop import EngineMismatch
+    from crosswind.trainer.run.loop import train as train_loop
+    from crosswind.trainer.run.publication import PublicationError
+
+    failures = (
+        EngineError,
+        EngineMismatch,
+        EngineTaken,
+        NotConfirmed,
+        PublicationError,
+        NoGroups,
+        CheckpointError,
+    )
+    try:
+        state = train_loop(run)
+    except (*failures, NotWritten, JournalError, StoreError) as error:
+        click.echo(f"train: {error}", err=True)
+        sys.exit(1)
+    except (SettingsError, VersionError, ModelError, ProfileError, UnknownObjective) as error:
+        refuse(str(error))
+    run.progress.note(
+        f"done: step {state.step}, version {state.version}", step=state.step, version=state.version
+    )
+
+
+def _labels(texts: tuple[str, ...]) -> dict[str, str]:
+    """The labels that groups must carry. Ends the command where no group that trains can."""
+    labels: dict[str, str] = {}
+    for name, value in _pairs("--label", texts):
+        if labels.setdefault(name, value) != value:
+            refuse(f"--label: no session carries {name}={labels[name]} and {name}={value} at once; name one")
+    if labels.get("purpose") == "eval":
+        refuse("--label: sessions of purpose=eval are evaluations, which never train; name another label")
+    return labels
+
+
+def _words(option: str, text: str) -> list[str]:
+    import shlex
+
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        refuse(f"{option}: {text!r} can't be read as a command line ({error}); quote it as a shell wants it")
+
+
+def _pairs(option: str, texts: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not separator or not name:
+            refuse(f"{option}: {text!r} isn't NAME=VALUE; write it so")
+        yield name, value
+
+
+def _value(text: str) -> Any:
+    """JSON where it is JSON, else the text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,0 +1,191 @@
+"""The trainer's settings: one pydantic model, and presets that carry the papers' own."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from crosswind.trainer.config.presets import PRESETS
+from crosswind.trainer.objectives.objective import ObjectiveSettings
+
+SeedScope = Literal["session", "group", "task"]
+
+
+class SettingsError(ValueError):
+    """A setting can't be used. The message is one line: field, value and mend."""
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class OptimiserSettings(_Settings):
+    """AdamW (weight decay apart from the gradient), and how a step is divided."""
+
+    learning_rate: float = Field(default=1e-6, gt=0)
+    """Constant after the warm-up."""
+    warmup_steps: int = Field(default=0, ge=0)
+    """Training steps over which the learning rate rises in equal parts: Adam's first steps are as large as
+    its later ones, however little their gradients say.
+    """
+    beta1: float = Field(default=0.9, ge=0, lt=1)
+    beta2: float = Field(default=0.95, ge=0, lt=1)
+    epsilon: float = Field(default=1e-8, gt=0)
+    weight_decay: float = Field(default=0.01, ge=0)
+    clip_norm: float = Field(default=1.0, gt=0)
+    mini_batches: int = Field(default=1, ge=1)
+    """Optimiser steps that a training step's groups are divided over."""
+    data_reuse: int = Field(default=1, ge=1, le=2)
+    """Optimiser steps that a group enters; 2 at most (NoisyAgent's table 5, "data reuse epochs 2")."""
+    token_budget: int = Field(default=4096, ge=1)
+    """Rows times longest row of a micro-batch, padding included. Doesn't change the result but for rounding.
+    """
+
+
+class LoraSettings(_Settings):
+    """Adapters that are trained instead of all weights; `rank` 0: all weights are."""
+
+    rank: int = Field(default=0, ge=0, le=512)
+    alpha: float = Field(default=16.0, gt=0)
+    """The adapter counts alpha / rank times."""
+    targets: tuple[str, ...] = Field(
+        default=("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"), min_length=1
+    )
+    """The linear layers that get one, by the last part of their names."""
+
+
+class GapSettings(_Settings):
+    """All that decides when noise rises. Shares are of a group's rollouts, windows are in training steps."""
+
+    theta: float = Field(default=0.05, gt=0, lt=1)
+    """A type is adapted to where its gap is below this (NoisyAgent: 0.05)."""
+    gap_rule: Literal["point", "upper"] = "point"
+    """`point`: Δ itself, as printed. `upper`: Δ's one-sided 95 % upper bound."""
+    minimum_rollouts: int = Field(default=24, ge=1)
+    """Noisy rollouts of a type at its present level, before its gap is looked at."""
+    decay: float = Field(default=0.8, gt=0, le=1)
+    """Weight of a window's content after each further step."""
+    rho_step: float = Field(default=0.1, gt=0, le=0.5)
+    """By how much ρ rises at a plateau."""
+    share_step: float = Field(default=0.02, ge=0, le=0.5)
+    """By how much a type's share rises when it is adapted to."""
+    rho_cap: float = Field(default=0.5, gt=0, le=0.5)
+    """ρ at most (NoisyAgent: 0.5)."""
+    start_level: int = Field(default=1, ge=1)
+    """Every type's level once ρ leaves 0."""
+    warmup_steps: int = Field(default=10, ge=0)
+    """ρ leaves 0 after so many steps at the latest; 0: it is above 0 from the beginning."""
+    plateau_window: int = Field(default=5, ge=1)
+    """Two windows of so many steps are compared."""
+    plateau_tolerance: float = Field(default=0.02, ge=0)
+    """Clean success has plateaued where the later window's mean exceeds the earlier one's by less than
+    this.
+    """
+    lower_above: float | None = Field(default=None, gt=0)
+    """A type's level falls by one where its gap exceeds this; None: levels never fall."""
+    success_at: float = 1.0
+    """A rollout succeeded if its reward is at least this (eq. 10: r(τ) = 1)."""
+
+
+class CurriculumSettings(_Settings):
+    """Which curriculum runs, what it declares to the gateway, and its own settings."""
+
+    kind: Literal["gap", "off"] = "gap"
+    profile: str = "noisyagent"
+    group_share: float = Field(default=1.0, ge=0, le=1)
+    """Share of the groups that hold noisy rollouts at all."""
+    seed_scope: SeedScope = "session"
+    gap: GapSettings = GapSettings()
+
+
+class TrainConfig(_Settings):
+    """All settings of a training run, but for where it reads and writes."""
+
+    objective: str = "gspo"
+    loss: ObjectiveSettings = ObjectiveSettings(clip_low=0.2, clip_high=0.2)
+    optimiser: OptimiserSettings = OptimiserSettings()
+    lora: LoraSettings = LoraSettings()
+    curriculum: CurriculumSettings = CurriculumSettings()
+    advantages: Literal["per_arm", "group"] = "per_arm"
+    """`per_arm`: NoisyAgent eq. 9. `group`: over both arms together."""
+    whitening: Literal["none", "batch", "buffer"] = "none"
+    """Normalise the advantages once more, over an optimiser step's groups or over the whole training step's.
+    """
+    temperature: float = Field(default=1.0, gt=0)
+    """What the rollouts are sampled at, and so what log-probabilities are taken at."""
+    steps: int = Field(default=100, ge=0)
+    groups_per_step: int = Field(default=16, ge=1)
+    group_size: int = Field(default=32, ge=2)
+    """Rollouts that a group should have; groups of another size train too, and are counted."""
+    staleness: int = Field(default=4, ge=0)
+    """How many policy versions behind the newest a token may be."""
+    max_sequence: int = Field(default=40_960, ge=2)
+    """Tokens; a rollout with a longer sequence doesn't train."""
+    logprob_tolerance: float = Field(default=1e-3, gt=0)
+    """Largest difference between the engine's log-probabilities and ours. float32: 1e-3 is ample; bfloat16:
+    0.1.
+    """
+    probe_rollouts: int = Field(default=8, ge=1)
+    """How many of a step's rollouts a new version is confirmed with."""
+    seed: int = 0
+    device: str = "cpu"
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    threads: int = Field(default=1, ge=1)
+    """Torch threads. One is bitwise repeatable on a CPU."""
+    poll_seconds: float = Field(default=0.2, gt=0)
+    wait_seconds: float | None = Field(default=None, gt=0)
+    """Give up if no group completes for so long; None: wait for ever."""
+    keep_checkpoints: int = Field(default=2, ge=1)
+    keep_versions: int = Field(default=4, ge=2)
+    evaluate_every: int = Field(default=0, ge=0)
+    """Run `crosswind bench` after every so many steps; 0: never."""
+    evaluate_arguments: tuple[str, ...] = ()
+    """What the bench command is given besides `--json`."""
+
+
+def configure(preset: str, changes: Mapping[str, Any]) -> TrainConfig:
+    """A preset with some settings changed: `changes` maps dotted names (`optimiser.learning_rate`) to values.
+
+    Raises SettingsError for an unknown preset, an unknown name or a value that doesn't fit.
+    """
+    if preset not in PRESETS:
+        raise SettingsError(f"--preset: there is no {preset!r}; {_nearest(preset, PRESETS)}")
+    document = _merged(TrainConfig().model_dump(), PRESETS[preset])
+    for name, value in changes.items():
+        place = document
+        *folders, last = name.split(".")
+        for part in (*folders, last):
+            if not isinstance(place, dict) or part not in place:
+                raise SettingsError(f"{name}: there is no such setting; {_nearest(name, _names(document))}")
+            if part != last:
+                place = place[part]
+        place[last] = value
+    try:
+        return TrainConfig.model_validate(document)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"]))
+        raise SettingsError(f"{name}: {first['input']!r} can't be used: {first['msg'].lower()}") from None
+
+
+def _merged(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """`over` laid on `base`, folder by folder."""
+    out = dict(base)
+    for name, value in over.items():
+        out[name] = _merged(out[name], value) if isinstance(out[name], dict) else value
+    return out
+
+
+def _names(document: Mapping[str, Any], prefix: str = "") -> list[str]:
+    out: list[str] = []
+    for name, value in document.items():
+        out += _names(value, f"{prefix}{name}.") if isinstance(value, dict) else [prefix + name]
+    return out
+
+
+def _nearest(name: str, known: Any) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.3)
+    return f"did you mean {close[0]!r}?" if close else f"use one of {', '.join(sorted(known))}"

@@ -1,0 +1,1 @@
+"""The policy under training, its adapters and the optimiser steps."""

@@ -1,0 +1,205 @@
+"""One training step's arithmetic: measure with the old weights, then take the optimiser's steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+
+import torch
+from torch import Tensor
+
+from crosswind.policies.deployment.confirmation import Probe
+from crosswind.trainer.config.settings import OptimiserSettings, TrainConfig
+from crosswind.trainer.learning.model import Policy
+from crosswind.trainer.objectives.objective import (
+    LossScale,
+    Objective,
+    ObjectiveResult,
+    SampledTokens,
+    resolve,
+)
+from crosswind.trainer.objectives.terms import divergence
+from crosswind.trainer.rollouts.assembly import Material
+from crosswind.trainer.rollouts.batches import Batch, Sample, micro_batches
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A micro-batch with what the weights before the step say of it."""
+
+    batch: Batch
+    old: Tensor
+    """[N] log π_old."""
+    reference: Tensor | None
+    """[N] log π_ref, where the KL term is on."""
+
+
+@dataclass(slots=True)
+class Before:
+    """All micro-batches of a training step, by mini-batch, measured before its first update."""
+
+    mini_batches: list[tuple[list[Measured], LossScale]]
+    entropy: float
+    """Mean over the sampled tokens, in nats."""
+    tokens: int
+    engine_gap: float | None
+    """Largest |log π_old - log π_engine| over tokens that the newest version sampled; None: there were none.
+    """
+    current_tokens: int
+    """How many tokens those are."""
+    drift: float
+    """Mean of log π_engine - log π_old over all tokens: how far off-policy they are."""
+
+
+@dataclass(slots=True)
+class Learned:
+    """What the optimiser's steps did."""
+
+    loss: float = 0.0
+    """Mean over the optimiser steps."""
+    clip_share: float = 0.0
+    """Ratios without gradient, of all ratios."""
+    gradient_norm: float = 0.0
+    """Largest norm before clipping."""
+    optimiser_steps: int = 0
+    not_finite: int = 0
+    """Optimiser steps that weren't taken, since their gradient wasn't finite."""
+    losses: list[float] = field(default_factory=list)
+
+
+def make_optimiser(policy: Policy, settings: OptimiserSettings) -> torch.optim.AdamW:
+    """AdamW over all weights that are trained."""
+    return torch.optim.AdamW(
+        policy.trained(),
+        lr=settings.learning_rate,
+        betas=(settings.beta1, settings.beta2),
+        eps=settings.epsilon,
+        weight_decay=settings.weight_decay,
+    )
+
+
+class Learner:
+    """A policy with its optimiser and objective. `reference` is the policy of the KL term, where there is
+    one.
+    """
+
+    def __init__(self, policy: Policy, config: TrainConfig, reference: Policy | None = None) -> None:
+        self.policy = policy
+        self.config = config
+        self.reference = reference
+        self.optimiser = make_optimiser(policy, config.optimiser)
+        self.objective: Objective = resolve(config.objective)
+
+    def measure(self, material: Material) -> Before:
+        """Score everything with the weights as they are."""
+        before = Before([], entropy=0.0, tokens=0, engine_gap=None, current_tokens=0, drift=0.0)
+        for mini_batch in material.mini_batches:
+            measured = []
+            for batch in micro_batches(
+                mini_batch.samples, self.config.optimiser.token_budget, self.policy.device
+            ):
+                old, entropy = self._scored(self.policy, batch)
+                reference = self._scored(self.reference, batch)[0] if self.reference is not None else None
+                measured.append(Measured(batch, old, reference))
+                _take_in(before, batch, old, entropy)
+            before.mini_batches.append((measured, mini_batch.scale))
+        before.entropy /= max(before.tokens, 1)
+        before.drift /= max(before.tokens, 1)
+        return before
+
+    def update(self, before: Before, step: int) -> Learned:
+        """Take one optimiser step per mini-batch, `data_reuse` times over. `step` counts training steps from
+        1.
+        """
+        learned = Learned()
+        for group in self.optimiser.param_groups:
+            group["lr"] = self._learning_rate(step)
+        clipped = ratios = 0
+        for _ in range(self.config.optimiser.data_reuse):
+            for measured, scale in before.mini_batches:
+                outcomes = self._optimiser_step(measured, scale, learned)
+                clipped += sum(outcome.clipped for outcome in outcomes)
+                ratios += sum(outcome.ratios for outcome in outcomes)
+        learned.clip_share = clipped / max(ratios, 1)
+        learned.loss = sum(learned.losses) / max(len(learned.losses), 1)
+        return learned
+
+    def _learning_rate(self, step: int) -> float:
+        settings = self.config.optimiser
+        return settings.learning_rate * min(1.0, step / (settings.warmup_steps + 1))
+
+    def _optimiser_step(
+        self, measured: Sequence[Measured], scale: LossScale, learned: Learned
+    ) -> list[ObjectiveResult]:
+        """Gradients over the micro-batches, added up; then one step of the optimiser."""
+        self.optimiser.zero_grad(set_to_none=True)
+        outcomes = []
+        for each in measured:
+            logprobs, _ = self.policy.score(each.batch, self.config.temperature)
+            tokens = SampledTokens(
+                logprobs,
+                each.old,
+                each.batch.engine,
+                each.batch.rollout,
+                each.batch.advantages,
+                each.reference,
+            )
+            outcome = self.objective(tokens, self.config.loss, scale)
+            outcome.loss.backward()
+            outcomes.append(outcome)
+        norm = float(torch.nn.utils.clip_grad_norm_(self.policy.trained(), self.config.optimiser.clip_norm))
+        if isfinite(norm):
+            self.optimiser.step()
+            learned.optimiser_steps += 1
+            learned.losses.append(sum(float(outcome.loss.detach()) for outcome in outcomes))
+            learned.gradient_norm = max(learned.gradient_norm, norm)
+        else:
+            learned.not_finite += 1
+        return outcomes
+
+    def divergence(self, before: Before) -> float:
+        """KL(π_θ ‖ π_old) per token, by DeepSeekMath's estimator, on the first micro-batch: how far a step
+        went.
+        """
+        each = before.mini_batches[0][0][0]
+        logprobs, _ = self._scored(self.policy, each.batch)
+        return float(divergence(logprobs, each.old).mean())
+
+    def probe(self, samples: Sequence[Sample]) -> Probe:
+        """What the weights say of these rollouts' sequences, for an engine to agree with.
+
+        Each sequence is asked for from its first sampled token on, tool results between turns included.
+        """
+        prompts, completions, logprobs = [], [], []
+        for sample in samples:
+            for one in sample.sequences.sequences:
+                start = one.sampled[0]
+                prompts.append(one.token_ids[:start])
+                completions.append(one.token_ids[start:])
+                logprobs.append(self._every_token(one.token_ids, start))
+        return Probe(prompts, completions, logprobs)
+
+    def _every_token(self, token_ids: Sequence[int], start: int) -> list[float]:
+        """Log-probability of each token from `start` on, at temperature 1: engines score at no other."""
+        places = torch.arange(start, len(token_ids))
+        ids = torch.tensor([list(token_ids)])
+        batch = Batch(ids, torch.zeros_like(places), places - 1, ids[0, places], *[torch.zeros(0)] * 4)
+        moved = Batch(*(getattr(batch, name).to(self.policy.device) for name in Batch.__dataclass_fields__))
+        with torch.no_grad():
+            values: list[float] = self.policy.score(moved, 1.0)[0].tolist()
+        return values
+
+    def _scored(self, policy: Policy, batch: Batch) -> tuple[Tensor, Tensor]:
+        with torch.no_grad():
+            return policy.score(batch, self.config.temperature)
+
+
+def _take_in(before: Before, batch: Batch, old: Tensor, entropy: Tensor) -> None:
+    gap = batch.engine - old
+    before.entropy += float(entropy.sum())
+    before.drift += float(gap.sum())
+    before.tokens += batch.targets.shape[0]
+    before.current_tokens += int(batch.current.sum())
+    if bool(batch.current.any()):
+        before.engine_gap = max(before.engine_gap or 0.0, float(gap[batch.current].abs().max()))

@@ -1,0 +1,132 @@
+"""The policy under training: a Hugging Face causal language model, its log-probabilities and its export."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+from transformers import AutoModelForCausalLM
+from transformers.utils import logging as transformers_logging
+
+from crosswind.policies.versions.version import PolicyVersion
+from crosswind.policies.versions.weights import save
+from crosswind.trainer.rollouts.batches import Batch
+
+WEIGHTS = "model.safetensors"
+COPIED = (
+    "config.json",
+    "generation_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "chat_template.jinja",
+)
+
+
+class ModelError(Exception):
+    """The policy directory can't be trained from; the message names the directory and the mend."""
+
+
+@dataclass
+class Policy:
+    """A model with the small files of the directory that it came from, as they were when it was loaded."""
+
+    module: Any
+    source: Path
+    files: Mapping[str, bytes]
+    """Tokenizer, template and configuration, by name: what every later version has in common with the
+    first.
+    """
+    device: str = "cpu"
+    weights_file: ClassVar[str] = WEIGHTS
+    """What `write` calls the weights."""
+    base: PolicyVersion | None = field(default=None, init=False)
+    """The version that an adapter is trained on; None where all weights are trained."""
+
+    def trained(self) -> list[Any]:
+        """The parameters that the optimiser moves."""
+        return [parameter for parameter in self.module.parameters() if parameter.requires_grad]
+
+    def score(self, batch: Batch, temperature: float) -> tuple[Tensor, Tensor]:
+        """Log-probabilities of the sampled tokens at a temperature, with gradient, and entropies: [N] and
+        [N], float32.
+
+        The vocabulary is projected at sampled positions only: of a tool-calling episode that is about a
+        fifth.
+        """
+        trunk, head = self.module.base_model, self.module.get_output_embeddings()
+        hidden = trunk(input_ids=batch.input_ids, use_cache=False).last_hidden_state  # [B, T, H]
+        logits = head(hidden[batch.rows, batch.columns]).float() / temperature  # [N, V]
+        everything = torch.log_softmax(logits, dim=-1)  # [N, V]
+        logprobs = everything.gather(-1, batch.targets.unsqueeze(-1)).squeeze(-1)  # [N]
+        with torch.no_grad():
+            entropy = -(everything.exp() * everything).sum(-1)  # [N]
+        return logprobs, entropy
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The weights by name, tied ones once, on the CPU and contiguous."""
+        seen: set[int] = set()
+        out: dict[str, Tensor] = {}
+        for name, tensor in self.module.state_dict().items():
+            if tensor.data_ptr() not in seen:
+                seen.add(tensor.data_ptr())
+                out[name] = tensor.detach().cpu().contiguous()
+        return out
+
+    def restore(self, weights: Path) -> None:
+        """Take the weights of a file that `write` made. Raises ModelError where their names differ."""
+        tensors = load_file(str(weights))
+        if tensors.keys() != self.tensors().keys():
+            raise ModelError(
+                f"policy: {weights} holds another model's weights than {self.source}; begin with --fresh"
+            )
+        with torch.no_grad():
+            own = self.module.state_dict()
+            for name, tensor in tensors.items():
+                own[name].copy_(tensor)
+
+    def equals(self, weights: Path) -> bool:
+        """Whether a file holds these very weights."""
+        tensors, own = load_file(str(weights)), self.tensors()
+        return tensors.keys() == own.keys() and all(torch.equal(own[name], tensors[name]) for name in own)
+
+    def write(self, directory: Path) -> None:
+        """Fill a directory so that transformers and engines load it as they loaded the first policy."""
+        for name, body in self.files.items():
+            (directory / name).write_bytes(body)
+        save(directory / WEIGHTS, self.tensors())
+
+
+def load(
+    directory: Path, *, device: str = "cpu", dtype: str = "float32", weights: Path | None = None
+) -> Policy:
+    """Load a policy directory; `weights`, a checkpoint's file, are put in the place of its own.
+
+    Raises ModelError where the directory isn't a causal language model's, or the weights are another model's.
+    Dropout stays off: a probability ratio must not measure it.
+    """
+    transformers_logging.disable_progress_bar()
+    try:
+        module = AutoModelForCausalLM.from_pretrained(
+            directory, dtype=getattr(torch, dtype), attn_implementation="sdpa", local_files_only=True
+        )
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ModelError(f"policy: {directory} isn't a causal language model's directory: {first}") from None
+    try:
+        module.to(device).eval()
+    except (RuntimeError, AssertionError) as error:
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ModelError(
+            f"device: {device!r} can't be used: {first}; name cpu, or one that torch has"
+        ) from None
+    files = {name: (directory / name).read_bytes() for name in COPIED if (directory / name).is_file()}
+    policy = Policy(module, directory, files, device)
+    if weights is not None:
+        policy.restore(weights)
+    return policy

@@ -1,0 +1,1 @@
+"""From completed groups in the store to micro-batches of token sequences."""

@@ -1,0 +1,122 @@
+"""From groups to what the optimiser eats: sequences, advantages, and the division into mini-batches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from crosswind.injectors.streams import Stream
+from crosswind.trainer.config.settings import TrainConfig
+from crosswind.trainer.objectives.objective import LossScale
+from crosswind.trainer.rollouts import advantages
+from crosswind.trainer.rollouts.batches import Sample
+from crosswind.trainer.rollouts.groups import Group
+from crosswind.trainer.rollouts.sequences import build
+
+
+@dataclass(frozen=True, slots=True)
+class MiniBatch:
+    """What one optimiser step is taken on, and what its loss is averaged over."""
+
+    samples: tuple[Sample, ...]
+    scale: LossScale
+
+
+@dataclass(slots=True)
+class Material:
+    """A training step's mini-batches, and the counts of what didn't make it into them."""
+
+    mini_batches: list[MiniBatch] = field(default_factory=list)
+    filtered_groups: int = 0
+    """All rewards equal, over both arms."""
+    flat_arms: int = 0
+    """Arms with advantage 0 in groups that train: a single rollout, or all rewards equal."""
+    splits: int = 0
+    """Turns that began a new sequence, since they didn't extend what came before."""
+    too_long: int = 0
+    """Rollouts with a sequence above `max_sequence`."""
+
+    @property
+    def samples(self) -> list[Sample]:
+        return [sample for mini_batch in self.mini_batches for sample in mini_batch.samples]
+
+
+def assemble(
+    groups: Sequence[Group], config: TrainConfig, newest_version: str, shuffle_seed: str
+) -> Material:
+    """Filter, weigh and divide a training step's groups. Which group goes where is drawn from the seed.
+
+    A filtered group stays in the mean that the loss is, as the zero that it is: so a step with few groups to
+    learn from is a small step, and not one of full size in a direction that a single group decides.
+    """
+    kept = [group for group in groups if not group.uniform]
+    material = Material(
+        filtered_groups=len(groups) - len(kept), flat_arms=sum(group.flat_arms for group in kept)
+    )
+    weights = {group.id: _advantages(group, config) for group in groups}
+    if config.whitening == "buffer":
+        weights |= advantages.whitened({group.id: weights[group.id] for group in kept})
+    for part in divide(Stream(shuffle_seed).shuffled(groups), config.optimiser.mini_batches):
+        part_weights: dict[str, list[float]] = {group.id: weights[group.id] for group in part}
+        if config.whitening == "batch":
+            part_weights |= advantages.whitened(
+                {group.id: weights[group.id] for group in part if not group.uniform}
+            )
+        mini_batch = _mini_batch(part, part_weights, config, newest_version, material)
+        if mini_batch.samples:
+            material.mini_batches.append(mini_batch)
+    return material
+
+
+def divide(groups: Sequence[Group], parts: int) -> list[list[Group]]:
+    """The groups in at most `parts` parts, in order, as equal as can be; none is empty."""
+    count = min(parts, len(groups))
+    bounds = [index * len(groups) // count for index in range(count + 1)] if count else [0]
+    return [list(groups[low:high]) for low, high in pairwise(bounds)]
+
+
+def refusals(groups: Sequence[Group], material: Material) -> dict[str, int]:
+    """Sessions of these groups that didn't train, by reason."""
+    counted: Counter[str] = Counter()
+    for group in groups:
+        counted.update(group.left_out)
+        counted.update(rollout.refused for rollout in group.rollouts if rollout.refused)
+    if material.too_long:
+        counted["too_long"] = material.too_long
+    return dict(sorted(counted.items()))
+
+
+def _advantages(group: Group, config: TrainConfig) -> list[float]:
+    """Of each rollout, within its arm or its group; only centred where they are whitened afterwards."""
+    within = advantages.normalised if config.whitening == "none" else advantages.centred
+    if config.advantages == "group":
+        return within(group.rewards)
+    return advantages.per_arm(group.rewards, [rollout.arm for rollout in group.rollouts], within)
+
+
+def _mini_batch(
+    groups: Sequence[Group],
+    weights: dict[str, list[float]],
+    config: TrainConfig,
+    newest_version: str,
+    material: Material,
+) -> MiniBatch:
+    """Every rollout counts in the scale; those of advantage 0 are computed only where a KL term needs
+    them.
+    """
+    samples: list[Sample] = []
+    tokens = 0
+    for group in groups:
+        for index in group.trainable:
+            sequences = build(group.rollouts[index].turns, newest_version)
+            if sequences.longest > config.max_sequence:
+                material.too_long += 1
+                continue
+            tokens += sequences.sampled
+            material.splits += sequences.splits
+            weight = weights[group.id][index]
+            if weight != 0.0 or (config.loss.kl > 0 and not group.uniform):
+                samples.append(Sample(sequences, weight))
+    return MiniBatch(tuple(samples), LossScale(sum(len(group.rollouts) for group in groups), max(tokens, 1)))

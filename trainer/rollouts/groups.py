@@ -1,0 +1,201 @@
+"""Completed groups out of the store: who is in which arm, which rollouts may train, and why the others may
+not.
+
+Three things can befall a session of a group. It is *left out* where its reward says nothing of its arm
+(quarantined, noise stopped half-way, no reward). It is *refused* where its reward counts in the baseline and
+its tokens don't train (a turn unfit for training, tokens too old). Otherwise it trains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from crosswind.gateway.trajectory.fitness import Fitness
+from crosswind.gateway.trajectory.record import Arm, RewardState, Session, SessionStatus, Trajectory, Turn
+from crosswind.trainer.rollouts.sampled_rounds import unfit_round, version_names
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What a rollout must meet to train."""
+
+    versions: Mapping[str, int]
+    """Ordinal of each confirmed policy version of this run, from 0; tokens of any other version don't
+    train.
+    """
+    staleness: int
+    """How many versions behind the newest a rollout's oldest token may be."""
+    temperature: float
+    """The temperature that all was sampled at: log-probabilities at another one answer another question."""
+    doubted: frozenset[str] = frozenset()
+    """Versions that the engine was seen not to serve rightly: nothing sampled as one of them trains."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """One session of a group. `refused` says why its tokens don't train; None where they do."""
+
+    session: Session
+    reward: float
+    turns: tuple[Turn, ...]
+    """One attempt per turn, in order: what the conversation went on from."""
+    refused: str | None = None
+    staleness: int = 0
+    """Versions between its oldest token and the newest version."""
+
+    @property
+    def arm(self) -> Arm:
+        return self.session.arm
+
+    @property
+    def noise_type(self) -> str | None:
+        """The one operator that a noisy rollout carries, where the plan drew one."""
+        value = self.session.plan.get("noise_type")
+        return value if isinstance(value, str) else None
+
+    @property
+    def level(self) -> int | None:
+        value = self.session.plan.get("level")
+        return value if isinstance(value, int) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The rollouts of one task that are compared with one another, by rollout index."""
+
+    id: str
+    rollouts: tuple[Rollout, ...]
+    left_out: tuple[str, ...] = ()
+    """Why sessions of the group are not among the rollouts, one reason each."""
+
+    @property
+    def rewards(self) -> list[float]:
+        return [rollout.reward for rollout in self.rollouts]
+
+    @property
+    def gone(self) -> bool:
+        """The store has no session of it."""
+        return not self.rollouts and not self.left_out
+
+    @property
+    def uniform(self) -> bool:
+        """All rewards are equal, over both arms: nothing to learn, the group is filtered (NoisyAgent
+        §A.6).
+        """
+        return len(set(self.rewards)) < 2
+
+    @property
+    def trainable(self) -> list[int]:
+        """Indices into `rollouts` of those that train."""
+        return [index for index, rollout in enumerate(self.rollouts) if rollout.refused is None]
+
+    @property
+    def flat_arms(self) -> int:
+        """Arms, of a group that isn't filtered, that get advantage 0: one rollout only, or all rewards
+        equal.
+        """
+        if self.uniform:
+            return 0
+        arms: dict[Arm, list[float]] = {}
+        for rollout in self.rollouts:
+            arms.setdefault(rollout.arm, []).append(rollout.reward)
+        return sum(len(rewards) < 2 or len(set(rewards)) < 2 for rewards in arms.values())
+
+
+def read_group(group_id: str, trajectories: Sequence[Trajectory], admission: Admission) -> Group:
+    """Judge every session of a group."""
+    rollouts, left_out = [], []
+    for trajectory in trajectories:
+        reason = _left_out(trajectory.session)
+        if reason is None:
+            rollouts.append(_judge(trajectory, admission))
+        else:
+            left_out.append(reason)
+    return Group(group_id, tuple(rollouts), tuple(left_out))
+
+
+def for_training(trajectories: Sequence[Trajectory], labels: Mapping[str, str]) -> bool:
+    """Whether a group's sessions carry all of `labels` and none is an evaluation's."""
+    return all(
+        trajectory.session.labels.get("purpose") != "eval"
+        and all(_carries(trajectory.session, key, value) for key, value in labels.items())
+        for trajectory in trajectories
+    )
+
+
+def _carries(session: Session, key: str, text: str) -> bool:
+    """Labels may be numbers, booleans and null, too; `text` is as JSON writes those."""
+    if key not in session.labels:
+        return False
+    value = session.labels[key]
+    return text == (value if isinstance(value, str) else orjson.dumps(value).decode())
+
+
+def _left_out(session: Session) -> str | None:
+    if session.quarantine is not None:
+        return "quarantined"
+    if session.noise_stopped:
+        return "noise_stopped"
+    if session.status is not SessionStatus.CLOSED:
+        return "open"
+    if session.reward_state is not RewardState.GIVEN or session.reward is None:
+        return f"reward_{session.reward_state}"
+    return None
+
+
+def _judge(trajectory: Trajectory, admission: Admission) -> Rollout:
+    session = trajectory.session
+    turns = last_attempts([turn for turn in trajectory.turns if turn.fitness != Fitness.NOTHING_SAMPLED])
+    reward = float(session.reward if session.reward is not None else 0.0)
+    refused = next((reason for turn in turns if (reason := _unfit(turn, admission)) is not None), None)
+    if refused is None and not turns:
+        refused = "no_turns"
+    if refused is not None:
+        return Rollout(session, reward, turns, refused)
+    oldest = min(admission.versions[name] for turn in turns for name in version_names(turn))
+    age = max(admission.versions.values()) - oldest
+    return Rollout(session, reward, turns, "stale" if age > admission.staleness else None, age)
+
+
+def last_attempts(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """Of several attempts at a turn the last one: the conversation went on from it."""
+    latest: dict[tuple[str, int], Turn] = {}
+    for turn in turns:
+        key = (turn.branch, turn.index)
+        if key not in latest or turn.attempt >= latest[key].attempt:
+            latest[key] = turn
+    return tuple(sorted(latest.values(), key=lambda turn: turn.index))
+
+
+def _unfit(turn: Turn, admission: Admission) -> str | None:
+    """Why this turn can't be trained on; None where it can."""
+    if turn.fitness != Fitness.FIT:
+        return turn.fitness
+    if turn.prompt_ids is None or len(turn.completions) != 1:
+        return "not_one_completion"
+    if (reason := unfit_round(turn)) is not None:
+        return reason
+    if (reason := _wrong_version(turn, admission)) is not None:
+        return reason
+    sampled_at = _temperature(turn)
+    if sampled_at is not None and abs(sampled_at - admission.temperature) > 1e-9:
+        return "other_temperature"
+    return None
+
+
+def _wrong_version(turn: Turn, admission: Admission) -> str | None:
+    names = version_names(turn)
+    if names & admission.doubted:
+        return Fitness.POLICY_MISMATCH
+    return None if names and names <= admission.versions.keys() else "unknown_version"
+
+
+def _temperature(turn: Turn) -> float | None:
+    """The temperature that the request carried; None where it carried none or its body isn't stored."""
+    if turn.sent is None:
+        return None
+    value = orjson.loads(turn.sent.bytes()).get("temperature")
+    return float(value) if isinstance(value, int | float) else None

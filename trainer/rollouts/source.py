@@ -1,0 +1,133 @@
+"""Where a training step's groups come from: the store's completed groups, in the order of their
+completion.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Event
+
+from crosswind.gateway.trajectory.store import Store
+from crosswind.trainer.rollouts.groups import Admission, Group, for_training, read_group
+
+_MENDS = {
+    "engine_no_tokens": "the engine gives no token ids, as a hosted model does: serve the policy yourself",
+    "no_token_ids": "the gateway asked for no token ids: start it without --capture off",
+    "other_temperature": "set the rollouts' --temperature and the trainer's --set temperature=... alike",
+    "unknown_version": "they are of no version of this run: its --policy has to be what the engine served",
+}
+"""What helps against the commonest reasons for which a group can't train."""
+
+_FOREIGN = "foreign"
+
+
+class NoGroups(Exception):
+    """No group completed for as long as the trainer was told to wait."""
+
+
+@dataclass(slots=True)
+class Taken:
+    """The groups of one training step, and those that were passed over for good on the way, by reason."""
+
+    groups: list[Group] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
+    reasons: Counter[str] = field(default_factory=Counter)
+
+
+class GroupSource:
+    """Takes groups from a store. `labels` must be carried by all of a group's sessions; evaluations never
+    train.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        labels: Mapping[str, str],
+        *,
+        poll_seconds: float = 0.2,
+        say: Callable[[str], None] = lambda said: None,
+    ) -> None:
+        """`say` is told, in words, when groups come that can't train, once for each reason."""
+        self._store = store
+        self._labels = labels
+        self._poll_seconds = poll_seconds
+        self._say = say
+        self._said: set[str] = set()
+        self._foreign: set[str] = set()
+
+    def take(
+        self,
+        wanted: int,
+        consumed: frozenset[str],
+        admission: Admission,
+        stop: Event,
+        *,
+        wait_seconds: float | None = None,
+    ) -> Taken | None:
+        """The `wanted` groups that completed first and hold a rollout that trains; waits for them.
+
+        None where `stop` was set before there were so many. Raises NoGroups after `wait_seconds` without a
+        new one.
+        """
+        taken = Taken()
+        deadline = _deadline(wait_seconds)
+        while not stop.is_set():
+            before = len(taken.groups)
+            seen = consumed | self._foreign | set(taken.dropped) | {group.id for group in taken.groups}
+            for group_id in self._store.completed_groups(exclude=seen, limit=wanted - before):
+                self._sort(group_id, admission, taken)
+            self._say_foreign()
+            if taken.reasons.keys() - self._said:
+                self._said |= taken.reasons.keys()
+                self._say(f"of the groups that came, these can't train: {_passed_over(taken)}")
+            if len(taken.groups) == wanted:
+                return taken
+            if len(taken.groups) > before:
+                deadline = _deadline(wait_seconds)
+            elif time.monotonic() > deadline:
+                raise NoGroups(_none_came(taken, wanted, wait_seconds))
+            stop.wait(self._poll_seconds)
+        return None
+
+    def again(self, group_ids: Sequence[str], admission: Admission) -> Taken:
+        """The groups that an interrupted step was planned with."""
+        return Taken([read_group(one, self._store.group(one), admission) for one in group_ids])
+
+    def _say_foreign(self) -> None:
+        if self._foreign and self._labels and _FOREIGN not in self._said:
+            self._said.add(_FOREIGN)
+            labels = ", ".join(f"{key}={value}" for key, value in self._labels.items())
+            self._say(f"passed over: groups whose sessions don't carry {labels}, or are evaluations")
+
+    def _sort(self, group_id: str, admission: Admission, taken: Taken) -> None:
+        trajectories = self._store.group(group_id)
+        if not for_training(trajectories, self._labels):
+            self._foreign.add(group_id)
+            return
+        group = read_group(group_id, trajectories, admission)
+        if group.trainable:
+            taken.groups.append(group)
+            return
+        taken.dropped.append(group_id)
+        reasons = Counter(rollout.refused for rollout in group.rollouts) or Counter(group.left_out)
+        taken.reasons[str(reasons.most_common(1)[0][0]) if reasons else "empty"] += 1
+
+
+def _none_came(taken: Taken, wanted: int, wait_seconds: float | None) -> str:
+    """In words, with what was wrong with the groups that did come."""
+    said = f"no group completed for {wait_seconds:g} s ({len(taken.groups)} of {wanted} are there)"
+    if not taken.reasons:
+        return f"{said}: are rollouts running, with the group ids and group sizes of their sessions set?"
+    return f"{said}; of those that came, these can't train: {_passed_over(taken)}"
+
+
+def _passed_over(taken: Taken) -> str:
+    passed = ", ".join(f"{count} {reason}" for reason, count in taken.reasons.most_common())
+    return "; ".join([passed, *(mend for reason, mend in _MENDS.items() if reason in taken.reasons)])
+
+
+def _deadline(wait_seconds: float | None) -> float:
+    return float("inf") if wait_seconds is None else time.monotonic() + wait_seconds

@@ -1,0 +1,1 @@
+"""A training run: the loop, its checkpoints, and its versions in the engine."""

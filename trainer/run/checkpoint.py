@@ -1,0 +1,145 @@
+"""Checkpoints: weights, optimiser, random state, curriculum and cursor in one directory, shown by one rename.
+
+A directory is written under a hidden name, every file of it synced, and renamed: a crash leaves the old
+checkpoint or the new one, never half of one.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+import torch
+
+from crosswind.policies.versions.disk import sync
+from crosswind.trainer.learning.model import Policy
+
+OPTIMISER = "optimiser.pt"
+STATE = "state.json"
+_NAME = re.compile(r"step-(\d{6,})")
+
+
+class CheckpointError(Exception):
+    """A checkpoint can't be used; the message names it and the mend."""
+
+
+@dataclass(slots=True)
+class State:
+    """Where a run stands after `step` training steps: JSON data but for tensors."""
+
+    run: str
+    first_checksum: str
+    """Of the policy directory that the run began from."""
+    step: int = 0
+    version: str = ""
+    """The policy version that the weights are."""
+    versions: list[str] = field(default_factory=list)
+    """The run's policy versions, oldest first; the position is the version's ordinal."""
+    consumed: list[str] = field(default_factory=list)
+    """The cursor: ids of all groups that were taken, whether they trained or not."""
+    curriculum: Mapping[str, Any] | None = None
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    """Of the last step."""
+
+    def after(
+        self,
+        step: int,
+        version: str,
+        groups: Sequence[str],
+        curriculum: Mapping[str, Any] | None,
+        metrics: Mapping[str, Any],
+    ) -> State:
+        """Where the run stands after this step, which took these groups. `version` stays as it was where the
+        step moved no weight.
+        """
+        return State(
+            run=self.run,
+            first_checksum=self.first_checksum,
+            step=step,
+            version=version,
+            versions=self.versions if version == self.version else [*self.versions, version],
+            consumed=[*self.consumed, *groups],
+            curriculum=curriculum,
+            metrics=metrics,
+        )
+
+
+def save(root: Path, policy: Policy, optimiser: torch.optim.Optimizer, state: State) -> Path:
+    """Write the checkpoint of `state.step`, durable and complete when this returns."""
+    root.mkdir(parents=True, exist_ok=True)
+    target = root / f"step-{state.step:06d}"
+    hidden = Path(tempfile.mkdtemp(prefix=".saving-", dir=root))
+    try:
+        policy.write(hidden)
+        random_state = {"torch": torch.get_rng_state()}
+        torch.save({"optimiser": optimiser.state_dict(), "random": random_state}, hidden / OPTIMISER)
+        (hidden / STATE).write_bytes(orjson.dumps(asdict(state), option=orjson.OPT_INDENT_2))
+        for path in hidden.iterdir():
+            sync(path)
+        sync(hidden)
+        hidden.rename(target)
+    except BaseException as error:
+        shutil.rmtree(hidden, ignore_errors=True)
+        if isinstance(error, OSError | RuntimeError):  # torch.save raises RuntimeError on a full disk
+            raise CheckpointError(
+                f"{target}: the checkpoint can't be written ({error}); nothing of it was kept, the version "
+                "before serves on: free space and start again, which takes the same step"
+            ) from error
+        raise
+    sync(root)
+    return target
+
+
+def newest(root: Path) -> Path | None:
+    """The checkpoint of the highest step; None where there is none."""
+    found = _all(root)
+    return found[-1] if found else None
+
+
+def read_state(path: Path) -> State:
+    """A checkpoint's state. Raises CheckpointError where it isn't one of ours."""
+    try:
+        return State(**orjson.loads((path / STATE).read_bytes()))
+    except (OSError, ValueError, TypeError) as error:
+        raise CheckpointError(
+            f"{path / STATE}: can't be used ({error}); delete {path} to go on from the one before"
+        ) from None
+
+
+def restore(path: Path, policy: Policy, optimiser: torch.optim.Optimizer) -> None:
+    """Put a checkpoint's weights, optimiser and random state in place."""
+    if not (path / policy.weights_file).is_file():
+        raise CheckpointError(
+            f"{path}: has no {policy.weights_file}, which lora.rank asks for: set lora.rank as the run was "
+            "begun with (0: all weights are trained), or name another --out"
+        )
+    policy.restore(path / policy.weights_file)
+    try:
+        stored = torch.load(path / OPTIMISER, weights_only=True)
+        optimiser.load_state_dict(stored["optimiser"])
+        torch.set_rng_state(stored["random"]["torch"])
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise CheckpointError(f"{path / OPTIMISER}: can't be used ({error}); name another --out") from None
+
+
+def retain(root: Path, count: int) -> None:
+    """Keep the newest checkpoints only, and clear away what interrupted writes left."""
+    for path in _all(root)[:-count]:
+        hidden = Path(tempfile.mkdtemp(prefix=".dropping-", dir=root))
+        path.rename(hidden / path.name)
+    for prefix in (".saving-", ".dropping-"):
+        for path in root.glob(f"{prefix}*"):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _all(root: Path) -> list[Path]:
+    if not root.is_dir():
+        return []
+    named = [(int(match[1]), path) for path in root.iterdir() if (match := _NAME.fullmatch(path.name))]
+    return [path for _, path in sorted(named)]

@@ -1,0 +1,56 @@
+"""Whose the engine is: a run publishes over its own versions and over what it found there, never over what
+somebody else put there since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from crosswind.policies.engine import Engine, Health
+from crosswind.policies.versions.version import Registry, VersionError
+
+
+class EngineTaken(Exception):
+    """The engine serves a version that another trainer, or a person, put there while the run was at work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occupancy:
+    """What a run knows of who publishes to its engine."""
+
+    found: set[tuple[str, str]] = field(default_factory=set)
+    """Names and checksums of what was served when the run began with the engine: it may come back, where the
+    engine, or one of several, is started anew.
+    """
+
+    def begin(self, engine: Engine, versions: Sequence[str]) -> str | None:
+        """Take the engine as it is; gives what it serves where that is none of the run's `versions`."""
+        health = engine.health()
+        served = _served(health)
+        self.found.update(served)
+        return None if {name for name, _ in served} <= {"", *versions} else health.version
+
+    def taken(self, engine: Engine, versions: Sequence[str], registry: Registry) -> str | None:
+        """What the engine serves, where the run neither put it there nor found it there. An engine that
+        names none, or has gone back to an earlier version of the run, is the run's still.
+        """
+        for name, checksum in _served(health := engine.health()):
+            if not name or (name, checksum) in self.found:
+                continue
+            if name not in versions or not _same_files(registry, name, checksum):
+                return health.version
+        return None
+
+
+def _served(health: Health) -> list[tuple[str, str]]:
+    """Names and checksums: replicas may serve several, of which no checksums are told."""
+    return [(name, health.checksum) for name in health.version.split(" and ")]
+
+
+def _same_files(registry: Registry, name: str, checksum: str) -> bool:
+    try:
+        known = registry.get(name).checksum
+    except VersionError:
+        return True
+    return not checksum or not known or checksum == known

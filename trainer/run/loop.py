@@ -1,0 +1,184 @@
+"""The whole loop: groups out of the store, a step, a checkpoint, a published version, the curriculum, and
+again.
+
+A step is written ahead (its number, groups and seeds) before anything is computed, and becomes real by one
+rename, that of its checkpoint. Whatever is killed in between is done over from the same row with the same
+result, to the bit on one thread of a CPU; what comes after the checkpoint (publication, the row's completion)
+is made up for at the next start.
+
+Left out here: more than one process (a step is computed in one), and any learning-rate schedule but a
+warm-up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from crosswind.gateway.trajectory.train_step import TrainStep
+from crosswind.trainer.curriculum.driver import Schedule
+from crosswind.trainer.learning.learner import Before, Learner
+from crosswind.trainer.rollouts.assembly import assemble
+from crosswind.trainer.rollouts.batches import Sample
+from crosswind.trainer.rollouts.source import GroupSource, Taken
+from crosswind.trainer.run import checkpoint, evaluate, metrics
+from crosswind.trainer.run.checkpoint import State
+from crosswind.trainer.run.progress import success
+from crosswind.trainer.run.run import Run, begin_or_resume, make_up, put_in_service, take_back
+
+
+class EngineMismatch(Exception):
+    """The engine's recorded log-probabilities aren't ours: what it serves isn't what we train."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Learned:
+    """What a step's groups came to. `moved`: whether the weights are others than before."""
+
+    samples: Sequence[Sample]
+    moved: bool
+    figures: Mapping[str, Any]
+
+
+def train(run: Run) -> State:
+    """Train until `steps` or until told to stop; gives the state that the run is in then.
+
+    Raises EngineMismatch, NotConfirmed or EngineError where the engine doesn't serve what is trained,
+    NoGroups where nothing comes, SettingsError, ModelError, VersionError or CheckpointError before anything
+    is done.
+    """
+    config, store, progress = run.config, run.store, run.progress
+    torch.set_num_threads(config.threads)
+    learner, state = begin_or_resume(run)
+    schedule = Schedule(config.curriculum, state.curriculum)
+    source = run.source()
+    make_up(run, learner, state)
+    if state.step == 0:
+        schedule.follow(run.sink)
+    _declare(run, schedule)
+    if state.step < config.steps:
+        progress.note(f"waiting for groups, to train version {state.version}", version=state.version)
+
+    while state.step < config.steps and not run.stop.is_set():
+        # Groups, and the write-ahead row.
+        number, waiting = state.step + 1, time.monotonic()
+        begun = _begin(run, source, state, number)
+        if begun is None:
+            break
+        taken, planned = begun
+        started = time.monotonic()
+        learned = _learn(run, learner, state, taken, planned)
+
+        # The curriculum, for sessions that open from now on.
+        changes = schedule.observe(taken.groups)
+
+        # The checkpoint: with its rename the step has been taken.
+        version = f"{run.name}-{number:05d}" if learned.moved else state.version
+        figures: dict[str, Any] = {
+            "step": number,
+            "version": version,
+            **learned.figures,
+            **schedule.metrics(),
+            "waited_seconds": started - waiting,
+            "train_seconds": time.monotonic() - started,
+        }
+        groups = [*planned.group_ids, *taken.dropped]
+        state = state.after(number, version, groups, schedule.to_json(), figures)
+        checkpoint.save(run.checkpoints, learner.policy, learner.optimiser, state)
+
+        # The new version: exported, served, confirmed on this step's own rollouts.
+        publication = put_in_service(run, learner, state, learned.samples)
+        figures |= metrics.publication_figures(publication) | {"seconds": time.monotonic() - started}
+        run.complete(planned, state, figures)
+
+        # Who plans sessions hears of the curriculum; people hear of the step.
+        store.write(schedule.setting(run.name))
+        _declare(run, schedule)
+        checkpoint.retain(run.checkpoints, config.keep_checkpoints)
+        _tell(run, number, figures, changes)
+
+    return state
+
+
+def _begin(run: Run, source: GroupSource, state: State, number: int) -> tuple[Taken, TrainStep] | None:
+    """The groups of a step and its write-ahead row: those of an interrupted step, else the groups that
+    completed first. None where the run is told to stop meanwhile.
+    """
+    config, admission, planned = run.config, run.admission(state), run.unfinished(number)
+    if planned is not None:
+        taken = source.again(planned.group_ids, admission)
+        if gone := [group.id for group in taken.groups if group.gone]:
+            run.progress.note(
+                f"step {number} goes on without groups that were deleted since: {', '.join(gone)}"
+            )
+        return taken, planned
+    consumed = frozenset(state.consumed)
+    found = source.take(
+        config.groups_per_step, consumed, admission, run.stop, wait_seconds=config.wait_seconds
+    )
+    if found is None:
+        return None
+    planned = run.plan(number, [group.id for group in found.groups])
+    run.store.plan_step(planned)
+    return found, planned
+
+
+def _learn(run: Run, learner: Learner, state: State, taken: Taken, planned: TrainStep) -> _Learned:
+    """Sequences and advantages, scored by the weights as they are; then the optimiser's steps on them."""
+    config = run.config
+    torch.manual_seed(planned.seeds["torch"])
+    material = assemble(taken.groups, config, state.version, planned.seeds["mini_batches"])
+    before = learner.measure(material)
+    _compare_with_engine(run, state, before)
+    learned = learner.update(before, planned.step)
+    divergence = learner.divergence(before) if learned.optimiser_steps else 0.0
+    figures = {
+        **metrics.counts(taken, material, before, config.group_size),
+        **success(taken.groups, config.curriculum.gap.success_at),
+        **metrics.figures(learned, before, divergence),
+    }
+    return _Learned(material.samples, bool(learned.optimiser_steps), figures)
+
+
+def _tell(run: Run, number: int, figures: dict[str, Any], changes: Sequence[str]) -> None:
+    config, progress = run.config, run.progress
+    progress.step(figures)
+    for change in changes:
+        progress.note(f"curriculum: {change}")
+    if config.evaluate_every and number % config.evaluate_every == 0:
+        out = run.out / "evaluations" / f"step-{number:06d}.json"
+        evaluate.bench(config.evaluate_arguments, out, progress)
+
+
+def _declare(run: Run, schedule: Schedule) -> None:
+    """A control plane that doesn't answer is told again after the next step; training goes on."""
+    trouble = schedule.declare(run.sink)
+    if trouble is not None:
+        run.progress.note(f"the curriculum was not declared: {trouble}")
+
+
+def _compare_with_engine(run: Run, state: State, before: Before) -> None:
+    """Say before the first update how far apart trainer and engine are; refuse to train where it is too
+    far.
+    """
+    gap, tolerance = before.engine_gap, run.config.logprob_tolerance
+    if gap is None:
+        return
+    if state.step == 0:
+        run.progress.note(
+            "before the first update: the trainer's log-probabilities differ from those that the engine "
+            f"recorded by {gap:.3g} at most, over {before.current_tokens} tokens",
+            max_difference=gap,
+            tokens=before.current_tokens,
+        )
+    if not gap <= tolerance:
+        reason = (
+            f"the engine recorded log-probabilities for version {state.version!r} that differ from the "
+            f"trainer's by up to {gap:.3g} (logprob_tolerance is {tolerance:g}): it serves other weights, or "
+            f"samples at another temperature than {run.config.temperature:g}"
+        )
+        raise EngineMismatch(f"{reason}; nothing was trained on it; {take_back(run, state, reason)}")

@@ -1,0 +1,245 @@
+"""A training run: what it is called, what it works with, and how it begins or goes on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from crosswind.gateway.trajectory.store import Store
+from crosswind.gateway.trajectory.train_step import TrainStep
+from crosswind.gateway.trajectory.trust import VERSION, doubted
+from crosswind.policies.deployment.confirmation import Probe
+from crosswind.policies.deployment.deployment import InService, JournalWitness, Service, Witness
+from crosswind.policies.deployment.reference import probe
+from crosswind.policies.engine import Engine, EngineError
+from crosswind.policies.versions.version import (
+    PolicyVersion,
+    Registry,
+    VersionError,
+    check_name,
+    read_version,
+)
+from crosswind.trainer.config.settings import SettingsError, TrainConfig
+from crosswind.trainer.curriculum.driver import CurriculumSink
+from crosswind.trainer.learning import model
+from crosswind.trainer.learning.learner import Learner
+from crosswind.trainer.learning.lora import AdapterPolicy
+from crosswind.trainer.rollouts.assembly import assemble
+from crosswind.trainer.rollouts.batches import Sample
+from crosswind.trainer.rollouts.groups import Admission
+from crosswind.trainer.rollouts.source import GroupSource
+from crosswind.trainer.run import checkpoint
+from crosswind.trainer.run.checkpoint import State
+from crosswind.trainer.run.engine_ownership import EngineTaken, Occupancy
+from crosswind.trainer.run.metrics import publication_figures
+from crosswind.trainer.run.progress import Progress
+from crosswind.trainer.run.publication import export, first_version
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run's settings, its places and what it works with.
+
+    Without an engine versions are only exported; without a sink noise is not steered.
+    """
+
+    config: TrainConfig
+    name: str
+    policy: Path
+    """The directory of the first policy version."""
+    out: Path
+    """Checkpoints go to `checkpoints`, evaluations to `evaluations` under it."""
+    registry: Registry
+    store: Store
+    progress: Progress
+    stop: Event = field(default_factory=Event)
+    """Set: end after the current step."""
+    engine: Engine | None = None
+    sink: CurriculumSink | None = None
+    fresh: bool = False
+    """Refuse to go on from a checkpoint."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Train on groups only whose sessions carry these labels."""
+    witnesses: Sequence[Witness] = ()
+    """Who is told which versions the engine serves rightly, beside the registry's journal."""
+    occupancy: Occupancy = field(default_factory=Occupancy)
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.out / "checkpoints"
+
+    def source(self) -> GroupSource:
+        return GroupSource(
+            self.store, self.labels, poll_seconds=self.config.poll_seconds, say=self.progress.note
+        )
+
+    def admission(self, state: State) -> Admission:
+        """What rollouts must meet to train on top of this state."""
+        ordinals = {name: ordinal for ordinal, name in enumerate(state.versions)}
+        wrong = doubted(self.store.settings(VERSION))
+        return Admission(ordinals, self.config.staleness, self.config.temperature, wrong)
+
+    def service(self) -> Service | None:
+        """The engine with all who are told of it; None without one."""
+        if self.engine is None:
+            return None
+        witnesses = [*self.witnesses, JournalWitness(self.registry.journal, self.engine.name)]
+        return Service(self.engine, witnesses, self.config.logprob_tolerance)
+
+    def before(self, state: State) -> PolicyVersion | None:
+        """The version before the one that the weights are; None where that is the first."""
+        if len(state.versions) < 2:
+            return None
+        first = read_version(self.policy)
+        return first if len(state.versions) == 2 else self.registry.get(state.versions[-2])
+
+    def plan(self, number: int, group_ids: Sequence[str]) -> TrainStep:
+        """The write-ahead row of a step: its number, groups and seeds."""
+        seeds = {
+            "torch": self.config.seed * 1_000_003 + number,
+            "mini_batches": f"{self.config.seed}|{self.name}|{number}",
+        }
+        return TrainStep(self.name, number, tuple(group_ids), seeds, time.time_ns() // 1000)
+
+    def unfinished(self, number: int) -> TrainStep | None:
+        """The write-ahead row of a step that was begun and never completed."""
+        rows = [row for row in self.store.steps(self.name) if row.step == number and row.completed_us is None]
+        return rows[0] if rows else None
+
+    def complete(self, planned: TrainStep, state: State, metrics: Mapping[str, Any]) -> None:
+        """Complete a step's row, once its version is in service."""
+        done = replace(
+            planned, policy_version=state.version, metrics=metrics, completed_us=time.time_ns() // 1000
+        )
+        self.store.complete_step(done)
+
+
+def begin_or_resume(run: Run) -> tuple[Learner, State]:
+    """The learner and where the run stands: its newest checkpoint, or the first policy."""
+    try:
+        check_name(f"{run.name}-00001")
+    except VersionError as error:
+        raise SettingsError(f"--run: its versions couldn't be exported; {error}") from None
+    first = first_version(run.policy)
+    path = checkpoint.newest(run.checkpoints)
+    if path is not None and run.fresh:
+        raise SettingsError(f"--fresh: {run.out} holds a run's checkpoints already; name another --out")
+    if path is None and any(step.completed_us for step in run.store.steps(run.name)):
+        raise SettingsError(
+            f"--run: the store holds steps of run {run.name!r}, whose checkpoints aren't in {run.out}; "
+            "name another --run, or the --out of that one"
+        )
+    config = run.config
+    policy = model.load(run.policy, device=config.device, dtype=config.dtype)
+    if config.lora.rank:
+        policy = AdapterPolicy(policy, first, config.lora, config.seed)
+    reference = None
+    if config.loss.kl > 0:
+        reference = model.load(run.policy, device=config.device, dtype=config.dtype)
+    learner = Learner(policy, config, reference)
+    if path is None:
+        return learner, State(run.name, first.checksum, version=first.version, versions=[first.version])
+    state = checkpoint.read_state(path)
+    if (state.run, state.versions[0]) != (run.name, first.version):
+        raise SettingsError(
+            f"--out: {path} is of run {state.run!r}, begun from {state.versions[0]!r}, and not of run "
+            f"{run.name!r} from {first.version!r}; name those, or another --out"
+        )
+    if state.first_checksum != first.checksum:
+        raise SettingsError(
+            f"--policy: {run.policy} isn't what run {run.name!r} began from: its files were changed; "
+            "name an unchanged copy, or another --run and --out"
+        )
+    checkpoint.restore(path, policy, learner.optimiser)
+    run.progress.note(f"resumed after step {state.step} with version {state.version}", step=state.step)
+    return learner, state
+
+
+def make_up(run: Run, learner: Learner, state: State) -> None:
+    """What a crash after the checkpoint left undone: the publication, and the completion of the step's
+    row.
+    """
+    checkpoint.retain(run.checkpoints, run.config.keep_checkpoints)
+    _begin_with_engine(run, state)
+    last = next((row for row in run.store.steps(run.name) if row.step == state.step), None)
+    samples: list[Sample] = []
+    if last is not None:
+        admission = replace(run.admission(state), staleness=len(state.versions))
+        groups = run.source().again(last.group_ids, admission).groups
+        samples = assemble(groups, run.config, state.version, last.seeds["mini_batches"]).samples
+    publication = put_in_service(run, learner, state, samples)
+    if last is not None and last.completed_us is None:
+        run.complete(last, state, {**state.metrics, **publication_figures(publication)})
+
+
+def put_in_service(run: Run, learner: Learner, state: State, samples: Sequence[Sample]) -> InService | None:
+    """Export the state's version where it isn't the first one; serve and confirm it where there is an
+    engine, on the samples, or on a probe of our own where there are none.
+
+    Raises EngineTaken where somebody else published to the engine meanwhile.
+    """
+    version = read_version(run.policy)
+    run.registry.adopt(version)
+    if state.version != state.versions[0]:
+        version = export(learner.policy, state, run.registry)
+    service = run.service()
+    if service is None:
+        return None
+    if (others := _taken(run, state)) is not None:
+        raise EngineTaken(
+            f"{others}; nothing was published over it. End what publishes there, or give this run an engine "
+            f"of its own; started again, it goes on after step {state.step}"
+        )
+
+    def probe_of(which: PolicyVersion) -> Probe:
+        if which.version == state.version and samples:
+            return learner.probe(samples[: run.config.probe_rollouts])
+        return probe(which)
+
+    served = service.put(version, run.before(state), probe_of)
+    for trouble in served.troubles:
+        run.progress.note(trouble)
+    run.registry.retain(run.config.keep_versions, protected=frozenset(state.versions[-2:]))
+    return served
+
+
+def _begin_with_engine(run: Run, state: State) -> None:
+    """Take the engine as it is, and say where it served something that isn't this run's."""
+    if run.engine is None:
+        return
+    other = run.occupancy.begin(run.engine, state.versions)
+    if other is not None:
+        run.progress.note(f"the engine served {other!r}; {state.version!r} of this run takes its place")
+
+
+def _taken(run: Run, state: State) -> str | None:
+    """In words, that somebody else published to the engine; None where nobody did."""
+    if run.engine is None:
+        return None
+    other = run.occupancy.taken(run.engine, state.versions, run.registry)
+    if other is None:
+        return None
+    return (
+        f"the engine serves {other!r}, which run {run.name!r} didn't give it: another trainer or a person did"
+    )
+
+
+def take_back(run: Run, state: State, reason: str) -> str:
+    """The engine was seen not to serve the state's version: nothing that it samples may be trained on, and
+    the version before serves again. Says what came of it.
+    """
+    service = run.service()
+    if service is None:
+        return "there is no engine to roll back"
+    service.doubt(state.version, reason)
+    try:
+        if (others := _taken(run, state)) is not None:
+            return "; ".join([others, *service.untold])
+        previous = run.before(state)
+    except (VersionError, EngineError) as error:
+        return str(error)
+    return "; ".join([service.back_to(previous, probe), *service.untold])
