@@ -1,0 +1,68 @@
+"""Stores recorded by version 0.1.0 open, verify and replay byte for byte."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from crosswind.gateway.cli import root
+from crosswind.gateway.trajectory.store import open_store
+
+FOLDER = Path(__file__).with_name("recorded")
+HELD = {
+    "chat": {"sessions": 8, "turns": 28, "events": 51, "rewards": 1, "train_steps": 0, "operators": 30},
+    "messages": {"sessions": 5, "turns": 12, "events": 19, "rewards": 0, "train_steps": 0, "operators": 17},
+    "responses": {"sessions": 5, "turns": 17, "events": 23, "rewards": 0, "train_steps": 0, "operators": 17},
+    "training": {"sessions": 10, "turns": 23, "events": 12, "rewards": 8, "train_steps": 2, "operators": 6},
+}
+"""Rows per store, and the number of operators that injected noise in it."""
+
+
+def run_json(*arguments: str) -> Any:
+    """The JSON that a command prints; it must exit with 0."""
+    result = CliRunner().invoke(root, [*arguments, "--json"])
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.fixture(params=sorted(HELD))
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A copy of a recorded store."""
+    name: str = request.param
+    return Path(shutil.copyfile(FOLDER / f"{name}.sqlite", tmp_path / f"{name}.db"))
+
+
+def test_every_recorded_store_has_expected_counts() -> None:
+    assert {file.stem for file in FOLDER.iterdir()} == HELD.keys()
+
+
+def test_a_recorded_store_opens_verifies_and_replays_byte_for_byte(path: Path) -> None:
+    verdict = run_json("store", "verify", "--store", str(path))
+    assert verdict["whole"] and not verdict["problems"]
+    with closing(open_store(f"sqlite:///{path}", create=False)) as store:
+        held = dict(store.counts())
+        events = {one.id: store.events(one.id) for one in store.sessions(limit=1000)}
+        steps = [step for run in store.runs() for step in store.steps(run)]
+    assert all(step.completed_us and step.metrics for step in steps)
+    injected: Counter[str] = Counter()
+    turns = 0
+    for session, recorded in events.items():
+        told = run_json("replay", session, "--store", str(path))["turns"]
+        turns += len(told)
+        assert [(one["outcome"], one["sent_to_recomputed"]) for one in told] == [("same", [])] * len(told)
+        for one in told:
+            place = one["turn"], one["attempt"]
+            was = Counter(
+                e.operator for e in recorded if (e.turn_index, e.attempt) == place and e.after is not None
+            )
+            assert not was - Counter(one["injected"]), "what was injected follows from the plan"
+            injected += was
+    found = {**held, "turns": turns, "train_steps": len(steps), "operators": len(injected)}
+    assert {name: found[name] for name in HELD[path.stem]} == HELD[path.stem]
