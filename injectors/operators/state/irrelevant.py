@@ -7,9 +7,9 @@ from typing import Any
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
+from crosswind.injectors.operators.insertion import insert_fields, object_span, taken_keys
 from crosswind.injectors.operators.state import foreign, grid, household, key_values, shop_pages
 from crosswind.injectors.operators.state.scene import Scene, scene_of
-from crosswind.injectors.operators.tool.insertion import object_span, taken_keys, with_fields
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.edits import edited
@@ -59,7 +59,7 @@ class Irrelevant:
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         if "fields" in draw:
-            after = with_fields(target.text, draw["at"], [(key, value) for key, value in draw["fields"]])
+            after = insert_fields(target.text, draw["at"], [(key, value) for key, value in draw["fields"]])
         else:
             after = edited(target.text, draw["edits"])
         added = len(after) - len(target.text)

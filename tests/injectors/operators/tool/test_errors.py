@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from crosswind.injectors import registry
-from crosswind.injectors.operators.tool.execution_failure import FAILURES
+from crosswind.injectors.operators.tool.errors import FAILURES
 from crosswind.injectors.profiles.load import load
 from tests.injectors.operators.tool.acting import BAGGAGE_TEXT, PASSAGE, outcomes, repeated, rule
 

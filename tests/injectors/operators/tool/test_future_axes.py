@@ -10,7 +10,7 @@ import pytest
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import ToolSchema
-from crosswind.injectors.operators.tool.silent_noop import ACKNOWLEDGEMENTS
+from crosswind.injectors.operators.tool.errors import ACKNOWLEDGEMENTS
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import ToolClass
 from tests.injectors.operators.tool.acting import BAGGAGE, BAGGAGE_TEXT, outcomes, repeated, rule, target

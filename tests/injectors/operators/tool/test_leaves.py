@@ -7,7 +7,8 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.injectors.operators.tool.wrong_values import VOCABULARIES, neighbours
+from crosswind.injectors.operators.tool.values import find_neighbours
+from crosswind.injectors.operators.words.vocabularies import VOCABULARIES
 from crosswind.injectors.targets import ToolClass, ToolResultTarget
 from crosswind.injectors.text.json_leaves import asked_for
 
@@ -27,7 +28,7 @@ def test_each_word_has_its_neighbours_in_the_first_list_that_has_it() -> None:
     for word in {word for words in lists for word in words}:
         first = next(words for words in lists if word in words)
         at = first.index(word)
-        assert [one.lower() for one in neighbours(word)] == [
+        assert [one.lower() for one in find_neighbours(word)] == [
             *first[max(0, at - 1) : at],
             *first[at + 1 : at + 2],
         ]

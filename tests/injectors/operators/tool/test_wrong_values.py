@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.injectors.operators.tool.wrong_values import earlier, neighbours, other
+from crosswind.injectors.operators.tool.values import draw_other, find_earlier, find_neighbours
 from crosswind.injectors.streams import Stream
 
 SCALARS = st.one_of(
@@ -24,7 +24,7 @@ SCALARS = st.one_of(
 @settings(max_examples=200, deadline=None)
 @given(value=SCALARS, peers=st.lists(SCALARS, max_size=4), seed=st.integers(0, 10**6))
 def test_a_false_value_is_another_one_of_the_same_type(value: Any, peers: list[Any], seed: int) -> None:
-    found = other(value, peers, Stream(str(seed)))
+    found = draw_other(value, peers, Stream(str(seed)))
     if found is None:
         assert isinstance(value, str | float)
         return
@@ -47,5 +47,5 @@ def test_a_false_value_is_another_one_of_the_same_type(value: Any, peers: list[A
     ],
 )
 def test_words_have_others_before_and_beside_them(value: str, before: str | None, beside: list[str]) -> None:
-    assert earlier(value) == before
-    assert neighbours(value) == beside
+    assert find_earlier(value) == before
+    assert find_neighbours(value) == beside

@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from crosswind.injectors.operators.tool.low_value import FIELDS as LOW_VALUE
-from crosswind.injectors.operators.tool.misleading import KEYS as REMARKS
+from crosswind.injectors.operators.tool.additions import REMARK_KEYS
 from crosswind.injectors.operators.user.probes import PROBES, YIELDS
 from crosswind.injectors.operators.user.quantities import BELIEFS
 from crosswind.injectors.operators.user.side_topics import COMES_BACK, FIELDS
 from crosswind.injectors.operators.user.small_talk import CONTEXT
+from crosswind.injectors.operators.words.results import LOW_VALUE
 from tests.injectors.operators.worked.properties import (
     Example,
     Property,
@@ -246,7 +246,7 @@ EXAMPLES = (
         (
             result(
                 "added: one or two remarks",
-                lambda found, _: 1 <= len(_more(found)) <= 2 and set(_more(found)) <= set(REMARKS),
+                lambda found, _: 1 <= len(_more(found)) <= 2 and set(_more(found)) <= set(REMARK_KEYS),
             ),
             result(
                 "added: whole sentences without figures",

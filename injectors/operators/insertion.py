@@ -1,4 +1,4 @@
-"""Adding to a result without touching a byte of it."""
+"""Add fields to a JSON result without changing its other bytes."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Iterable
 from typing import Any
 
 
-def is_prose(value: Any, text: str) -> bool:
-    """Plain text of several words: not a JSON scalar, and not a bare value such as `shipped`. `value` is the
-    text parsed."""
+def is_plain_text(value: Any, text: str) -> bool:
+    """Whether the text has several words and is no JSON, not even a bare value such as `shipped`. `value` is
+    the parsed text."""
     return not isinstance(value, str | int | float | bool | dict | list | None) and len(text.split()) > 1
 
 
 def taken_keys(value: Any) -> set[str]:
-    """The fields of the object that `object_span` is about."""
+    """The names of the fields that the object of `object_span` has."""
     if isinstance(value, list):
         value = value[0] if value else None
     return set(value) if isinstance(value, dict) else set()
 
 
 def object_span(text: str, value: Any) -> tuple[int, int] | None:
-    """Where fields can be added to the top-level object, or to the array's first object: at its beginning,
-    and at its end. None where there is no such object."""
+    """Where fields can be added to the top-level object, or to the array's first object: at its start and at
+    its end. None where there is no such object."""
     if isinstance(value, dict):
         start, end = text.index("{"), len(text.rstrip())
     elif isinstance(value, list) and value and isinstance(value[0], dict):
@@ -33,8 +33,8 @@ def object_span(text: str, value: Any) -> tuple[int, int] | None:
     return start + 1, len(text[: end - 1].rstrip())
 
 
-def with_fields(text: str, at: int, fields: Iterable[tuple[str, Any]]) -> str:
-    """The text with these fields put in at one of the places of `object_span`, spaced as the text is."""
+def insert_fields(text: str, at: int, fields: Iterable[tuple[str, Any]]) -> str:
+    """Insert fields at one of the places of `object_span`, spaced as the text is."""
     before, after = text[:at], text[at:]
     spaced = '": ' in text or '"' not in text
     colon, comma = (": ", ", ") if spaced else (":", ",")

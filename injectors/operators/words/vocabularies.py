@@ -1,0 +1,47 @@
+"""Vocabularies of tools' results: a false value is another word of the same list."""
+
+from __future__ import annotations
+
+LIFECYCLES = (
+    ("draft", "pending", "confirmed", "processed", "shipped", "in transit", "delivered", "returned"),
+    ("requested", "open", "assigned", "in progress", "resolved", "closed", "archived"),
+    ("scheduled", "boarding", "departed", "landed"),
+    ("queued", "running", "finished"),
+    ("inactive", "trial", "active", "suspended", "cancelled"),
+    ("unpaid", "authorised", "paid", "refunded"),
+)
+"""States in their order: an older snapshot of a thing shows an earlier word."""
+
+VOCABULARIES = (
+    *LIFECYCLES,
+    ("basic_economy", "economy", "premium_economy", "business", "first_class"),
+    ("low", "medium", "high", "critical"),
+    ("small", "medium", "large"),
+    ("black", "white", "red", "green", "blue", "yellow", "grey", "silver"),
+    ("north", "east", "south", "west"),
+    ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+    ("credit_card", "debit_card", "gift_card", "bank_transfer", "paypal", "visa", "mastercard", "voucher"),
+    ("UPS", "DHL", "FedEx", "DPD"),
+    (
+        *(
+            "Austin",
+            "Berlin",
+            "Boston",
+            "Chicago",
+            "Dallas",
+            "Denver",
+            "Houston",
+            "Lisbon",
+            "London",
+            "Madrid",
+        ),
+        *("Memphis", "Miami", "New York", "Omaha", "Osaka", "Paris", "Phoenix", "Rome", "Seattle", "Tampa"),
+    ),
+    ("Brazil", "Canada", "France", "Germany", "India", "Italy", "Japan", "Kenya", "Norway", "Spain"),
+    ("one_way", "round_trip"),
+    ("available", "unavailable"),
+    ("yes", "no"),
+    ("sunny", "cloudy", "rainy", "snowy", "windy"),
+    ("standard", "express", "overnight"),
+)
+"""Each list holds words of one kind; in a list that has an order, neighbours stand side by side."""
