@@ -30,7 +30,7 @@ from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.decision import Known
 from crosswind.injectors.engine.link import MODEL_LINK, decide_transport
 from crosswind.injectors.engine.model_link import decide_model
-from crosswind.injectors.engine.plan import Plan, make_plan
+from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.engine.resume import Walks
 from crosswind.injectors.engine.shown_tools import ShownTools
 from crosswind.injectors.engine.tools import perturb_tools
@@ -108,7 +108,7 @@ def other_ends(said: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 
 def plan_of(name: str) -> Plan:
-    return make_plan(RULES, seed=1, scope="session", scope_key=name, arm="noisy")
+    return make_plan(RULES, Seed(1, name))
 
 
 class Session:

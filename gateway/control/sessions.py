@@ -20,7 +20,8 @@ from crosswind.gateway.sessions.keys import KIND, key_setting
 from crosswind.gateway.sessions.session import LiveSession, Opening, opened
 from crosswind.gateway.trajectory import record
 from crosswind.gateway.trajectory.record import SessionClosed, SessionDeleted, SessionStatus
-from crosswind.injectors.engine.curriculum import Assignment, Curriculum, assign
+from crosswind.injectors.engine.curriculum import Curriculum, assign
+from crosswind.injectors.engine.plan import Assignment
 
 if TYPE_CHECKING:
     from crosswind.gateway.runtime import Gateway

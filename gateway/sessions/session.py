@@ -19,7 +19,7 @@ from crosswind.gateway.sessions.profiles import Profiles
 from crosswind.gateway.sessions.turns import TokenLine, TurnLine
 from crosswind.gateway.trajectory.freshness import SessionState
 from crosswind.gateway.trajectory.record import Arm, Row, Session
-from crosswind.injectors.engine.plan import Plan, make_plan
+from crosswind.injectors.engine.plan import Assignment, Plan, Seed, make_plan
 from crosswind.injectors.engine.resume import Walks
 
 _SESSION_BYTES = 8_000
@@ -163,13 +163,13 @@ def opened(profiles: Profiles, opening: Opening) -> LiveSession:
     profile = profiles.get(opening.profile)
     plan = make_plan(
         profile,
-        seed=opening.seed,
-        scope=opening.scope,
-        scope_key=opening.scope_key(),
-        arm=opening.arm or ("noisy" if profile.rules and _may_be_noisy(opening) else "clean"),
-        level=opening.level,
-        noise_type=opening.noise_type,
-        curriculum_version=opening.curriculum_version,
+        Seed(opening.seed, opening.scope_key(), opening.scope),
+        Assignment(
+            opening.arm or ("noisy" if profile.rules and _may_be_noisy(opening) else "clean"),
+            opening.noise_type,
+            opening.level,
+            opening.curriculum_version,
+        ),
         labels=opening.labels,
         user_can_answer=opening.user_can_answer,
     )
@@ -195,6 +195,6 @@ def opened(profiles: Profiles, opening: Opening) -> LiveSession:
 
 def stand_in(profiles: Profiles, session_id: str) -> LiveSession:
     """A session in place of one that can't be read: without new noise, and not to be trained on."""
-    plan = make_plan(profiles.get("off"), seed=0, scope="session", scope_key=session_id, arm="clean")
+    plan = make_plan(profiles.get("off"), Seed(0, session_id), Assignment("clean"))
     record = Session(session_id, now_us(), plan.to_json(), quarantine="the store could not be read")
     return LiveSession(record, plan, Ledger(complete=False), unwritten=True)

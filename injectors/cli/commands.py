@@ -22,7 +22,7 @@ from crosswind.injectors.cli.preview import Previewed
 from crosswind.injectors.cli.preview import preview as previewed
 from crosswind.injectors.cli.rendering import event, heading, listed, reflowed, spoken
 from crosswind.injectors.conversation import Conversation, Site
-from crosswind.injectors.engine.plan import Plan, make_plan
+from crosswind.injectors.engine.plan import NOISY, Assignment, Plan, Seed, make_plan
 from crosswind.injectors.profiles import load as profile
 from crosswind.injectors.wording import Texts
 
@@ -147,12 +147,8 @@ def preview(
     try:
         plan = make_plan(
             read_profile(profile_name),
-            seed=seed,
-            scope="session",
-            scope_key="preview",
-            arm="noisy",
-            level=level,
-            noise_type=noise_type,
+            Seed(seed, "preview"),
+            Assignment(NOISY, level=level, noise_type=noise_type),
         )
     except ValueError as error:
         raise ConfigurationError(str(error)) from error

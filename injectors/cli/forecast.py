@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from crosswind.injectors.cli.preview import preview
 from crosswind.injectors.conversation import Conversation, ToolResult
-from crosswind.injectors.engine.plan import make_plan
+from crosswind.injectors.engine.plan import NOISY, Assignment, Seed, make_plan
 from crosswind.injectors.profiles.load import Profile
 
 
@@ -54,9 +54,7 @@ class Expectation:
 
     def take(self, profile: Profile, dialogue: Dialogue, seed: int, level: int | None) -> None:
         """Decide one session, and count it."""
-        plan = make_plan(
-            profile, seed=seed, scope="session", scope_key=dialogue.name, arm="noisy", level=level
-        )
+        plan = make_plan(profile, Seed(seed, dialogue.name), Assignment(NOISY, level=level))
         self.sessions += 1
         for rule in plan.rules:
             self.operators.setdefault((rule.operator, rule.severity), Counted())

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from crosswind.injectors.engine.plan import CLEAN, NOISY
+from crosswind.injectors.engine.plan import CLEAN, NOISY, Assignment
 from crosswind.injectors.streams import Stream
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -60,16 +60,6 @@ class Curriculum:
             return msgspec.convert(data, Curriculum)
         except msgspec.ValidationError as error:
             raise ValueError(f"curriculum: {error}; mend that field") from error
-
-
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """What one rollout gets. `noise_type` and `level` are None where the arm is clean or the profile
-    decides."""
-
-    arm: str
-    noise_type: str | None = None
-    level: int | None = None
 
 
 def assign(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import msgspec
@@ -74,17 +75,35 @@ class ActiveRule(NamedTuple):
     """The sentence of an event's note that says how the task can still be solved."""
 
 
-class _WorkedOut:
-    """Room for what a plan comes to, worked out once: every turn asks for it. It is no part of what the plan
-    says."""
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """What a session's draws follow from: they are the same for all sessions of one `key` in its `scope`."""
 
-    __slots__ = ("_by_site", "_recollections")
-    _by_site: dict[Site, dict[str, ActiveRule]]
-    _recollections: dict[tuple[Site, str, bool], Recollection]
+    number: int
+    key: str
+    scope: str = "session"
+
+    def __post_init__(self) -> None:
+        if self.scope not in SCOPES:
+            raise ValueError(f"seed scope {self.scope!r}: use one of {', '.join(SCOPES)}")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan(_WorkedOut):
+class Assignment:
+    """The dose of one session. Where `noise_type` or `level` is None, the profile decides."""
+
+    arm: str
+    noise_type: str | None = None
+    level: int | None = None
+    curriculum_version: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.arm not in (CLEAN, NOISY):
+            raise ValueError(f"arm {self.arm!r}: use 'clean' or 'noisy'")
+
+
+@dataclass(frozen=True)
+class Plan:
     """What one session gets. `arm` is `clean` (no rules) or `noisy`; `noise_type` an operator where
     exactly one acts."""
 
@@ -110,20 +129,30 @@ class Plan(_WorkedOut):
 
     def active_rules(self, site: Site) -> Mapping[str, ActiveRule]:
         """The rules for one site by their names, in the order they act."""
-        try:
-            by_site = self._by_site
-        except AttributeError:
-            by_site = _by_site(self)
-            object.__setattr__(self, "_by_site", by_site)
-        return by_site.get(site, _NONE)
+        return self._active_rules.get(site, _NONE)
+
+    @cached_property
+    def _active_rules(self) -> dict[Site, dict[str, ActiveRule]]:
+        """By site. Every turn asks for it, and it follows from the plan alone."""
+        operators = registry.operators()
+        found: dict[Site, list[ActiveRule]] = {}
+        for rule in self.rules:
+            if (entry := operators.get(rule.operator)) is not None:
+                active = _activate(self, rule, entry)
+                found.setdefault(active.site, []).append(active)
+        for site in (Site.USER_TEXT, Site.TOOL_RESULT):
+            # Destroying rules come first: what is to be destroyed needs no decoration, and no promise about
+            # it. So do those on observations: the user's other noise must not touch what marks them.
+            found.get(site, []).sort(key=lambda one: not (one.entry.fault or one.rule.observation))
+        return {site: {one.rule.name: one for one in ours} for site, ours in found.items()}
+
+    @cached_property
+    def _recollections(self) -> dict[tuple[Site, str, bool], Recollection]:
+        return {}
 
     def recollections(self) -> dict[tuple[Site, str, bool], Recollection]:
         """What its rules did on earlier exchanges, by site, link, and whether answers are streamed."""
-        try:
-            return self._recollections
-        except AttributeError:
-            object.__setattr__(self, "_recollections", {})
-            return self._recollections
+        return self._recollections
 
     def to_json(self) -> dict[str, Any]:
         """The plan as JSON data."""
@@ -139,85 +168,72 @@ class Plan(_WorkedOut):
             raise ValueError(f"not a plan: {error}; give the JSON data that Plan.to_json wrote") from error
 
 
-def _by_site(plan: Plan) -> dict[Site, dict[str, ActiveRule]]:
-    operators = registry.operators()
-    found: dict[Site, list[ActiveRule]] = {}
-    for rule in plan.rules:
-        if (entry := operators.get(rule.operator)) is not None:
-            always = replace(rule.when, probability=1.0) == ALWAYS and rule.window == WHOLE
-            site = Site.USER_TEXT if rule.observation else entry.site
-            line = plan.slot_line(rule, site.value)
-            scoped = bool(rule.tools or rule.text or rule.observation)
-            assurance = why_solvable(entry, plan.bounds)
-            found.setdefault(site, []).append(ActiveRule(rule, entry, always, line, site, scoped, assurance))
-    for site in (Site.USER_TEXT, Site.TOOL_RESULT):
-        # Destroying rules come first: what is to be destroyed needs no decoration, and no promise about it.
-        # So do those on observations: what the user says besides isn't to touch what marks them.
-        found.get(site, []).sort(key=lambda one: not (one.entry.fault or one.rule.observation))
-    return {site: {one.rule.name: one for one in ours} for site, ours in found.items()}
+def _activate(plan: Plan, rule: CompiledRule, entry: Registered) -> ActiveRule:
+    site = Site.USER_TEXT if rule.observation else entry.site
+    return ActiveRule(
+        rule,
+        entry,
+        always=replace(rule.when, probability=1.0) == ALWAYS and rule.window == WHOLE,
+        line=plan.slot_line(rule, site.value),
+        site=site,
+        scoped=bool(rule.tools or rule.text or rule.observation),
+        assurance=why_solvable(entry, plan.bounds),
+    )
 
 
 def make_plan(
     profile: Profile,
+    seed: Seed,
+    assignment: Assignment | None = None,
     *,
-    seed: int,
-    scope: str,
-    scope_key: str,
-    arm: str,
-    level: int | None = None,
-    noise_type: str | None = None,
-    curriculum_version: int | None = None,
-    expected_turns: int | None = None,
     labels: Mapping[str, Any] | None = None,
     user_can_answer: bool | None = None,
 ) -> Plan:
-    """The plan of a session under a profile.
+    """Make the plan of a session under a profile. Without an `assignment` the session is noisy.
 
-    `level` settles the severities that the profile leaves to its levels; level 0 is clean. `noise_type` (a
-    name or an alias) keeps that operator's rules only; without it a `one_of` profile draws one, by weight,
-    from the seed and the scope. `user_can_answer` goes before the profile's own word. The plan has no rules
-    beyond the profile's `coverage`, nor where the session's `labels` aren't those that the profile asks for.
-    ProfileError where the profile has no such level or type; ValueError for an unknown arm or scope.
+    The level settles the severities that the profile leaves to its levels; level 0 is clean. The noise type
+    (a name or an alias) keeps that operator's rules only; without it a `one_of` profile draws one, by weight.
+    `user_can_answer` overrides the profile's. There are no rules beyond the profile's `coverage`, nor where
+    the session's `labels` don't match the profile's.
+
+    ProfileError where the profile has no such level or type.
     """
-    if arm not in (CLEAN, NOISY):
-        raise ValueError(f"arm {arm!r}: use 'clean' or 'noisy'")
-    if scope not in SCOPES:
-        raise ValueError(f"seed scope {scope!r}: use one of {', '.join(SCOPES)}")
-    level = _settled_level(profile, level)
+    dose = assignment or Assignment(NOISY)
+    level = _settle_level(profile, dose.level)
     rules: tuple[CompiledRule, ...] = ()
-    kept: str | None = None
-    if arm == NOISY and (profile.rules or noise_type is not None):
-        key = f"{seed}|{scope}|{scope_key}|{profile.name}"
-        kept = _settled_type(profile, noise_type, Stream(f"type|{key}"))
+    noise_type: str | None = None
+    if dose.arm == NOISY and (profile.rules or dose.noise_type is not None):
+        key = f"{seed.number}|{seed.scope}|{seed.key}|{profile.name}"
+        noise_type = _settle_type(profile, dose.noise_type, Stream(f"type|{key}"))
         covered = Stream(f"coverage|{key}").chance(profile.coverage)
-        if covered and _labelled(profile, labels or {}):
-            rules = _compiled(profile, level, kept)
+        if covered and _match_labels(profile, labels or {}):
+            rules = _compile_rules(profile, level, noise_type)
     return Plan(
         profile=profile.name,
         profile_version=profile.version,
-        seed=seed,
-        scope=scope,
-        scope_key=scope_key,
-        arm=arm,
+        seed=seed.number,
+        scope=seed.scope,
+        scope_key=seed.key,
+        arm=dose.arm,
         level=level,
-        noise_type=kept,
+        noise_type=noise_type,
         rules=rules,
         bounds=profile.bounds,
         assume_tools=profile.assume_tools,
         tool_classes={name: kind.value for name, kind in profile.tool_classes.items()},
-        curriculum_version=curriculum_version,
-        expected_turns=expected_turns or profile.expected_turns,
+        curriculum_version=dose.curriculum_version,
+        expected_turns=profile.expected_turns,
         user_can_answer=profile.user_can_answer if user_can_answer is None else user_can_answer,
     )
 
 
-def _labelled(profile: Profile, labels: Mapping[str, Any]) -> bool:
+def _match_labels(profile: Profile, labels: Mapping[str, Any]) -> bool:
     return all(
         name in labels and fnmatchcase(str(labels[name]), pattern) for name, pattern in profile.labels.items()
     )
 
 
-def _settled_level(profile: Profile, level: int | None) -> int | None:
+def _settle_level(profile: Profile, level: int | None) -> int | None:
     if level is None:
         return profile.level if profile.level is not None else profile.highest_level
     if profile.highest_level is None:
@@ -233,7 +249,7 @@ def _settled_level(profile: Profile, level: int | None) -> int | None:
     return level
 
 
-def _settled_type(profile: Profile, noise_type: str | None, rng: Stream) -> str | None:
+def _settle_type(profile: Profile, noise_type: str | None, rng: Stream) -> str | None:
     offered = list(dict.fromkeys(rule.operator for rule in profile.rules))
     if noise_type is not None:
         name = registry.resolve(noise_type).name
@@ -247,7 +263,7 @@ def _settled_type(profile: Profile, noise_type: str | None, rng: Stream) -> str 
     return rng.weighted(offered, weights)
 
 
-def _compiled(profile: Profile, level: int | None, kept: str | None) -> tuple[CompiledRule, ...]:
+def _compile_rules(profile: Profile, level: int | None, kept: str | None) -> tuple[CompiledRule, ...]:
     if level == 0:
         return ()
     out: list[CompiledRule] = []

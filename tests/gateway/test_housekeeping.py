@@ -12,13 +12,13 @@ import pytest
 from crosswind.gateway.sessions.profiles import Profiles
 from crosswind.gateway.trajectory.record import Reward, RewardState, SessionClosed
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
-from crosswind.injectors.engine.plan import make_plan
+from crosswind.injectors.engine.plan import Assignment, Seed, make_plan
 from tests.gateway.dialogue import body, user
 from tests.gateway.servers import Running, gateway, settings, upstream
 from tests.gateway.trajectory.rows import session
 from tests.gateway.trajectory.test_ownership import talk
 
-PLAN = make_plan(Profiles().get("off"), seed=0, scope="session", scope_key="s", arm="clean").to_json()
+PLAN = make_plan(Profiles().get("off"), Seed(0, "s"), Assignment("clean")).to_json()
 
 
 def old_store(tmp_path: Path) -> SqliteStore:

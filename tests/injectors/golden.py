@@ -15,7 +15,7 @@ from crosswind.injectors.cli import examples
 from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.curriculum import Curriculum, TypeState, assign
 from crosswind.injectors.engine.decide import perturb
-from crosswind.injectors.engine.plan import make_plan
+from crosswind.injectors.engine.plan import NOISY, Assignment, Seed, make_plan
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.load import load
 from crosswind.injectors.streams import Stream
@@ -44,11 +44,8 @@ def plan_texts(noise_type: str) -> list[Any]:
     for seed in range(3):
         plan = make_plan(
             load("noisyagent"),
-            seed=seed,
-            scope="session",
-            scope_key="golden",
-            arm="noisy",
-            noise_type=noise_type,
+            Seed(seed, "golden"),
+            Assignment(NOISY, noise_type=noise_type),
         )
         found = perturb(plan, conversation(order_desk(), TOOLS), {})
         out.append([[ref.message, text] for ref, text in found.replacements.items()])

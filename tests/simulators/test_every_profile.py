@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from crosswind.injectors.engine.plan import make_plan
+from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.profiles.load import load, names
 from crosswind.simulators.episodes.demonstrations import play
 from tests.simulators.noisy_view import NoisyView
@@ -24,7 +24,7 @@ def test_the_oracle_solves_every_task(name: str) -> None:
     profile = load(name)
     injected = 0
     for task in islice(RETAIL.tasks("test", kinds="all", seed=7), TASKS):
-        plan = make_plan(profile, seed=7, scope="task", scope_key=task.id, arm="noisy")
+        plan = make_plan(profile, Seed(7, task.id, "task"))
         view = NoisyView(plan, RETAIL.tools)
         messages, verdict = play(RETAIL.reset(task, 7), Blurred(RETAIL.oracle(), view), RETAIL.instructions)
         assert verdict.reward == 1.0, (task, view.of(messages))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from crosswind.injectors.engine.plan import make_plan
+from crosswind.injectors.engine.plan import NOISY, Assignment, Seed, make_plan
 from crosswind.injectors.profiles.load import load as load_profile
 from crosswind.simulators.environment import Message, Oracle, load
 from crosswind.simulators.episodes.demonstrations import play
@@ -42,9 +42,7 @@ def test_every_task_is_solved_under_noise(noise_type: str) -> None:
     profile = load_profile("noisyagent")
     injected = 0
     for task in islice(RETAIL.tasks("test", kinds="all", seed=1), 130):
-        plan = make_plan(
-            profile, seed=1, scope="task", scope_key=task.id, arm="noisy", level=5, noise_type=noise_type
-        )
+        plan = make_plan(profile, Seed(1, task.id, "task"), Assignment(NOISY, level=5, noise_type=noise_type))
         view = NoisyView(plan, RETAIL.tools)
         messages, verdict = play(RETAIL.reset(task, 1), Blurred(RETAIL.oracle(), view), RETAIL.instructions)
         assert verdict.reward == 1.0, (task, view.of(messages))

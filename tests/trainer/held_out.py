@@ -13,7 +13,7 @@ import torch
 
 from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.decision import Known
-from crosswind.injectors.engine.plan import Plan, make_plan
+from crosswind.injectors.engine.plan import NOISY, Assignment, Plan, Seed, make_plan
 from crosswind.injectors.profiles.load import load as load_profile
 from crosswind.policies.embedded.batch import Batch, Limits
 from crosswind.policies.embedded.chat import ChatFormat
@@ -88,7 +88,7 @@ def _plan(arm: str, key: str) -> Plan | None:
     if arm == "clean":
         return None
     profile = load_profile("noisyagent")
-    return make_plan(profile, seed=1, scope="session", scope_key=key, arm="noisy", noise_type=arm)
+    return make_plan(profile, Seed(1, key), Assignment(NOISY, noise_type=arm))
 
 
 def _take_turn(plays: list[Play], chat: ChatFormat, batch: Batch, tools: list[Any]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from crosswind.injectors.conversation import Conversation, Ref, ToolCall, ToolResult, UserText
 from crosswind.injectors.engine.decide import perturb
-from crosswind.injectors.engine.plan import NOISY, Plan, make_plan
+from crosswind.injectors.engine.plan import NOISY, Assignment, Plan, Seed, make_plan
 from crosswind.injectors.identity import call_anchor, logical_call, text_anchor
 from crosswind.injectors.profiles.load import load
 from crosswind.injectors.streams import Stream
@@ -51,9 +51,7 @@ def _plan(kind: str, rng: Stream, key: str) -> Plan:
     profile = _profile()
     level = rng.integer(1, profile.highest_level or 1)
     noise_type = rng.choice(_TYPES[kind])
-    return make_plan(
-        profile, seed=0, scope="session", scope_key=key, arm=NOISY, level=level, noise_type=noise_type
-    )
+    return make_plan(profile, Seed(0, key), Assignment(NOISY, level=level, noise_type=noise_type))
 
 
 @cache

@@ -19,7 +19,7 @@ from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import Place
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Session
-from crosswind.injectors.engine.plan import Plan, make_plan
+from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.profiles.load import parse
 from tests.gateway.protocols.test_documents import same
 from tests.injectors.dialogues import TOOLS, conversations
@@ -121,7 +121,7 @@ def test_the_noisy_view_is_that_of_a_worker_that_starts_anew(
 ) -> None:
     """Re-serialised, compacted, edited, forked and repeated, in any order: byte for byte. The other worker
     has nothing but the ledger's rows, and reads each body as the first one."""
-    plan = make_plan(PROFILE, seed=seed, scope="session", scope_key="s", arm="noisy")
+    plan = make_plan(PROFILE, Seed(seed, "s"))
     staying = Told(plan)
     for turn, (length, way, at, spelled) in enumerate(requests):
         body = spelled({"model": "m", "messages": way(messages[:length], at), "tools": TOOLS})

@@ -13,7 +13,7 @@ from rich.console import Console
 from crosswind.injectors import registry
 from crosswind.injectors.cli.commands import noise, print_preview, read_conversation
 from crosswind.injectors.cli.rendering import severity_of
-from crosswind.injectors.engine.plan import make_plan
+from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.profiles import load as profile
 from tests.injectors.dialogues import TOOLS, order_desk
 
@@ -93,9 +93,7 @@ def test_preview_shows_the_whole_conversation_with_each_event_in_its_place(chat:
 
 
 def test_preview_is_in_colour_on_a_terminal(chat: Path) -> None:
-    plan = make_plan(
-        profile.load("robustbench-tc/Timeout"), seed=0, scope="session", scope_key="preview", arm="noisy"
-    )
+    plan = make_plan(profile.load("robustbench-tc/Timeout"), Seed(0, "preview"))
     console = Console(force_terminal=True, color_system="standard", width=100, record=True)
     with console.capture() as captured:
         print_preview(console, plan, *read_conversation(chat))

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.injectors.engine.curriculum import Assignment, Curriculum, TypeState, assign
+from crosswind.injectors.engine.curriculum import Curriculum, TypeState, assign
+from crosswind.injectors.engine.plan import Assignment
 
 TYPES = {
     "user.typos": TypeState(1, 0.1),

@@ -15,7 +15,7 @@ from crosswind.injectors.cli.documents import conversation, replaced
 from crosswind.injectors.conversation import Conversation, Ref
 from crosswind.injectors.engine import decide
 from crosswind.injectors.engine.decide import Decision, Item, Known, Perturbed, perturb
-from crosswind.injectors.engine.plan import Plan, make_plan
+from crosswind.injectors.engine.plan import Assignment, Plan, Seed, make_plan
 from crosswind.injectors.engine.resume import Walks
 from crosswind.injectors.guard.bounds import Bounds
 from crosswind.injectors.profiles.load import load, parse
@@ -36,9 +36,7 @@ FAULTS = (
 
 
 def plan_of(yaml_text: str, seed: int = 0, **options: Any) -> Plan:
-    return make_plan(
-        parse(yaml_text, "test.yaml"), seed=seed, scope="session", scope_key="s", arm="noisy", **options
-    )
+    return make_plan(parse(yaml_text, "test.yaml"), Seed(seed, "s"), **options)
 
 
 def ledger(*walks: Perturbed) -> dict[str, Known]:
@@ -251,7 +249,7 @@ def test_no_new_noise_where_it_is_not_allowed_but_the_old_stays() -> None:
 
 @pytest.mark.parametrize("arm,level", [("clean", 5), ("noisy", 0)])
 def test_a_clean_plan_leaves_everything_alone(arm: str, level: int) -> None:
-    plan = make_plan(load("noisyagent"), seed=1, scope="session", scope_key="s", arm=arm, level=level)
+    plan = make_plan(load("noisyagent"), Seed(1, "s"), Assignment(arm, level=level))
     found = perturb(plan, conversation(order_desk()), {})
     assert plan.rules == () and found.replacements == {}
     assert all(not new.injections for new in found.new)

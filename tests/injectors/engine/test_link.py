@@ -7,13 +7,13 @@ from statistics import mean, median
 import pytest
 
 from crosswind.injectors.engine.link import decide_transport
-from crosswind.injectors.engine.plan import Plan, make_plan
+from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.profiles.load import parse
 
 
 def plan_of(severity: float = 0.5, when: str = "{}", seed: int = 0) -> Plan:
     text = f"name: t\nrules: [{{operator: transport.latency, severity: {severity}, when: {when}}}]"
-    return make_plan(parse(text, "t"), seed=seed, scope="session", scope_key="s", arm="noisy")
+    return make_plan(parse(text, "t"), Seed(seed, "s"))
 
 
 def delay(plan: Plan, turn: int, attempt: int = 0, link: str = "model") -> float | None:
@@ -50,5 +50,5 @@ def test_a_decision_has_all_that_the_record_wants() -> None:
 
 def test_content_rules_leave_the_link_alone() -> None:
     known = parse("name: t\nrules: [{operator: tool.timeout, severity: 1}]", "t")
-    plan = make_plan(known, seed=0, scope="session", scope_key="s", arm="noisy")
+    plan = make_plan(known, Seed(0, "s"))
     assert decide_transport(plan, link="model", turn=0, attempt=0, streaming=False) == []

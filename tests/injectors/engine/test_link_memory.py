@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.link import decide_transport
 from crosswind.injectors.engine.model_link import decide_model
-from crosswind.injectors.engine.plan import Plan, make_plan
+from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.profiles.load import parse
 
 RULES = """
@@ -28,7 +28,7 @@ PROFILE = parse(RULES, "t")
 
 
 def plan_of(seed: int) -> Plan:
-    return make_plan(PROFILE, seed=seed, scope="session", scope_key="s", arm="noisy")
+    return make_plan(PROFILE, Seed(seed, "s"))
 
 
 def decided(plan: Plan, link: str, where: dict[str, Any]) -> Any:

@@ -16,7 +16,7 @@ from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.link import decide_transport
 from crosswind.injectors.engine.model_link import decide_model
-from crosswind.injectors.engine.plan import Plan, make_plan
+from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.engine.rule import Outcome
 from crosswind.injectors.guard.bounds import Bounds
 from crosswind.injectors.profiles.load import load, parse
@@ -30,7 +30,7 @@ EDITS = {"length_cut", "malformed_arguments", "unknown_tool", "duplicated_call_i
 def plan_of(*operators: str, severity: float = 1.0, seed: int = 0, bounds: str = "{}") -> Plan:
     rules = "".join(f"  - {{operator: {name}, severity: {severity}}}\n" for name in operators)
     profile = parse(f"name: t\nbounds: {bounds}\nrules:\n{rules}", "t.yaml")
-    return make_plan(profile, seed=seed, scope="session", scope_key="s", arm="noisy")
+    return make_plan(profile, Seed(seed, "s"))
 
 
 def on_model(plan: Plan, turn: int, attempt: int = 0, **more: Any) -> list[Outcome]:
@@ -148,7 +148,7 @@ def test_an_outage_has_faults_of_both_kinds_and_every_request_gets_through() -> 
     profile = load("chaos/provider-outage")
     sites = Counter[str]()
     for seed in range(20):
-        plan = make_plan(profile, seed=seed, scope="session", scope_key="s", arm="noisy")
+        plan = make_plan(profile, Seed(seed, "s"))
         for turn in range(10):
             sites.update(one[0].site for one in (*on_model(plan, turn), *on_link(plan, turn)))
             last = plan.bounds.faults_per_call

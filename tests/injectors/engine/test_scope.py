@@ -6,7 +6,7 @@ import pytest
 
 from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.decide import perturb
-from crosswind.injectors.engine.plan import Plan, make_plan
+from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.profiles.load import ProfileError, parse
 from tests.injectors.dialogues import call
 
@@ -14,7 +14,7 @@ RULE = "rules:\n  - operator: tool.timeout\n    severity: 1\n"
 
 
 def plan_of(yaml_text: str, seed: int = 0) -> Plan:
-    return make_plan(parse(yaml_text, "t.yaml"), seed=seed, scope="group", scope_key="g", arm="noisy")
+    return make_plan(parse(yaml_text, "t.yaml"), Seed(seed, "g", "group"))
 
 
 @pytest.mark.parametrize("coverage,low,high", [(0.0, 0, 0), (0.3, 40, 80), (1.0, 200, 200)])

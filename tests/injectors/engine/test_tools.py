@@ -11,7 +11,7 @@ from jsonschema_rs import meta
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site, ToolSchema
-from crosswind.injectors.engine.plan import Plan, make_plan
+from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.engine.tools import ShownTools, perturb_tools, tools_anchor
 from crosswind.injectors.guard import tools as tool_guard
 from crosswind.injectors.profiles.load import parse
@@ -23,7 +23,7 @@ RENAMING = "schema.misleading_description_abbreviated"
 def plan_of(*operators: str, severity: float = 1.0, seed: int = 0, more: str = "", when: str = "{}") -> Plan:
     rules = "".join(f"  - {{operator: '{name}', severity: {severity}, when: {when}}}\n" for name in operators)
     profile = parse(f"name: t\n{more}rules:\n{rules}", "t.yaml")
-    return make_plan(profile, seed=seed, scope="session", scope_key="s", arm="noisy")
+    return make_plan(profile, Seed(seed, "s"))
 
 
 def tool(name: str, description: str = "Looks things up.", **types: str) -> ToolSchema:

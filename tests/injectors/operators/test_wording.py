@@ -21,7 +21,7 @@ from crosswind.injectors.conversation import (
 )
 from crosswind.injectors.engine.decide import perturb, replay
 from crosswind.injectors.engine.decision import Decision, Injection
-from crosswind.injectors.engine.plan import CompiledRule, Plan, make_plan
+from crosswind.injectors.engine.plan import CompiledRule, Plan, Seed, make_plan
 from crosswind.injectors.engine.system_prompt import perturb_instructions
 from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.profiles.load import ProfileError, parse
@@ -195,5 +195,5 @@ def test_a_description_for_which_no_model_writes_may_not_be_given_one() -> None:
     with pytest.raises(ProfileError, match=r"p.yaml:3.*prompt.*no model writes"):
         parse(text, "p.yaml")
     fine = parse(text.replace("user.typos", "user.paraphrase"), "p.yaml")
-    made = make_plan(fine, seed=0, scope="session", scope_key="s", arm="noisy")
+    made = make_plan(fine, Seed(0, "s"))
     assert made.rules[0].prompt == "Write badly."

@@ -11,7 +11,7 @@ from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.link import decide_transport
 from crosswind.injectors.engine.model_link import decide_model
-from crosswind.injectors.engine.plan import Plan, make_plan
+from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.profiles import load as profile
 from crosswind.injectors.profiles.load import ProfileError, parse
 from tests.injectors.dialogues import TOOLS, call
@@ -23,7 +23,7 @@ RESULT = '{"order_id": "#W1", "status": "delivered", "total": 38.5}'
 
 def plans(name: str) -> Iterator[Plan]:
     for seed in range(SEEDS):
-        yield make_plan(profile.load(name), seed=seed, scope="session", scope_key="s", arm="noisy")
+        yield make_plan(profile.load(name), Seed(seed, "s"))
 
 
 def failed_reads(plan: Plan) -> list[bool]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import fields
+from typing import Any
 
 import pytest
 
 from crosswind.injectors import registry
 from crosswind.injectors.cli import examples
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.engine.plan import Plan, make_plan
+from crosswind.injectors.engine.plan import Assignment, Plan, Seed, make_plan
 from crosswind.injectors.profiles import load as profile
 from crosswind.injectors.profiles.load import Compose, ProfileError, load, parse
 from crosswind.injectors.profiles.schedule import When
@@ -105,7 +106,7 @@ def test_noisyagent_draws_one_of_its_types() -> None:
     assert known.compose is Compose.ONE_OF
     assert {rule.operator for rule in known.rules} == offered
     assert known.levels[0] == 0 and len(known.levels) == 6
-    drawn = [make_plan(known, seed=seed, scope="session", scope_key="s", arm="noisy") for seed in range(300)]
+    drawn = [make_plan(known, Seed(seed, "s")) for seed in range(300)]
     assert {plan.noise_type for plan in drawn} == offered
     assert all([rule.operator for rule in plan.rules] == [plan.noise_type] for plan in drawn)
     assert all(35 < sum(plan.noise_type == name for plan in drawn) < 90 for name in offered)
@@ -113,7 +114,7 @@ def test_noisyagent_draws_one_of_its_types() -> None:
 
 def test_a_level_in_the_name_settles_the_severity() -> None:
     known = load("noisyagent/level-2")
-    plan = make_plan(known, seed=0, scope="session", scope_key="s", arm="noisy")
+    plan = make_plan(known, Seed(0, "s"))
     assert (plan.profile, plan.level) == ("noisyagent/level-2", 2)
     assert plan.rules[0].severity == load("noisyagent").levels[2]
 
@@ -144,42 +145,44 @@ def test_a_sequence_gives_each_rule_its_part_of_the_session() -> None:
         "  - {operator: user.typos, severity: 1}\n  - {operator: tool.timeout, severity: 1}\n",
         "t",
     )
-    first, second = make_plan(known, seed=0, scope="task", scope_key="t", arm="noisy").rules
+    first, second = make_plan(known, Seed(0, "t", "task")).rules
     assert (first.window, second.window) == ((0.0, 0.5), (0.5, 1.0))
 
 
 @pytest.mark.parametrize("name", profile.names())
 @pytest.mark.parametrize("seed", range(5))
 def test_a_plan_survives_its_json(name: str, seed: int) -> None:
-    plan = make_plan(load(name), seed=seed, scope="group", scope_key="g", arm="noisy", curriculum_version=3)
+    plan = make_plan(load(name), Seed(seed, "g", "group"), Assignment("noisy", curriculum_version=3))
     assert Plan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
 
 
 def test_two_rules_of_one_operator_have_names_of_their_own() -> None:
     known = parse("name: t\nlevels: [0, 1]\nrules: [{operator: tool.timeout}, {operator: tool.timeout}]", "t")
-    plan = make_plan(known, seed=0, scope="task", scope_key="t", arm="noisy")
+    plan = make_plan(known, Seed(0, "t", "task"))
     assert [rule.name for rule in plan.rules] == ["tool.timeout", "tool.timeout#2"]
 
 
-def test_plans_refuse_what_they_can_not_be() -> None:
-    def make(name: str, **options: object) -> Plan:
-        given: dict[str, object] = {"seed": 0, "scope": "session", "scope_key": "s", "arm": "noisy"}
-        return make_plan(load(name), **(given | options))  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    "name,assignment,says",
+    [
+        ("off", {"arm": "loud"}, "arm 'loud'"),
+        ("noisyagent", {"level": 6}, "levels 0 to 5, not 6"),
+        ("chaos/brownout", {"level": 2}, "no levels"),
+        ("noisyagent", {"noise_type": "transport.latency"}, r"no rule for noise type 'transport\.latency'"),
+        ("off", {"noise_type": "tool.timeout"}, "name another profile"),
+        ("noisyagent", {"noise_type": "Typos"}, "did you mean 'Typo'"),
+    ],
+)
+def test_a_plan_refuses_what_its_profile_does_not_have(
+    name: str, assignment: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(ValueError, match=says):
+        make_plan(load(name), Seed(0, "s"), Assignment(**{"arm": "noisy"} | assignment))
 
-    with pytest.raises(ValueError, match="arm 'loud'"):
-        make("off", arm="loud")
+
+def test_a_seed_with_an_unknown_scope_and_data_of_no_plan_are_refused() -> None:
     with pytest.raises(ValueError, match="scope 'run'"):
-        make("off", scope="run")
-    with pytest.raises(ProfileError, match="levels 0 to 5, not 6"):
-        make("noisyagent", level=6)
-    with pytest.raises(ProfileError, match="no levels"):
-        make("chaos/brownout", level=2)
-    with pytest.raises(ProfileError, match=r"no rule for noise type 'transport\.latency'"):
-        make("noisyagent", noise_type="transport.latency")
-    with pytest.raises(ProfileError, match="name another profile"):
-        make("off", noise_type="tool.timeout")
-    with pytest.raises(ValueError, match="did you mean 'Typo'"):
-        make("noisyagent", noise_type="Typos")
+        Seed(0, "s", "run")
     with pytest.raises(ValueError, match="not a plan"):
         Plan.from_json({"profile": 3})
 
@@ -191,7 +194,7 @@ def test_companions_come_with_their_rule_and_are_no_type_of_their_own() -> None:
         "  - {operator: TD, severity: 1, with: [{operator: user.speed_cue, severity: 0.5}]}\n",
         "t",
     )
-    plans = [make_plan(known, seed=seed, scope="group", scope_key="g", arm="noisy") for seed in range(40)]
+    plans = [make_plan(known, Seed(seed, "g", "group")) for seed in range(40)]
     found = {plan.noise_type: [rule.operator for rule in plan.rules] for plan in plans}
     assert found == {
         "schema.misleading_description": ["schema.misleading_description", "user.cost_cue"],
@@ -204,7 +207,7 @@ def test_domain_randomisation_draws_each_offline_type_for_every_task_or_for_half
     def drawn(name: str) -> list[Plan]:
         known = load(name)
         keys = (f"task-{number}" for number in range(640))
-        return [make_plan(known, seed=1, scope="group", scope_key=key, arm="noisy") for key in keys]
+        return [make_plan(known, Seed(1, key, "group")) for key in keys]
 
     full, mixed = drawn("toolrl-dr/full"), drawn("toolrl-dr/mixed")
     types = Counter(plan.noise_type for plan in full)
@@ -243,9 +246,7 @@ def test_an_option_that_can_not_be_is_an_error(options: str, words: list[str]) -
 
 
 def test_options_reach_the_draw_and_a_replay_needs_none() -> None:
-    [rule] = make_plan(
-        load("agentnoisebench/failure"), seed=0, scope="task", scope_key="t", arm="noisy"
-    ).rules
+    [rule] = make_plan(load("agentnoisebench/failure"), Seed(0, "t", "task")).rules
     entry = registry.resolve("failure")
     target = examples.sample(Site.TOOL_RESULT)
     draws = [entry.draw(rule.options, target, Stream(f"{seed}"), 1.0) or {} for seed in range(200)]
@@ -263,7 +264,7 @@ def test_labels_keep_noise_to_the_sessions_that_have_them() -> None:
     known = parse(f"name: t\nlabels: {{team: support-*, tier: '2'}}\n{RULES}", "t")
 
     def rules(labels: dict[str, object] | None) -> int:
-        plan = make_plan(known, seed=0, scope="task", scope_key="t", arm="noisy", labels=labels)
+        plan = make_plan(known, Seed(0, "t", "task"), labels=labels)
         return len(plan.rules)
 
     assert rules({"team": "support-eu", "tier": 2, "more": None}) == 1

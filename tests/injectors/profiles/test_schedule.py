@@ -9,7 +9,7 @@ import pytest
 
 from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.decide import perturb
-from crosswind.injectors.engine.plan import make_plan
+from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.profiles.load import parse
 from crosswind.injectors.profiles.schedule import STAGES, WHOLE, Burst, Occasion, Stage, When, due
 from crosswind.injectors.streams import Stream
@@ -81,7 +81,7 @@ def test_live_a_burst_clusters_faults_and_a_trigger_holds_them_back() -> None:
     def hit(when: str) -> list[int]:
         rule = f"{{operator: Timeout, severity: 1, when: {when}}}"
         profile = parse(f"name: t\nbounds: {{faults_per_session: 99}}\nrules: [{rule}]", "t")
-        plan = make_plan(profile, seed=0, scope="session", scope_key="s", arm="noisy")
+        plan = make_plan(profile, Seed(0, "s"))
         walked = perturb(plan, conversation(messages, TOOLS), {})
         return [new.item.ordinal for new in walked.new if new.text is not None]
 
@@ -95,7 +95,7 @@ def test_live_a_burst_clusters_faults_and_a_trigger_holds_them_back() -> None:
 
 def test_a_turn_is_one_request_however_many_messages_it_brings() -> None:
     known = parse("name: t\nrules: [{operator: user.typos, severity: 1, when: {start: 1}}]", "t")
-    plan = make_plan(known, seed=0, scope="session", scope_key="s", arm="noisy")
+    plan = make_plan(known, Seed(0, "s"))
     asked = {"role": "user", "content": "I would like to send the blue kettle back, please."}
     messages = [asked, asked, {"role": "assistant", "content": "Which order is it from?"}, asked]
     new = perturb(plan, conversation(messages), {}).new

@@ -17,7 +17,7 @@ from crosswind.injectors import registry
 from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.cli.preview import preview
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.engine.plan import make_plan
+from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.load import parse
 from crosswind.injectors.streams import Stream
@@ -155,7 +155,7 @@ AUFTRAG = {"name": "hole_auftrag", "description": HOLT, "parameters": {"properti
 )
 def test_an_event_says_why_nothing_was_done(name: str) -> None:
     profile = parse(f"name: t\nrules: [{{operator: {name}, severity: 1}}]\n", "t.yaml")
-    plan = make_plan(profile, seed=0, scope="session", scope_key="s", arm="noisy")
+    plan = make_plan(profile, Seed(0, "s"))
     seen = conversation(GERMAN, [{"type": "function", "function": AUFTRAG}])
     events = [one for one in preview(plan, seen, 1) if one.after is None]
     assert events
@@ -169,6 +169,6 @@ def test_a_model_writes_where_the_rule_has_no_words() -> None:
             return Given("Guten Tag, ändern Sie doch bitte die Adresse auf Schöne Straße, danke!", "m")
 
     profile = parse("name: t\nrules: [{operator: user.paraphrase, severity: 1}]\n", "t.yaml")
-    plan = make_plan(profile, seed=0, scope="session", scope_key="s", arm="noisy")
+    plan = make_plan(profile, Seed(0, "s"))
     [one] = preview(plan, conversation(GERMAN[:1]), 1, texts=Written())
     assert one.after is not None and one.after.startswith("Guten Tag, ändern Sie doch")

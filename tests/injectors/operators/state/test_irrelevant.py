@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from crosswind.injectors import registry
 from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.decide import perturb
-from crosswind.injectors.engine.plan import make_plan
+from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.operators.state.grid import PLACES
 from crosswind.injectors.operators.state.household import LOOKS, OBJECTS
@@ -158,9 +158,7 @@ MARKS = {ROOM: r"\b(?:{}) \d+[ ,]".format("|".join(OBJECTS)), RESULTS: r"\[AD\]|
 @pytest.mark.parametrize("text", OBSERVATIONS, ids=["room", "shop", "grid"])
 def test_v1_has_the_papers_volumes_in_every_session(text: str) -> None:
     for seed in range(10):
-        plan = make_plan(
-            load("state-augmentation/v1"), seed=seed, scope="session", scope_key="s", arm="noisy"
-        )
+        plan = make_plan(load("state-augmentation/v1"), Seed(seed, "s"))
         found = perturb(plan, conversation(call("look", {}, text, 0)), {})
         (after,) = found.replacements.values()
         count = len(re.findall(MARKS[text], after)) - len(re.findall(MARKS[text], text))
@@ -171,9 +169,7 @@ def test_v2_leaves_half_of_the_sessions_alone_and_the_others_never() -> None:
     chat = [message for number in range(4) for message in call("look", {}, ROOM, number)]
     counts = []
     for seed in range(200):
-        plan = make_plan(
-            load("state-augmentation/v2"), seed=seed, scope="session", scope_key="s", arm="noisy"
-        )
+        plan = make_plan(load("state-augmentation/v2"), Seed(seed, "s"))
         counts.append(len(perturb(plan, conversation(chat), {}).replacements))
     assert set(counts) == {0, 4}
     assert 75 < counts.count(4) < 125

@@ -14,7 +14,7 @@ from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.conversation import Conversation
 from crosswind.injectors.engine.decide import perturb, replay
 from crosswind.injectors.engine.decision import Known
-from crosswind.injectors.engine.plan import Plan, make_plan
+from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.operators.state.household import OBJECTS
 from crosswind.injectors.profiles.load import ProfileError, parse
 from crosswind.injectors.profiles.marks import marked
@@ -34,7 +34,7 @@ def prompt(prior: str, current: str, actions: str = "go to sink 1, open drawer 2
 def plan(mark: str = MARK, *, seed: int = 0, severity: float = 0.75) -> Plan:
     rule = {"operator": "state.irrelevant", "severity": severity, "where": {"observation": mark}}
     text = f"name: t\nrules: [{json.dumps(rule)}]\n"
-    return make_plan(parse(text, "t"), seed=seed, scope="session", scope_key="s", arm="noisy")
+    return make_plan(parse(text, "t"), Seed(seed, "s"))
 
 
 def told(*texts: str) -> Conversation:

@@ -8,7 +8,7 @@ from typing import Any
 from crosswind.injectors import registry
 from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.decide import NewlyShown, perturb
-from crosswind.injectors.engine.plan import make_plan
+from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.profiles.load import load, parse
 from crosswind.injectors.streams import Stream
@@ -52,7 +52,7 @@ def outcomes(
 def repeated(yaml_or_profile: str, text: str = BAGGAGE_TEXT, calls: int = 3, seed: int = 0) -> list[str]:
     """What an agent sees of one read that it makes again and again."""
     known = parse(yaml_or_profile, "t") if "\n" in yaml_or_profile else load(yaml_or_profile)
-    plan = make_plan(known, seed=seed, scope="session", scope_key="s", arm="noisy")
+    plan = make_plan(known, Seed(seed, "s"))
     messages = [
         message
         for number in range(calls)

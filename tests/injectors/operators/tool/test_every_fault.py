@@ -10,7 +10,7 @@ from crosswind.injectors import registry
 from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.decide import perturb
-from crosswind.injectors.engine.plan import make_plan
+from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.profiles.load import parse
 from crosswind.injectors.targets import ToolClass
@@ -42,7 +42,7 @@ def test_errors_in_place_of_a_result_stand_in_place_of_plain_text_too() -> None:
 @pytest.mark.parametrize("name", FAULTS)
 def test_what_a_write_answered_is_never_destroyed(name: str) -> None:
     assert classify("book_flight") is ToolClass.UNKNOWN
-    plan = make_plan(parse(rule(name), "t"), seed=0, scope="session", scope_key="s", arm="noisy")
+    plan = make_plan(parse(rule(name), "t"), Seed(0, "s"))
     messages = [
         one for number in range(5) for one in call("book_flight", {"n": number}, BAGGAGE_TEXT, number)
     ]
@@ -55,7 +55,7 @@ def test_what_a_write_answered_is_never_destroyed(name: str) -> None:
 def test_nothing_that_a_tool_may_answer_makes_an_operator_fail(
     name: str, texts: list[str], seed: int
 ) -> None:
-    plan = make_plan(parse(rule(name), "t"), seed=seed, scope="session", scope_key="s", arm="noisy")
+    plan = make_plan(parse(rule(name), "t"), Seed(seed, "s"))
     messages = [
         message
         for number, text in enumerate(texts)

@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from crosswind.injectors.engine.plan import make_plan
+from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.profiles.load import parse
 from crosswind.simulators.episodes.demonstrations import play
 from tests.simulators.noisy_view import NoisyView
@@ -30,7 +30,7 @@ def test_every_task_is_solved_at_full_severity(name: str) -> None:
     profile = parse(f"name: t\nrules: [{{operator: {name}, severity: 1.0}}]", "t.yaml")
     tasks = injected = 0
     for task in islice(RETAIL.tasks("test", kinds="all", seed=5), 26):
-        plan = make_plan(profile, seed=5, scope="task", scope_key=task.id, arm="noisy")
+        plan = make_plan(profile, Seed(5, task.id, "task"))
         view = NoisyView(plan, RETAIL.tools)
         messages, verdict = play(RETAIL.reset(task, 5), Blurred(RETAIL.oracle(), view), RETAIL.instructions)
         assert verdict.reward == 1.0, (task, view.of(messages))

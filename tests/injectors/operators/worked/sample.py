@@ -11,7 +11,7 @@ from typing import Any
 from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.conversation import UserText
 from crosswind.injectors.engine.decide import perturb
-from crosswind.injectors.engine.plan import make_plan
+from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.profiles import load as profile
 from tests.injectors.dialogues import call
@@ -68,7 +68,7 @@ def tool(name: str, says: str, **parameters: str) -> dict[str, Any]:
 def seen(sample: Sample, profile_or_yaml: str, seed: int = 0) -> View:
     """The sample under a built-in profile, or under the YAML of one; under `off` it is as it is."""
     known = profile.parse(profile_or_yaml, "t") if "\n" in profile_or_yaml else profile.load(profile_or_yaml)
-    plan = make_plan(known, seed=seed, scope="group", scope_key="g", arm="noisy")
+    plan = make_plan(known, Seed(seed, "g", "group"))
     calls = [
         message for at in range(2) for message in call(sample.called, sample.arguments, sample.result, at)
     ]
