@@ -17,7 +17,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from crosswind.gateway.noise.pipeline import Circumstances, noise_in
+from crosswind.gateway.noise.decide import Circumstances
+from crosswind.gateway.noise.pipeline import add_noise
 from crosswind.gateway.protocols.codec import Codec, codecs
 from crosswind.gateway.protocols.document import decode
 from crosswind.gateway.recorder.redaction import Redactor
@@ -151,7 +152,7 @@ class Gateway:
             raise ValueError("the benchmark's body can't be split")
         request = self.codec.read(split, reader, self.redactor.mask)
         now = Circumstances(enabled=True, allow_new=True, streaming=True, now_us=0)
-        noise = noise_in(self.session, self.codec, request, Place(turn), now, self.redactor)
+        noise = add_noise(self.session, self.codec, request, Place(turn), now, self.redactor)
         sent, _ = request.rewritten(noise.replacements, noise.members, self.redactor.mask, noise.forward)
         return sent
 

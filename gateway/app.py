@@ -13,20 +13,18 @@ from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.http.auth import Authenticator
 from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, KillSwitch, switch_file
-from crosswind.gateway.noise.limits import FaultsInFlight, Watch
-from crosswind.gateway.noise_model.generation import Writing
-from crosswind.gateway.noise_model.preparation import Preparing
+from crosswind.gateway.noise.limits import AbortWatch, FaultsInFlight
+from crosswind.gateway.noise_model.generation import TextGenerator
+from crosswind.gateway.noise_model.preparation import TextPreparation
 from crosswind.gateway.peers.peers import Crew
-from crosswind.gateway.proxy.data_plane import DataPlane
-from crosswind.gateway.proxy.decisions import Deciding
-from crosswind.gateway.proxy.models import Listing
-from crosswind.gateway.proxy.outgoing import Composing
+from crosswind.gateway.proxy.models import ModelList
+from crosswind.gateway.proxy.outgoing import RequestBuilder
 from crosswind.gateway.proxy.passthrough import PassThrough
-from crosswind.gateway.proxy.proxy import Proxy
-from crosswind.gateway.proxy.relay import Answering
-from crosswind.gateway.proxy.retries import Flights
+from crosswind.gateway.proxy.proxy import DataPlane, Proxy
+from crosswind.gateway.proxy.relay import ResponseRelay
+from crosswind.gateway.proxy.retries import SharedCalls
 from crosswind.gateway.proxy.short_circuit import Refusing
-from crosswind.gateway.proxy.stored_responses import StoredViews
+from crosswind.gateway.proxy.stored_responses import StoredResponses
 from crosswind.gateway.proxy.websockets import WebSockets
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.recorder.redaction import Redactor
@@ -57,9 +55,9 @@ class _NoiseParts:
     """What decides noise, and what stops it."""
 
     switch: KillSwitch
-    watch: Watch
+    watch: AbortWatch
     in_flight: FaultsInFlight
-    preparing: Preparing | None
+    preparation: TextPreparation | None
     """Where a language model writes noise."""
     confinement: Confined | None
     """Where third parties' operators run, if there are any."""
@@ -77,7 +75,7 @@ class _Parts:
     metrics: Metrics
     inference: Inference
     spans: Tracing
-    flights: Flights
+    shared: SharedCalls
 
     def proxy_of(
         self, settings: Settings, known: Upstreams | None, reading: int
@@ -99,23 +97,22 @@ class _Parts:
             redactor=Redactor(settings.body_secrets, _secrets(settings)),
             metrics=metrics,
             recording=recording,
-            answering=Answering(settings, recording),
-            refusing=Refusing(recording, settings.markers),
-            flights=self.flights,
+            relay=ResponseRelay(settings, recording),
+            short_circuit=Refusing(recording, settings.markers),
+            shared=self.shared,
             in_flight=noise.in_flight,
-            deciding=Deciding(noise.switch, settings.steering, noise.preparing, noise.confinement),
-            composing=Composing(settings),
-            passing=PassThrough(
+            builder=RequestBuilder(settings, noise.switch, noise.preparation, noise.confinement),
+            passthrough=PassThrough(
                 settings,
                 upstreams,
-                Listing(upstreams, settings.limits.answer),
+                ModelList(upstreams, settings.limits.answer),
                 sessions,
-                StoredViews(sessions),
+                StoredResponses(sessions),
                 metrics,
                 recorder,
             ),
             websockets=WebSockets(settings, upstreams, sessions, authenticator, recorder, metrics),
-            preparing=noise.preparing,
+            preparation=noise.preparation,
         )
         # Last, so that what can't be used changes nothing.
         return proxy, self.profiles.take(files, reading)
@@ -145,7 +142,7 @@ def create_app(
     recorder = Recorder(store, detail=settings.record, durability_wait_s=settings.durability_wait)
     claims = None if crew is None else Claims(crew.folder / "claims.sqlite")
     sharing = None if claims is None else Sharing(store, claims)
-    inference, flights = Inference(store, claims), Flights(settings.retry_grace)
+    inference, shared = Inference(store, claims), SharedCalls(settings.retry_grace)
     sessions = Sessions(settings, store, profiles, inference, Answered(store, recorder), sharing)
 
     def upstream_states() -> dict[str, dict[str, ReplicaState]]:
@@ -154,7 +151,7 @@ def create_app(
     metrics = Metrics(recorder.state, sessions.live, upstream_states, trust)
 
     noise, spans = _noise_parts(settings, store, recorder, metrics, switch), tracing(settings.telemetry)
-    parts = _Parts(profiles, recorder, sessions, noise, trust, metrics, inference, spans, flights)
+    parts = _Parts(profiles, recorder, sessions, noise, trust, metrics, inference, spans, shared)
     data = DataPlane(parts.proxy_of(settings, None, reading)[0])
     return Gateway(
         settings,
@@ -192,9 +189,9 @@ def _noise_parts(
     writer = settings.noise_model
     return _NoiseParts(
         switch,
-        Watch(settings.abort, stop_noise, time.monotonic),
+        AbortWatch(settings.abort, stop_noise, time.monotonic),
         FaultsInFlight(settings.dose.faults_in_flight, settings.workers),
-        None if writer is None else Preparing(Writing(writer, store, recorder, metrics)),
+        None if writer is None else TextPreparation(TextGenerator(writer, store, recorder, metrics)),
         _confinement(settings, metrics) if registry.has_third_parties() else None,
     )
 

@@ -17,8 +17,7 @@ from crosswind.gateway.errors import ConfigurationError, ServiceError
 from crosswind.gateway.housekeeping import Housekeeping
 from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, KillSwitch
 from crosswind.gateway.peers.peers import Crew
-from crosswind.gateway.proxy.data_plane import DataPlane
-from crosswind.gateway.proxy.proxy import Proxy
+from crosswind.gateway.proxy.proxy import DataPlane, Proxy
 from crosswind.gateway.recorder.recorder import NotDurable, Recorder
 from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.sessions.curricula import Curricula
@@ -231,8 +230,8 @@ class Gateway:
         for closing in self._tasks:
             closing.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self.data.proxy.flights.close()
-        if (preparing := self.data.proxy.preparing) is not None:
+        await self.data.proxy.shared.close()
+        if (preparing := self.data.proxy.preparation) is not None:
             await preparing.close()
         if self.confinement is not None:
             await asyncio.to_thread(self.confinement.close)

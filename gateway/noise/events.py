@@ -1,4 +1,4 @@
-"""Writes the events of one turn."""
+"""Build the events of one turn."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ NOT_ASKED = "none"
 """Stands for all operators, where none was asked."""
 
 
-class Scribe(msgspec.Struct):
-    """Writes the events of one turn."""
+class EventBuilder(msgspec.Struct):
+    """Build the events of one turn."""
 
     session_id: str
     place: Place

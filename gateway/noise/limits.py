@@ -40,7 +40,7 @@ class _Outcome:
     seconds: float
 
 
-class Watch:
+class AbortWatch:
     """Switches noise off where the traffic's own failures or its latency pass a threshold.
 
     What noise itself broke or delayed doesn't count: it is there to be met.

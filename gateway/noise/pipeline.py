@@ -1,17 +1,18 @@
-"""Noise on the way in: what the ledger knows is shown again, what is new is decided and recorded."""
+"""Noise on the way in: decide it, record it in the session, and take it back where it can't be shown."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import structlog
 from msgspec.structs import replace
 
-from crosswind.gateway.noise.events import Scribe
-from crosswind.gateway.noise.rollback import take_back
-from crosswind.gateway.noise.system_prompt import instruct
-from crosswind.gateway.noise.tool_view import ClosedWorld, owing, world_in
+from crosswind.gateway.noise.decide import Circumstances, Decided, decide, prompt_of
+from crosswind.gateway.noise.events import EventBuilder
+from crosswind.gateway.noise.tool_view import ToolView, declared_view
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.protocols.faults import NO_FAULTS, Fault, Faults
@@ -24,14 +25,14 @@ from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.ledger_rows import NameMap
 from crosswind.gateway.trajectory.record import Event, Row, SessionMarked
 from crosswind.injectors.conversation import Ref, Site
-from crosswind.injectors.engine.decide import NewlyShown, perturb
-from crosswind.injectors.engine.link import MODEL_LINK, decide_transport
-from crosswind.injectors.engine.model_link import decide_model
+from crosswind.injectors.engine.decision import Injection, NewlyShown
 from crosswind.injectors.engine.rule import Outcome
+from crosswind.injectors.engine.shown_tools import ShownTools
 from crosswind.injectors.wording import Texts
 
 _log = structlog.get_logger("crosswind.noise")
 
+FAULT_SITES = (Site.TRANSPORT, Site.MODEL_RESPONSE)
 _TAKEN_BACK = "Not injected: it couldn't be written into the request."
 
 
@@ -43,69 +44,47 @@ class Noise:
     faults: Faults = NO_FAULTS
     rows: list[Row] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
-    world: ClosedWorld | None = None
+    tools: ToolView | None = None
     """How the tools are shown, where that is not as the client declared them."""
     spared: bool = False
     """Whether the request was spared new decisions."""
     unfit: Fitness | None = None
     """Why the turn may not train, where noise is the reason."""
     texts: Texts | None = None
-    """What a model wrote for it."""
+    """The model-written texts that were at hand."""
     new: Sequence[NewlyShown] = ()
-    """What was decided in this request, of texts."""
-
-    def withhold_faults(self, why: str) -> None:
-        """Carry none of the faults out; their events say why."""
-        self.faults = NO_FAULTS
-        for at, event in enumerate(self.events):
-            if event.site in (Site.TRANSPORT, Site.MODEL_RESPONSE):
-                self.events[at] = replace(event, after=None, note=why)
+    """The texts that this request was the first to show."""
 
     @property
     def members(self) -> Mapping[str, bytes | None]:
         """The body's members that noise changed."""
-        return {} if self.world is None else self.world.members
+        return {} if self.tools is None else self.tools.members
+
+    @property
+    def forward(self) -> Forward | None:
+        """What the history needs besides texts."""
+        return None if self.tools is None else self.tools.forward
+
+    def withhold_faults(self, why: str) -> None:
+        """Inject none of the faults; their events say why."""
+        self.faults = NO_FAULTS
+        self.events[:] = [
+            replace(one, after=None, note=why) if one.site in FAULT_SITES else one for one in self.events
+        ]
 
     def withdraw(self, operator: str, reason: str) -> None:
-        """An operator's events didn't come about."""
+        """Mark an operator's events as not injected."""
         self.events[:] = [
             replace(one, after=None, note=f"Not injected: {reason}.") if one.operator == operator else one
             for one in self.events
         ]
 
-    def spared_by(self, operator: str) -> None:
-        """The answer had nothing that an operator could act on: no event tells of what didn't happen."""
+    def drop_events(self, operator: str) -> None:
+        """Forget an operator's events: the answer had nothing that it could act on."""
         self.events[:] = [one for one in self.events if one.operator != operator]
 
-    @property
-    def forward(self) -> Forward | None:
-        """What the history needs besides texts."""
-        return None if self.world is None else self.world.forward
 
-
-@dataclass(frozen=True, slots=True)
-class Circumstances:
-    """What bears on a request's noise besides its session. `enabled` is the kill switch."""
-
-    enabled: bool
-    allow_new: bool
-    """False: no new decisions in this request; history stays as it was."""
-    streaming: bool
-    now_us: int
-    duplicates: str = "allowed"
-    """Whether the upstream takes two tools of one name: `allowed`, or `suffixed`."""
-    texts: Texts | None = None
-    """A model's, for operators that may have one write."""
-
-
-def decides_anew(session: LiveSession, request: Request, now: Circumstances) -> bool:
-    """Whether anything new may be decided in this request."""
-    stopped = session.record.noise_stopped or not now.enabled
-    known = session.ledger.complete and not session.behind and request.certain
-    return bool(session.plan.rules) and now.allow_new and known and not (stopped or request.unattended)
-
-
-def noise_in(
+def add_noise(
     session: LiveSession,
     codec: Codec,
     request: Request,
@@ -113,187 +92,141 @@ def noise_in(
     now: Circumstances,
     redactor: Redactor,
 ) -> Noise:
-    """Decide the noise of a request. Never raises: where noise fails, the request stays clean."""
+    """Decide the noise of a request, and record it in the session. Never raises: where noise fails, the
+    request stays clean.
+    """
     if not session.plan.rules:
         return Noise()
     if session.record.noise_stopped or not now.enabled:
-        return _stopped(session, codec, request)
+        return _stop(session, codec, request)
     if not session.ledger.complete:
         return Noise(unfit=Fitness.LEDGER_UNAVAILABLE)
     noise = Noise()
     try:
         if session.behind or not request.certain:
-            return _as_known(session, codec, request, place, now)
-        return _decided(noise, session, codec, request, place, now, redactor)
+            # Another worker may have decided otherwise: show what is known, and decide nothing.
+            known = decide(session, codec, request, place, dataclasses.replace(now, allow_new=False))
+            known.write_prompt(request)
+            return Noise(known.texts.replacements, tools=known.tools, unfit=Fitness.LEDGER_UNAVAILABLE)
+        decided = decide(session, codec, request, place, now)
+        events = EventBuilder(session.record.id, place, now.now_us, redactor)
+        _record(noise, decided, session, request, place, events)
+        noise.spared = request.unattended or not now.allow_new
+        noise.texts = now.texts
     except Exception:
         # Noise must never break traffic: the clean payload goes through, the turn says why it can't train.
         _log.exception(
             "noise failed; the clean request goes through", session=session.record.id, turn=place.index
         )
-        return taken_back(noise, session, request, place)
+        return roll_back(noise, session, codec, request, place)
+    return noise
 
 
-def taken_back(noise: Noise, session: LiveSession, request: Request, place: Place) -> Noise:
-    """What stands in the place of noise that couldn't be shown: nothing of it, now or later, and the events
-    say so."""
-    shown = noise.world.shown if noise.world is not None else None
-    rows = take_back(session, request, place, noise.new, shown)
-    events = [replace(one, after=None, note=_TAKEN_BACK) for one in noise.events]
-    return Noise(rows=rows, events=events, unfit=Fitness.NOISE_FAILED)
-
-
-def _stopped(session: LiveSession, codec: Codec, request: Request) -> Noise:
-    """History reverts to clean and stays so: a session whose noise was stopped never gets any again. What the
-    upstream holds must still be made whole.
+def _stop(session: LiveSession, codec: Codec, request: Request) -> Noise:
+    """History reverts to clean and stays so: a session whose noise was stopped never gets any again. The
+    upstream's own copy of the history must still be completed.
     """
-    noise = Noise(unfit=Fitness.NOISE_STOPPED, world=owing(codec, session.ledger, request))
+    noise = Noise(unfit=Fitness.NOISE_STOPPED, tools=declared_view(codec, session.ledger, request))
     if not session.record.noise_stopped:
         session.mark(noise_stopped=True)
         noise.rows.append(SessionMarked(session.record.id, noise_stopped=True))
     return noise
 
 
-def _as_known(
-    session: LiveSession, codec: Codec, request: Request, place: Place, now: Circumstances
-) -> Noise:
-    """History as far as it is known, and nothing new: another worker may have decided it otherwise."""
-    ledger = session.ledger
-    known = perturb(session.plan, request.conversation, ledger.known, allow_new=False)
-    instruct(known, session, codec, request, place, allow_new=False)
-    world = world_in(
-        codec, session.plan, ledger, request, turn=place.index, allow_new=False, duplicates=now.duplicates
-    )
-    return Noise(known.replacements, world=world, unfit=Fitness.LEDGER_UNAVAILABLE)
-
-
-def _unattended(session: LiveSession, codec: Codec, request: Request, place: Place, scribe: Scribe) -> Noise:
-    """History as it was shown, and what is new clean, now and later: an answer that nobody waits for can't be
-    mapped back.
-    """
-    ledger = session.ledger
-    known = perturb(session.plan, request.conversation, ledger.known, allow_new=False)
-    instruct(known, session, codec, request, place, allow_new=False)
-    noise = Noise(known.replacements, world=owing(codec, ledger, request), spared=True)
-    for new in known.new:
-        noise.rows.append(
-            ledger.add(new, session_id=session.record.id, turn=place.index, branch=place.branch)
-        )
-    noise.events.append(scribe.not_asked("Not injected: the response runs in the background."))
-    return noise
-
-
-def _decided(
-    noise: Noise,
-    session: LiveSession,
-    codec: Codec,
-    request: Request,
-    place: Place,
-    now: Circumstances,
-    redactor: Redactor,
-) -> Noise:
-    scribe = Scribe(session.record.id, place, now.now_us, redactor)
-    if request.unattended:
-        return _unattended(session, codec, request, place, scribe)
-    where, walks = (session.plan, request.conversation, session.ledger.known), session.walks
-    perturbed = perturb(*where, allow_new=now.allow_new, texts=now.texts, walked=walks.before(*where))
-    walks.keep(perturbed.walked)
-    instruct(perturbed, session, codec, request, place, allow_new=now.allow_new, texts=now.texts)
-    noise.replacements, noise.new = perturbed.replacements, perturbed.new
-    noise.spared, noise.texts = not now.allow_new, now.texts
-    _show_tools(noise, session, codec, request, place, now, scribe)
-    for new in perturbed.new:
-        shown = session.ledger.add(new, session_id=session.record.id, turn=place.index, branch=place.branch)
-        if scribe.storable(shown):
-            noise.rows.append(shown)
-        for one in new.injections:
-            noise.events.append(
-                scribe.event(
-                    one.decision, one.before, one.after, one.note, tool=one.tool, tool_class=one.tool_class
-                )
-            )
-    if now.allow_new:
-        noise.faults = _faults(session, codec, place, now, scribe, noise.events)
-    return noise
-
-
-def _faults(
-    session: LiveSession,
-    codec: Codec,
-    place: Place,
-    now: Circumstances,
-    scribe: Scribe,
-    events: list[Event],
-) -> Faults:
-    """Decide what befalls the link and the provider in this exchange."""
-    plan, spent, met = session.plan, session.turns.spent, session.turns.met
-    transport = decide_transport(
-        plan,
-        link=MODEL_LINK,
-        turn=place.index,
-        attempt=place.attempt,
-        streaming=now.streaming,
-        spent=spent,
-        met=met,
-    )
-    model = []
-    if codec.forms is not None:
-        model = decide_model(
-            plan,
-            turn=place.index,
-            attempt=place.attempt,
-            streaming=now.streaming,
-            spent=spent,
-            met=met + len(_carried_out(transport)),
-        )
-    if not transport and not model:
-        return NO_FAULTS
-    for decision, settings, note in (*transport, *model):
-        after = None if settings is None else encode(settings).decode()
-        events.append(scribe.event(decision, "", after, note))
-    befalling, answering = _carried_out(transport), _carried_out(model)
-    session.turns.befell(place, len(befalling) + len(answering))
-    return Faults(befalling, next(iter(answering), None))
-
-
-def _carried_out(decided: Sequence[Outcome]) -> list[Fault]:
-    return [Fault(decision.operator, settings) for decision, settings, _ in decided if settings is not None]
-
-
-def _show_tools(
-    noise: Noise,
-    session: LiveSession,
-    codec: Codec,
-    request: Request,
-    place: Place,
-    now: Circumstances,
-    scribe: Scribe,
+def _record(
+    noise: Noise, decided: Decided, session: LiveSession, request: Request, place: Place, events: EventBuilder
 ) -> None:
-    """Show the declared tools as before, or decide how; put back what the client never saw."""
+    """Enter what was decided into the ledger, and build its rows and events.
+
+    Whatever is entered stands in `noise` first, so that a failure can be rolled back.
+    """
+    noise.new, noise.tools = decided.texts.new, decided.tools
+    session.walks.keep(decided.texts.walked)
+    decided.write_prompt(request)
+    noise.replacements = decided.texts.replacements
+    if decided.tools is not None:
+        _record_tools(noise, decided.tools, session, place, events)
+    for new in noise.new:
+        shown = session.ledger.add(new, session_id=session.record.id, turn=place.index, branch=place.branch)
+        if events.storable(shown):
+            noise.rows.append(shown)
+        _record_injections(noise, new.injections, events)
+    if request.unattended:
+        noise.events.append(events.not_asked("Not injected: the response runs in the background."))
+    _record_faults(noise, decided, session, place, events)
+
+
+def _record_tools(
+    noise: Noise, tools: ToolView, session: LiveSession, place: Place, events: EventBuilder
+) -> None:
     ledger, known, session_id = session.ledger, session.ledger.tools, session.record.id
-    world = world_in(
-        codec,
-        session.plan,
-        ledger,
-        request,
-        turn=place.index,
-        allow_new=now.allow_new,
-        duplicates=now.duplicates,
-        texts=now.texts,
-    )
-    if world is None:
-        return
-    noise.world = world
-    if world.shown.anchor and (known is None or world.lasting.decided != known.decided):
-        row = ledger.add_tools(world.lasting, session_id=session_id, turn=place.index, branch=place.branch)
-        if scribe.storable(row):
+    if tools.shown.anchor and (known is None or tools.lasting.decided != known.decided):
+        row = ledger.add_tools(tools.lasting, session_id=session_id, turn=place.index, branch=place.branch)
+        if events.storable(row):
             noise.rows.append(row)
         noise.rows += [
             NameMap(session_id, declared, shown, place.index)
-            for shown, declared in world.shown.declared_of.items()
+            for shown, declared in tools.shown.declared_of.items()
         ]
-    for one in world.shown.injections:
-        noise.events.append(
-            scribe.event(
-                one.decision, one.before, one.after, one.note, tool=one.tool, tool_class=one.tool_class
-            )
-        )
+    _record_injections(noise, tools.shown.injections, events)
+
+
+def _record_injections(noise: Noise, injections: Iterable[Injection], events: EventBuilder) -> None:
+    noise.events += [
+        events.event(one.decision, one.before, one.after, one.note, tool=one.tool, tool_class=one.tool_class)
+        for one in injections
+    ]
+
+
+def _record_faults(
+    noise: Noise, decided: Decided, session: LiveSession, place: Place, events: EventBuilder
+) -> None:
+    for decision, settings, note in (*decided.transport, *decided.model):
+        after = None if settings is None else encode(settings).decode()
+        noise.events.append(events.event(decision, "", after, note))
+    transport, model = _injected(decided.transport), _injected(decided.model)
+    if decided.transport or decided.model:
+        session.turns.befell(place, len(transport) + len(model))
+        noise.faults = Faults(transport, next(iter(model), None))
+
+
+def _injected(decided: Sequence[Outcome]) -> list[Fault]:
+    return [Fault(decision.operator, settings) for decision, settings, _ in decided if settings is not None]
+
+
+def roll_back(noise: Noise, session: LiveSession, codec: Codec, request: Request, place: Place) -> Noise:
+    """Take back noise that can't be shown: its places stay clean from now on, here and in the store, and its
+    events say so. Gives the noise to go on with.
+    """
+    ledger = session.ledger
+    where: Mapping[str, Any] = {"session_id": session.record.id, "turn": place.index, "branch": place.branch}
+    session.turns.befell(place, 0)
+    session.walks.forget()
+    # What wasn't entered into the ledger yet must be, or a later turn would decide it.
+    prompt, conversation = prompt_of(session, codec, request), request.conversation
+    entered = {new.item.anchor: new.item for new in noise.new}
+    known = entered.keys() | ledger.known.keys()
+    brought = [item for item in conversation.items if item.ref.message >= conversation.held]
+    items = [*([prompt.item] if prompt else ()), *brought]
+    rows: list[Row] = [
+        ledger.add(NewlyShown(item, (), None, ()), **where)
+        for item in (*entered.values(), *(item for item in items if item.anchor not in known))
+    ]
+    if noise.tools is not None and noise.tools.shown.injections:
+        rows.append(ledger.add_tools(_as_declared(noise.tools.shown, request), **where))
+    events = [replace(one, after=None, note=_TAKEN_BACK) for one in noise.events]
+    return Noise(rows=rows, events=events, unfit=Fitness.NOISE_FAILED)
+
+
+def _as_declared(tools: ShownTools, request: Request) -> ShownTools:
+    """The list without this request's decisions. It is `partial`: when it is shown next, it is arranged by
+    the earlier ones.
+    """
+    now = {one.decision.slot for one in tools.injections}
+    return dataclasses.replace(
+        ShownTools.clean(request.conversation.tools),
+        anchor=tools.anchor,
+        decisions=tuple(decision for decision in tools.decisions if decision.slot not in now),
+        decided=tools.decided,
+        partial=True,
+    )

@@ -1,4 +1,4 @@
-"""The closed world of one turn: how the tools are shown, whose the calls are, and what is put back."""
+"""How one turn's policy sees the tools, and how its calls are mapped back to the client's."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from crosswind.injectors.wording import Texts
 
 UNKNOWN_TOOL = '{"error": "unknown_tool", "message": "there is no tool of that name"}'
 MOST_ROUNDS = 3
-"""How many rounds in a row are answered as the phantom says; then it is gone."""
+"""How many rounds in a row a phantom answers; then it leaves the schema."""
 
 
 @dataclass(slots=True)
-class ClosedWorld:
-    """What a turn's policy sees of the tools. It is the `World` of the turn's answer."""
+class ToolView:
+    """The tools as a turn's policy sees them; the `World` by which the turn's answer is read."""
 
     closing: Closing
     shown: ShownTools
     answered: Mapping[str, int]
-    """How many calls of each tool were answered inside before this turn."""
+    """By tool: the calls answered inside the gateway before this turn."""
     members: dict[str, bytes | None] = field(default_factory=dict)
-    """What of the body differs from the client's: its tools and its choice of tools."""
+    """The members of the body that differ from the client's: its tools and its choice of tools."""
     forward: Forward | None = None
 
     lasting: ShownTools = field(init=False)
-    """What the ledger keeps: a list that this request alone asked for in another form is arranged anew."""
+    """What the ledger keeps. A list that only this request needed in another form is arranged again later."""
 
     def __post_init__(self) -> None:
         self.lasting = self.shown
@@ -61,7 +61,7 @@ class ClosedWorld:
         return bool(self.shown.phantoms or self.shown.refusals)
 
     def answer(self, call: InnerCall, before: int) -> str:
-        """What an inner call gets. `before` counts the calls of its tool in this turn that were answered."""
+        """The result of an inner call. `before` counts its tool's calls answered earlier in this turn."""
         phantom = self.shown.phantoms.get(call.name)
         if phantom is not None:
             return phantom.answer(self.answered.get(call.name, 0) + before)
@@ -72,7 +72,7 @@ class ClosedWorld:
         return refusal.objection(arguments) if refusal and not self.answered.get(name) else None
 
 
-def world_in(
+def view_tools(
     codec: Codec,
     plan: Plan,
     ledger: Ledger,
@@ -82,15 +82,15 @@ def world_in(
     allow_new: bool,
     duplicates: str,
     texts: Texts | None = None,
-) -> ClosedWorld | None:
-    """How the declared tools are shown in this turn; None where they are as the client declared them and
-    nothing has to be mapped.
+) -> ToolView | None:
+    """Show the declared tools as before, or decide how. None: as the client declared them, and nothing has to
+    be mapped.
     """
     tools = request.conversation.tools
     raw = request.document.raw("tools")
     closing = codec.closing
     if closing is None or raw is None or not tools or not (acts_on_tools(plan) or ledger.tools is not None):
-        return owing(codec, ledger, request)
+        return declared_view(codec, ledger, request)
     choice = request.document.value("tool_choice")
     shown = perturb_tools(
         plan,
@@ -105,48 +105,48 @@ def world_in(
         turn=turn,
         texts=texts,
     )
-    world = ClosedWorld(closing, shown, dict(ledger.answered))
+    view = ToolView(closing, shown, dict(ledger.answered))
     if request.choices > 1 or named(choice):
-        world.lasting = replace(shown, anchor=f"{shown.anchor}!")
+        view.lasting = replace(shown, anchor=f"{shown.anchor}!")
     if not shown.untouched:
-        world.members["tools"] = ledger.last_tools.written(closing, raw, shown.tools)
+        view.members["tools"] = ledger.last_tools.written(closing, raw, shown.tools)
     names = shown.shown_of
     written = request.document.raw("tool_choice")
     if names and written is not None:
-        world.members["tool_choice"] = chosen(written, names)
+        view.members["tool_choice"] = chosen(written, names)
     put_back = {
         index: put
         for index, step in enumerate(request.steps if ledger.put_back else ())
         if (put := ledger.kept_back(codec.name, step.made)) is not None
     }
-    world.forward = Forward(closing, names, put_back, _owed(codec, ledger, request))
-    return world
+    view.forward = Forward(closing, names, put_back, _pending(codec, ledger, request))
+    return view
 
 
-def owing(codec: Codec, ledger: Ledger, request: Request) -> ClosedWorld | None:
-    """The tools as they are, and what the upstream still lacks of the history that it holds; None where it
-    lacks nothing.
+def declared_view(codec: Codec, ledger: Ledger, request: Request) -> ToolView | None:
+    """The tools as declared, with the results that the upstream's copy of the history lacks. None: it lacks
+    none.
     """
-    owed = _owed(codec, ledger, request)
-    if codec.closing is None or not owed:
+    pending = _pending(codec, ledger, request)
+    if codec.closing is None or not pending:
         return None
-    forward = Forward(codec.closing, {}, {}, owed)
-    return ClosedWorld(codec.closing, ShownTools.clean(request.conversation.tools), {}, forward=forward)
+    forward = Forward(codec.closing, {}, {}, pending)
+    return ToolView(codec.closing, ShownTools.clean(request.conversation.tools), {}, forward=forward)
 
 
-def _owed(codec: Codec, ledger: Ledger, request: Request) -> tuple[str, ...]:
-    """The results of inner calls that came in no round, of the response from which a request goes on."""
-    return results_owed(codec, ledger, request.goes_on)
+def _pending(codec: Codec, ledger: Ledger, request: Request) -> tuple[str, ...]:
+    """Results of inner calls that were never sent, of the response that a request continues."""
+    return pending_results(codec, ledger, request.goes_on)
 
 
-def results_owed(codec: Codec, ledger: Ledger, goes_on: Iterable[str | None]) -> tuple[str, ...]:
-    """The results of inner calls that came in no round, by the anchors of what was answered with them."""
+def pending_results(codec: Codec, ledger: Ledger, goes_on: Iterable[str | None]) -> tuple[str, ...]:
+    """Results of inner calls that were never sent, by the anchors of the messages that made the calls."""
     known = [ledger.kept_back(codec.name, made) for made in goes_on]
     return tuple(result for put in known if put is not None for result in put.owed)
 
 
-def made_anchor(request: Request, found: Found) -> str | None:
-    """The anchor by which a message that is delivered now will be found in later turns' histories."""
+def delivered_anchor(request: Request, found: Found) -> str | None:
+    """The anchor by which later turns' histories will show the message delivered now."""
     call_id, said, before = found
     base = made_base(call_id, said)
     if base is None:

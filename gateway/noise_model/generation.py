@@ -35,7 +35,7 @@ Written = GeneratedText | str
 """A text, or why there is none."""
 
 
-class Writing:
+class TextGenerator:
     """The texts of the configured model. It owns the calls that are under way."""
 
     def __init__(self, model: NoiseModel, store: Store, recorder: Recorder, metrics: Metrics) -> None:

@@ -13,7 +13,6 @@ from crosswind.gateway.protocols.document import decode, encode
 from crosswind.gateway.protocols.faults import Fault
 from crosswind.gateway.protocols.provider_errors import AnswerForms
 from crosswind.gateway.protocols.request import Request
-from crosswind.gateway.trajectory.fitness import Fitness, Source
 from crosswind.gateway.trajectory.record import Delivered
 from crosswind.gateway.turn.exchange import Exchange
 
@@ -164,7 +163,7 @@ class FaultyOutlet:
         cut = self._faults.find("stream", "cut")
         if cut is not None and self._passed == cut.number("after_events"):
             await self._outlet.chunk(event.raw[: int(len(event.raw) * cut.number("keep"))])
-            self._exchange.failed(Source.INJECTED, cut.operator, "the stream was cut")
+            self._exchange.inject_failure(cut.operator, "the stream was cut")
             return self._outlet.cut()
         if await self._provider_stopped(event):
             return
@@ -179,7 +178,7 @@ class FaultyOutlet:
         self._contents += forms.has_content(event.data)
         if self._contents <= fault.number("after_events"):
             return False
-        self._exchange.failed(Source.INJECTED, fault.operator, "the stream ended in its middle")
+        self._exchange.inject_failure(fault.operator, "the stream ended in its middle")
         await self._outlet.end()
         self._ended = True
         return True
@@ -210,7 +209,7 @@ def delivered_by(outlet: Outlet) -> Delivered:
 def edit_of(exchange: Exchange) -> Fault | None:
     """What becomes of the whole answer on its way, where something does."""
     fault = exchange.noise.faults.edit()
-    if fault is None or fault.settings["edit"] == STREAM_CUT or exchange.unread == Fitness.ANSWER_TOO_LARGE:
+    if fault is None or fault.settings["edit"] == STREAM_CUT or exchange.too_large:
         return None
     return fault
 
@@ -240,17 +239,17 @@ def foreseen(exchange: Exchange, body: bytes, *, streamed: bool = False) -> byte
         return body
     for kind in ("reset", "truncate", "content_type"):
         if (fault := faults.find("response", kind)) is not None:
-            exchange.failed(Source.INJECTED, fault.operator, "the answer was lost or spoilt on its way")
+            exchange.inject_failure(fault.operator, "the answer was lost or spoilt on its way")
     fault, forms = edit_of(exchange), exchange.codec.forms
     if fault is None or forms is None or not exchange.answer.finished:
         return body
     changed = _edited(exchange.request, forms, fault, body, streamed=streamed)
     if changed is None:
-        exchange.noise.spared_by(fault.operator)
+        exchange.noise.drop_events(fault.operator)
         return body
-    exchange.shown = encode(changed)
+    shown = encode(changed)
     if (answered := exchange.request.answered) is not None:
         # What the client got is what it goes on from, here as where the turn is read back.
         answered(changed, decode(exchange.answer.produced()).get("id"))
-    exchange.failed(Source.INJECTED, fault.operator, "the answer was changed on its way")
-    return exchange.shown
+    exchange.inject_failure(fault.operator, "the answer was changed on its way", shown)
+    return shown

@@ -1,4 +1,4 @@
-"""GET /v1/models over several upstreams: one list of what a client of this protocol can ask for."""
+"""GET /v1/models over several upstreams: one list of the models that a client of this protocol can use."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _PAGE = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ModelList:
     """Asks each upstream that speaks the client's protocol; an upstream that fails is left out."""
 
     upstreams: Upstreams
     limit: int
     """The largest list, in bytes."""
 
-    def asked_for(self, http: Http, path: str | None) -> bool:
-        """Whether a request is for the list of models, and there is more than one list."""
+    def applies(self, http: Http, path: str | None) -> bool:
+        """Whether the request is for the list of models, and several upstreams have one."""
         return http.method == "GET" and path == "/models" and len(self.upstreams) > 1
 
     async def answer(self, http: Http, caller: Caller) -> int:
@@ -56,13 +56,13 @@ class Listing:
             raise UpstreamError(
                 502, "no upstream gave a list of its models; see the log", "upstream_models_unavailable"
             )
-        await http.answer(200, encode(_merged(models, anthropic=anthropic)))
+        await http.answer(200, encode(_merge(models, anthropic=anthropic)))
         return 200
 
     async def _models(
         self, http: Http, caller: Caller, upstream: Upstream, *, anthropic: bool
     ) -> list[dict[str, Any]]:
-        """The models that requests would go to this upstream for, under the names that clients say."""
+        """The models that this upstream serves, under the names that clients use."""
         query = f"limit={_PAGE}" if anthropic else ""
         headers = upstream.headers(http.headers, caller, {b"accept-encoding": b"identity"})
         answer = await upstream.send(Outgoing("GET", upstream.path("/models", query, caller), headers, None))
@@ -98,7 +98,7 @@ def _entries(body: bytes) -> list[dict[str, Any]] | None:
         return None
 
 
-def _merged(models: list[dict[str, Any]], *, anthropic: bool) -> dict[str, Any]:
+def _merge(models: list[dict[str, Any]], *, anthropic: bool) -> dict[str, Any]:
     if not anthropic:
         return {"object": "list", "data": models}
     ends = (models[0]["id"], models[-1]["id"]) if models else (None, None)

@@ -1,63 +1,112 @@
-"""What goes to the upstream for a request: its noise, and what capture asks for, written into its body."""
+"""The request to the upstream: its noise decided, and written into the body with what token capture asks for.
+
+An upstream that refuses to be asked for token ids, as hosted providers do, is asked again without. A refused
+request was not processed, so that asking again costs one round trip.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 
 import structlog
 
+from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.settings import Settings
-from crosswind.gateway.noise.pipeline import Noise, taken_back
+from crosswind.gateway.noise.decide import Circumstances
+from crosswind.gateway.noise.kill_switch import KillSwitch
+from crosswind.gateway.noise.pipeline import Noise, add_noise, roll_back
+from crosswind.gateway.noise_model.preparation import TextPreparation
+from crosswind.gateway.protocols.history import Mask
 from crosswind.gateway.protocols.request import Request
-from crosswind.gateway.proxy.call import Call
+from crosswind.gateway.proxy.routes import IncomingCall
 from crosswind.gateway.recorder.redaction import Redactor
+from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import Place
+from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.turn.exchange import Exchange
+from crosswind.gateway.upstreams.answer import Answer
+from crosswind.gateway.upstreams.upstream import Upstream
 
+Edits = Mapping[str, bytes | None]
+"""Members of a body with their new values; None removes one."""
+
+_REFUSED = (400, 422)
+_FIELD = b"return_token_ids"
+_REFUSAL_BYTES = 1 << 16
+"""How much of a refusal is read."""
 _log = structlog.get_logger("crosswind.proxy")
 
 
 @dataclass(frozen=True, slots=True)
-class Composing:
-    """Writes bodies, by the configuration in force."""
+class RequestBuilder:
+    """Builds what is sent to the upstream."""
 
     settings: Settings
+    switch: KillSwitch
+    preparation: TextPreparation | None
+    """Where a language model writes noise."""
+    confinement: Confined | None
+    """Where third parties' operators run, if there are any."""
 
-    def composed(
-        self,
-        call: Call,
-        session: LiveSession,
-        request: Request,
-        place: Place,
-        redactor: Redactor,
-        noise: Noise,
+    async def build(
+        self, call: IncomingCall, session: LiveSession, request: Request, place: Place, redactor: Redactor
     ) -> tuple[Exchange, bytes]:
-        """The exchange as it is to be, and the body to send; noise that can't be written is taken back."""
+        """The exchange to come, and the body to send. Noise that can't be written is taken back."""
+        noise = await self._add_noise(call, session, request, place, redactor)
         offered = call.upstream.dialect.token_ids
         wanted = call.codec.tokens and session.captures(self.settings.capture, offered)
         captured = wanted and not call.upstream.tokenless
         try:
-            written = self._written(call, session, request, place, redactor, noise, captured=captured)
-            written[0].tokenless = wanted and not captured
-            return written
+            exchange, body = self._write(call, session, request, place, redactor, noise, captured=captured)
+            exchange.tokenless = wanted and not captured
         except Exception:
-            # As in `noise_in`: the clean request goes through, and asks for no token ids either.
+            # As in `add_noise`: the clean request goes through, and asks for no token ids either.
             _log.exception("noise can't be written; the clean request goes through", turn=place.index)
-            noise = taken_back(noise, session, request, place)
-            return self._written(call, session, request, place, redactor, noise, captured=False)
-
-    def unasked(self, call: Call, asked: Exchange) -> tuple[Exchange, bytes]:
-        """The same turn's exchange and body with no token ids asked for, where the upstream refused those."""
-        parts = asked.session, asked.request, asked.place, asked.redactor, asked.noise
-        exchange, body = self._written(call, *parts, captured=False)
-        exchange.tokenless, exchange.attempts = True, asked.attempts
-        exchange.started_us, exchange.clock, exchange.replicas = asked.started_us, asked.clock, asked.replicas
+            noise = roll_back(noise, session, call.codec, request, place)
+            return self._write(call, session, request, place, redactor, noise, captured=False)
         return exchange, body
 
-    def _written(
+    async def build_without_capture(
+        self, call: IncomingCall, refused: Exchange, answer: Answer
+    ) -> tuple[Exchange, bytes] | None:
+        """The same turn's exchange and body without the request for token ids, where the upstream may have
+        refused that: `answer` is closed then. None where it didn't.
+        """
+        if not await _refuses_capture(answer, refused, call.upstream):
+            return None
+        turn = refused.session, refused.request, refused.place, refused.redactor, refused.noise
+        exchange, body = self._write(call, *turn, captured=False)
+        exchange.take_over(refused)
+        return exchange, body
+
+    async def _add_noise(
+        self, call: IncomingCall, session: LiveSession, request: Request, place: Place, redactor: Redactor
+    ) -> Noise:
+        """Decide the request's noise. Where the plan has a third party's operator, no model is asked for
+        texts: what it would be asked depends on that operator.
+        """
+        turn, now = (session, call.codec, request, place), self._circumstances(call, request)
+        if self.confinement is not None and self.confinement.needed(session.plan):
+            return await self.confinement.decide(partial(add_noise, *turn, now, redactor))
+        if self.preparation is None:
+            return add_noise(*turn, now, redactor)
+        texts = await self.preparation.prepare(*turn, now, redactor)
+        noise = add_noise(*turn, replace(self._circumstances(call, request), texts=texts), redactor)
+        if texts is not None and noise.texts is texts:
+            noise.rows += texts.shared
+        return noise
+
+    def _circumstances(self, call: IncomingCall, request: Request) -> Circumstances:
+        spared = self.settings.steering and call.http.header(b"x-crosswind-noise") == "off"
+        duplicates = call.upstream.dialect.duplicate_tool_names
+        return Circumstances(self.switch.enabled, not spared, request.stream, now_us(), duplicates)
+
+    def _write(
         self,
-        call: Call,
+        call: IncomingCall,
         session: LiveSession,
         request: Request,
         place: Place,
@@ -66,29 +115,66 @@ class Composing:
         *,
         captured: bool,
     ) -> tuple[Exchange, bytes]:
-        """Write what is captured, and the turn's noise, into the body to send."""
-        codec, upstream, raw = call.codec, call.upstream, request.document.body
-        training, top = session.training, self.settings.capture_top
-        edits, neutralised = (
-            codec.capture_edits(request, training=training, top=top) if captured else ({}, ())
-        )
-        if neutralised:
-            _log.info("sampling knobs neutralised", turn=place.index, knobs=neutralised)
-        edits |= upstream.edits(request.model)
-        edits |= request.edits
-        edits |= noise.members
-        received = request.received(redactor.mask)
-        body, sent = raw, received
-        if noise.replacements or edits or noise.forward:
-            body, sent = request.rewritten(noise.replacements, edits, redactor.mask, noise.forward)
+        codec = call.codec
+        capture: Edits = {}
+        if captured:
+            capture, neutralised = codec.capture_edits(
+                request, training=session.training, top=self.settings.capture_top
+            )
+            if neutralised:
+                _log.info("sampling knobs neutralised", turn=place.index, knobs=neutralised)
+        renamed = call.upstream.edits(request.model)
+        body, sent, edits = write_body(request, noise, redactor.mask, capture, renamed)
         answer = (
             codec.answer(request, captured=captured)
-            if noise.world is None
-            else noise.world.closing.answer(request, noise.world, captured=captured)
+            if noise.tools is None
+            else noise.tools.closing.answer(request, noise.tools, captured=captured)
         )
-        trace = call.trace if self.settings.telemetry.endpoint else ()
         exchange = Exchange(
-            codec, session, request, place, noise, received, sent, answer, captured, redactor, trace, edits
+            codec,
+            session,
+            request,
+            place,
+            noise,
+            request.received(redactor.mask),
+            sent,
+            answer,
+            captured,
+            redactor,
+            trace=call.trace if self.settings.telemetry.endpoint else (),
+            edits=edits,
+            idempotency=call.idempotency_key,
         )
-        exchange.idempotency = call.idempotency_key
         return exchange, body
+
+
+def write_body(
+    request: Request, noise: Noise, mask: Mask, capture: Edits, renamed: Edits
+) -> tuple[bytes, View, dict[str, bytes | None]]:
+    """Write noise, what token capture asks for, and the upstream's name of the model into a request's body.
+
+    Gives the body, what is recorded of it, and its edited members. Without any of these it is the client's
+    own, byte for byte.
+    """
+    edits = {**capture, **renamed, **request.edits, **noise.members}
+    if noise.replacements or edits or noise.forward:
+        return *request.rewritten(noise.replacements, edits, mask, noise.forward), edits
+    return request.document.body, request.received(mask), edits
+
+
+async def _refuses_capture(answer: Answer, exchange: Exchange, upstream: Upstream) -> bool:
+    """Whether the upstream may have refused the request for its capture fields; the answer is closed then.
+
+    An upstream whose refusal names our field isn't asked for token ids again. UpstreamError where the refusal
+    breaks off.
+    """
+    if answer.status not in _REFUSED or not exchange.captured or upstream.dialect.token_ids:
+        return False
+    try:
+        refusal = await answer.upto(_REFUSAL_BYTES)
+    finally:
+        answer.close()
+    if _FIELD in refusal and _FIELD.decode() not in exchange.request.document.members:
+        upstream.tokenless = True
+        _log.warning("an upstream refuses to be asked for token ids", upstream=upstream.name)
+    return True

@@ -17,9 +17,9 @@ from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.http.body import posted
 from crosswind.gateway.http.headers import end_to_end
 from crosswind.gateway.noise.events import outside_of_turns
-from crosswind.gateway.proxy.models import Listing
-from crosswind.gateway.proxy.routes import Route, claim_of
-from crosswind.gateway.proxy.stored_responses import StoredViews, View
+from crosswind.gateway.proxy.models import ModelList
+from crosswind.gateway.proxy.routes import Route, read_claim
+from crosswind.gateway.proxy.stored_responses import StoredResponses, StoredView
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.telemetry.metrics import Metrics
@@ -44,28 +44,28 @@ class PassThrough:
 
     settings: Settings
     upstreams: Upstreams
-    listing: Listing
+    models: ModelList
     sessions: Sessions
-    views: StoredViews
+    stored: StoredResponses
     metrics: Metrics
     recorder: Recorder
 
     async def forward(self, http: Http, route: Route, caller: Caller, body: bytes | None = None) -> int:
         """Forward a request and relay its answer; gives the status. `body` where it was read already."""
-        claim = claim_of(http, route, caller, self.settings)
+        claim = read_claim(http, route, caller, self.settings)
         session = await self.sessions.check(claim)
         path = str(route.path)
-        if self.listing.asked_for(http, path):
-            return await self.listing.answer(http, caller)
+        if self.models.applies(http, path):
+            return await self.models.answer(http, caller)
         upstream = self._upstream(http, path)
         query = http.query.decode("latin-1")
         changes: dict[bytes, bytes | None] = {}
-        if body is None and self.views.goes_on(http.method, path):
+        if body is None and self.stored.continues(http.method, path):
             came = await posted(http, self.settings.limits.body)
-            body, view = await self.views.going_on(path, came.body, session, caller)
+            body, view = await self.stored.continue_from(path, came.body, session, caller)
             body, changes = came.sent(body)
         else:
-            view = await self.views.of(http.method, path, query, session, caller)
+            view = await self.stored.find(http.method, path, query, session, caller)
         bodiless = body is None and _bodiless(http)
         outgoing = Outgoing(
             http.method,
@@ -75,7 +75,7 @@ class PassThrough:
         )
         http.cancel_when_gone(unread=not (bodiless or http.read))
         try:
-            answer = await self._sent(upstream, outgoing, session)
+            answer = await self._send(upstream, outgoing, session)
             try:
                 if session is not None and answer.status < 300:
                     await self._without_noise(http.method, path, session)
@@ -91,7 +91,7 @@ class PassThrough:
             raise ClientGone from None
         return answer.status
 
-    async def _sent(self, upstream: Upstream, outgoing: Outgoing, session: str | None) -> Answer:
+    async def _send(self, upstream: Upstream, outgoing: Outgoing, session: str | None) -> Answer:
         try:
             return await upstream.send(outgoing, session)
         except UpstreamError as error:
@@ -116,7 +116,7 @@ class PassThrough:
             self.recorder.offer([event])
 
     async def _answer_viewed(
-        self, http: Http, upstream: Upstream, caller: Caller, answer: Answer, view: View
+        self, http: Http, upstream: Upstream, caller: Caller, answer: Answer, view: StoredView
     ) -> None:
         """Answer with what a provider keeps, and delete what belongs to it where it was deleted."""
         body = await answer.body(self.settings.limits.answer)
@@ -125,10 +125,12 @@ class PassThrough:
         await self._delete(http, upstream, caller, view.also if answer.status < 300 else ())
         await _answer_mapped(http, answer, body, view)
 
-    async def _page(self, http: Http, upstream: Upstream, caller: Caller, view: View, body: bytes) -> bytes:
+    async def _page(
+        self, http: Http, upstream: Upstream, caller: Caller, view: StoredView, body: bytes
+    ) -> bytes:
         """The page, or the first one behind it that has anything for the client."""
         if view.listed is not None:
-            return await self.views.completions(body, view.listed)
+            return await self.stored.completions(body, view.listed)
         query = http.query.decode("latin-1")
         seen: set[str] = set()
         while (after := view.after(body)) is not None and after not in seen and len(seen) < _MOST_PAGES:
@@ -169,7 +171,7 @@ class PassThrough:
             await http.end()
 
 
-async def _answer_mapped(http: Http, answer: Answer, body: bytes, view: View) -> None:
+async def _answer_mapped(http: Http, answer: Answer, body: bytes, view: StoredView) -> None:
     """Answer with what a provider keeps, in the client's view."""
     plain = answer.header("content-encoding") in ("", "identity")
     mapped = view.mapped(body) if plain and answer.status < 300 else body

@@ -1,4 +1,4 @@
-"""The heart: one request's way. Protocol, session, noise in, upstream, noise out, protocol, record."""
+"""One request's way through the gateway: protocol, session, noise in, upstream, noise out, record."""
 
 from __future__ import annotations
 
@@ -15,18 +15,15 @@ from crosswind.gateway.http.asgi import JSON, ClientGone, Http, Message, Receive
 from crosswind.gateway.http.auth import Authenticator, Caller
 from crosswind.gateway.http.body import posted
 from crosswind.gateway.noise.limits import CAPPED, FaultsInFlight
-from crosswind.gateway.noise_model.preparation import Preparing
+from crosswind.gateway.noise_model.preparation import TextPreparation
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.request import SplitBody
-from crosswind.gateway.proxy import token_fallback as tokenless
-from crosswind.gateway.proxy.call import Call
 from crosswind.gateway.proxy.client_link import Outlet, delivered_by
-from crosswind.gateway.proxy.decisions import Deciding
-from crosswind.gateway.proxy.outgoing import Composing
+from crosswind.gateway.proxy.outgoing import RequestBuilder
 from crosswind.gateway.proxy.passthrough import PassThrough
-from crosswind.gateway.proxy.relay import Answering
-from crosswind.gateway.proxy.retries import Flights
-from crosswind.gateway.proxy.routes import HEALTH, Route, claim_of, route_of
+from crosswind.gateway.proxy.relay import ResponseRelay
+from crosswind.gateway.proxy.retries import SharedCalls
+from crosswind.gateway.proxy.routes import HEALTH, IncomingCall, Route, find_route, read_claim
 from crosswind.gateway.proxy.short_circuit import Refusing
 from crosswind.gateway.proxy.websockets import WebSockets
 from crosswind.gateway.recorder.redaction import Redactor
@@ -60,22 +57,21 @@ class Proxy:
     redactor: Redactor
     metrics: Metrics
     recording: Recording
-    answering: Answering
-    passing: PassThrough
+    relay: ResponseRelay
+    passthrough: PassThrough
     websockets: WebSockets
-    refusing: Refusing
-    flights: Flights
+    short_circuit: Refusing
+    shared: SharedCalls
     in_flight: FaultsInFlight
-    deciding: Deciding
-    composing: Composing
-    preparing: Preparing | None = None
+    builder: RequestBuilder
+    preparation: TextPreparation | None = None
     """Where a language model writes noise."""
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
             return await self.websockets(scope, receive, send)
         http = Http(scope, receive, send)
-        route = route_of(http)
+        route = find_route(http)
         status = "gone"
         say_with_all(request=next(_numbers))
         self.metrics.in_flight.inc()
@@ -88,7 +84,7 @@ class Proxy:
             _log.debug("the client went away", path=route.path)
         except Exception:
             status = "500"
-            _log.exception("a defect of the gateway's", path=route.path)
+            _log.exception("a defect of the gateway", path=route.path)
             defect = ServiceError(500, _DEFECT, kind="server_error", code="internal")
             await self._answer_error(http, route.shape, defect)
         finally:
@@ -111,21 +107,24 @@ class Proxy:
         caller = self.authenticator.identify(http.first, http.query.decode("latin-1"))
         if route.codec is not None:
             return await self._turn(http, route, route.codec, caller)
-        return await self.passing.forward(http, route, caller)
+        return await self.passthrough.forward(http, route, caller)
 
     async def _turn(self, http: Http, route: Route, codec: Codec, caller: Caller) -> int:
-        """Protocol and session: read the body, and find whose it is."""
+        """Protocol and session: read the body, and find its session."""
         body = await posted(http, self.settings.limits.body)
-        claim = claim_of(http, route, caller, self.settings)
+        claim = read_claim(http, route, caller, self.settings)
         split = codec.split(body.body, self.sessions.reader(claim, codec))
         if split is None:
-            said = "a request can't be read: it is forwarded as it came"
-            _log.warning(said, protocol=codec.name, bytes=len(body.raw))
-            return await self.passing.forward(http, route, caller, body.raw)
+            _log.warning(
+                "a request can't be read: it is forwarded as it came",
+                protocol=codec.name,
+                bytes=len(body.raw),
+            )
+            return await self.passthrough.forward(http, route, caller, body.raw)
         named = claim.session_id is not None or caller.session_key is not None
         if not split.converses and not named:
-            return await self.passing.forward(http, route, caller, body.raw)
-        call = Call(http, route, codec, caller, self.upstreams.choose(codec.name, split.model), body)
+            return await self.passthrough.forward(http, route, caller, body.raw)
+        call = IncomingCall(http, route, codec, caller, self.upstreams.choose(codec.name, split.model), body)
         traces = Traces() if named else call.traces(split)
         session = await self.sessions.find(claim, traces)
         say_also("session", session.record.id)
@@ -135,8 +134,8 @@ class Proxy:
         finally:
             self.sessions.left(session)
 
-    async def _converse(self, call: Call, session: LiveSession, split: SplitBody) -> int:
-        """One turn: its place, then the exchange, which a retry may join."""
+    async def _converse(self, call: IncomingCall, session: LiveSession, split: SplitBody) -> int:
+        """One turn: find its place, build the request, and make the exchange, which a retry may join."""
         http, codec = call.http, call.codec
         redactor = self.redactor.of_caller(call.caller.credential)
         certain = await self.sessions.recalling.recall(session, codec, split)
@@ -145,70 +144,70 @@ class Proxy:
         digest = request.digest()
         key, retry = (session.record.id, digest), call.counted_retry
         joins = retry or session.turns.repeated(call.idempotency_key, digest)
-        if joins and (flight := self.flights.joinable(key)) is not None:
+        if joins and (shared := self.shared.find(key)) is not None:
             http.cancel_when_gone()
-            return await self.flights.join(key, flight, http)
+            return await self.shared.join(key, shared, http)
         asked = Asked(request.chain, digest, retry, request.after, call.idempotency_key)
         place = await self.sessions.place(session, asked)
-        noise = await self.deciding.noise(call, session, request, place, redactor)
+        exchange, body = await self.builder.build(call, session, request, place, redactor)
         http.cancel_when_gone()
-        exchange, body = self.composing.composed(call, session, request, place, redactor, noise)
-        if self.preparing is not None:
-            self.preparing.decided(exchange)
-        if request.stream or not session.training or not self.flights.grace_s:
-            return await self._exchanged(call, exchange, body, http)
-        return await self.flights.fly(
+        if self.preparation is not None:
+            self.preparation.look_ahead_of_message(exchange)
+        if request.stream or not session.training or not self.shared.grace_s:
+            return await self._exchange(call, exchange, body, http)
+        return await self.shared.start(
             key,
             http,
-            partial(self._flown, call, exchange, body),
-            partial(self.recording.delivered_late, exchange),
+            partial(self._exchange_shared, call, exchange, body),
+            partial(self.recording.record_late_delivery, exchange),
         )
 
-    async def _flown(self, call: Call, exchange: Exchange, body: bytes, outlet: Outlet) -> int:
-        """The exchange of a call that may outlive its request."""
+    async def _exchange_shared(
+        self, call: IncomingCall, exchange: Exchange, body: bytes, outlet: Outlet
+    ) -> int:
+        """An exchange that may outlive its client's connection."""
         exchange.session.busy += 1
         try:
-            return await self._exchanged(call, exchange, body, outlet)
+            return await self._exchange(call, exchange, body, outlet)
         finally:
             self.sessions.left(exchange.session)
 
-    async def _exchanged(self, call: Call, exchange: Exchange, body: bytes, outlet: Outlet) -> int:
-        """Upstream, and the way back, on which the turn is recorded."""
+    async def _exchange(self, call: IncomingCall, exchange: Exchange, body: bytes, outlet: Outlet) -> int:
+        """Send the request, relay the answer, and record the turn."""
         noise = exchange.noise
         if noise.faults and not self.in_flight.admit():
             noise.withhold_faults(CAPPED)
         faulty = bool(noise.faults)
         try:
-            if (status := await self.refusing.refused(outlet, exchange)) is not None:
+            if (status := await self.short_circuit.refused(outlet, exchange)) is not None:
                 return status
             answer = await self._send(call, exchange, body)
-            if await tokenless.refused(answer, exchange, call.upstream):
-                exchange, body = self.composing.unasked(call, exchange)
+            if (again := await self.builder.build_without_capture(call, exchange, answer)) is not None:
+                exchange, body = again
                 answer = await self._send(call, exchange, body)
             try:
                 await exchange.noise.faults.wait("response")
-                again = partial(self._send, call, exchange)
-                status = await self.answering.relay(outlet, exchange, answer, again)
-                if self.preparing is not None:
-                    self.preparing.answered(exchange)
+                status = await self.relay.relay(outlet, exchange, answer, partial(self._send, call, exchange))
+                if self.preparation is not None:
+                    self.preparation.look_ahead_of_results(exchange)
                 return status
             finally:
                 answer.close()
         except UpstreamError as error:
-            return await self._upstream_failed(outlet, exchange, error)
+            return await self._answer_upstream_failure(outlet, exchange, error)
         except asyncio.CancelledError:
-            self.recording.abandoned(exchange, gone=call.http.gone)
+            self.recording.record_abandoned(exchange, gone=call.http.gone)
             if not call.http.gone:
                 raise
             raise ClientGone from None
         except Exception:
-            self.recording.broken(exchange)
+            self.recording.record_defect(exchange)
             raise
         finally:
             if faulty:
                 self.in_flight.over()
 
-    async def _send(self, call: Call, exchange: Exchange, body: bytes) -> Answer:
+    async def _send(self, call: IncomingCall, exchange: Exchange, body: bytes) -> Answer:
         http, upstream = call.http, call.upstream
         faults = exchange.noise.faults
         body, changes = call.posted.sent(body)
@@ -220,24 +219,21 @@ class Proxy:
             upstream.headers(http.headers, call.caller, changes),
             body,
         )
-        exchange.queue_us = exchange.elapsed_us()
+        exchange.mark_sent()
         if (twice := faults.find("request", "duplicate")) is not None:
             for _ in range(1, int(twice.number("times"))):
                 (await upstream.send(outgoing, exchange.session.record.id)).close()
         answer = await upstream.send(outgoing, exchange.session.record.id)
-        exchange.attempts += answer.attempts
-        exchange.replicas.add(answer.replica)
-        exchange.upstream_status = answer.status
+        exchange.mark_answered(answer.status, answer.replica, answer.attempts)
         return answer
 
-    async def _upstream_failed(self, outlet: Outlet, exchange: Exchange, error: UpstreamError) -> int:
-        """The upstream gave no answer: recorded as its failure, told in the protocol's shape."""
+    async def _answer_upstream_failure(self, outlet: Outlet, exchange: Exchange, error: UpstreamError) -> int:
+        """Record that the upstream gave no answer, and answer with an error in the protocol's shape."""
         self.metrics.upstream_errors.labels(error.code).inc()
-        exchange.failed(Source.UPSTREAM, error.code, error.message)
-        exchange.attempts += error.attempts
+        exchange.fail(Source.UPSTREAM, error.code, error.message, error.attempts)
         settled = await self.recording.settle(exchange)
         await self._answer_error(outlet, exchange.codec, error)
-        self.recording.released(exchange, settled, delivered_by(outlet))
+        self.recording.record_delivery(exchange, settled, delivered_by(outlet))
         return error.status
 
     async def _answer_error(self, outlet: Outlet, shape: Codec | None, error: ServiceError) -> None:
@@ -246,3 +242,15 @@ class Proxy:
             marker = [(b"x-crosswind-error", error.code.encode())] if self.settings.markers else []
             body = shape.error(error) if shape else error.body()
             await outlet.answer(error.status, body, [*JSON, *marker])
+
+
+class DataPlane:
+    """The ASGI application that a server sees. Its proxy can be exchanged for one of another configuration;
+    requests in flight stay with the proxy that took them.
+    """
+
+    def __init__(self, proxy: Proxy) -> None:
+        self.proxy = proxy
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        await self.proxy(scope, receive, send)

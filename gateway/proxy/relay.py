@@ -1,4 +1,4 @@
-"""The way back: an upstream's answer to the client, its completion held until the turn is on record."""
+"""Relay the upstream's answer to the client; its completion is held until the turn is recorded."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from crosswind.gateway.http.content_encoding import Decoding
 from crosswind.gateway.http.headers import Headers, end_to_end
 from crosswind.gateway.proxy.client_link import FaultyOutlet, Outlet, delivered_by, edit_of, foreseen
 from crosswind.gateway.proxy.stream import StreamRelay
-from crosswind.gateway.trajectory.fitness import Fitness, Source
+from crosswind.gateway.trajectory.fitness import Source
 from crosswind.gateway.trajectory.record import Delivered
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.inner_rounds import next_body
-from crosswind.gateway.turn.recording import Recording, Settled
+from crosswind.gateway.turn.recording import Recording, SettledTurn
 from crosswind.gateway.upstreams.answer import Answer
 
 _log = structlog.get_logger("crosswind.answering")
@@ -28,7 +28,7 @@ Again = Callable[[bytes], Awaitable[Answer]]
 
 
 @dataclass(frozen=True, slots=True)
-class Answering:
+class ResponseRelay:
     """Relays answers, plain and streamed."""
 
     settings: Settings
@@ -40,7 +40,7 @@ class Answering:
         Rounds that are answered inside are sent by `again`, and what the client gets is one answer.
         """
         if answer.status >= 400:
-            exchange.failed(Source.UPSTREAM, f"status_{answer.status}", "the upstream answered with an error")
+            exchange.fail(Source.UPSTREAM, f"status_{answer.status}", "the upstream answered with an error")
         outlet = client
         if exchange.noise.faults.on_the_way_back:
             outlet = FaultyOutlet(client, exchange, event_limit=self.settings.limits.event)
@@ -57,9 +57,9 @@ class Answering:
         """A plain body is released once its turn is durable: its last byte is what clients act on."""
         limit = self.settings.limits.answer
         raw = await answer.upto(limit)
-        exchange.first_byte_came()
+        exchange.mark_first_byte()
         if len(raw) > limit:
-            exchange.unread = Fitness.ANSWER_TOO_LARGE
+            exchange.mark_too_large()
             return await self._too_large(outlet.bare(), exchange, answer, raw)
         decoding = self._decoding(answer)
         read = exchange.answer.read_body(decoding.feed(raw))
@@ -75,14 +75,14 @@ class Answering:
         settled = await self.recording.settle(exchange)
         headers = _without(_headers(answer, edited=exchange.edited), b"content-length")
         await outlet.answer(answer.status, body, headers)
-        self.recording.released(exchange, settled, delivered_by(outlet))
+        self.recording.record_delivery(exchange, settled, delivered_by(outlet))
 
     async def _too_large(self, outlet: Outlet, exchange: Exchange, answer: Answer, begun: bytes) -> None:
         """Relay a plain body as it comes, unread; its last part once the turn is durable. UpstreamError where
         it had to be read, for what noise did to the tools' names.
         """
-        world = exchange.world
-        if world is not None and (world.shown.declared_of or world.withholds):
+        tools = exchange.tools
+        if tools is not None and (tools.shown.declared_of or tools.withholds):
             raise UpstreamError(
                 502,
                 "the upstream's answer is larger than limits.answer, and it has to be read whole; raise it",
@@ -103,12 +103,12 @@ class Answering:
         settled = await self.recording.settle(exchange)
         # Without an end the server cuts the connection, as the client would have seen it.
         await (outlet.end(last) if cut is None else outlet.chunk(last))
-        self.recording.released(exchange, settled, Delivered.NO if cut else delivered_by(outlet))
+        self.recording.record_delivery(exchange, settled, Delivered.NO if cut else delivered_by(outlet))
 
     def _cut(self, exchange: Exchange, error: UpstreamError) -> None:
         """The upstream broke off what was being relayed."""
         self.recording.metrics.upstream_errors.labels(error.code).inc()
-        exchange.failed(Source.UPSTREAM, error.code, error.message)
+        exchange.fail(Source.UPSTREAM, error.code, error.message)
         _log.warning("the upstream broke off its answer", turn=exchange.place.index, error=error.message)
 
     async def _stream(self, outlet: Outlet, exchange: Exchange, answer: Answer, again: Again) -> None:
@@ -169,9 +169,9 @@ class Answering:
             await flow.send(exchange.codec.error_event(cut))
         else:
             await flow.send(b"")
-        self.recording.released(exchange, settled, Delivered.NO if cut else delivered_by(outlet))
+        self.recording.record_delivery(exchange, settled, Delivered.NO if cut else delivered_by(outlet))
 
-    async def _settle(self, flow: Flow, *, last: bool) -> Settled:
+    async def _settle(self, flow: Flow, *, last: bool) -> SettledTurn:
         """Record the turn, wait for it to be durable, and release what was held, once. Where nothing comes
         after it (`last`), it goes with the answer's end.
         """
@@ -179,7 +179,7 @@ class Answering:
             return flow.settled
         exchange = flow.exchange
         if exchange.answer.error is not None:
-            exchange.failed(Source.UPSTREAM, "error_in_stream", str(exchange.answer.error.get("message", "")))
+            exchange.fail(Source.UPSTREAM, "error_in_stream", str(exchange.answer.error.get("message", "")))
         if exchange.noise.faults.on_the_way_back:
             foreseen(exchange, exchange.answer.delivered() or exchange.answer.produced(), streamed=True)
         flow.settled = settled = await self.recording.settle(exchange)
@@ -204,13 +204,13 @@ class Flow:
     kept: int = 0
     rest: bytes = b""
     """What is to be sent still."""
-    settled: Settled | None = None
+    settled: SettledTurn | None = None
 
     def take(self, chunk: bytes) -> bool:
         """Relay what came, at once where that can be; True where more may come before anything has to be
         waited for.
         """
-        self.exchange.first_byte_came()
+        self.exchange.mark_first_byte()
         self.kept += len(chunk)
         if self.kept > self.most:
             self._let_go()
@@ -228,15 +228,15 @@ class Flow:
         exchange = self.exchange
         if (edit := edit_of(exchange)) is not None:
             exchange.noise.withdraw(edit.operator, "the answer is larger than `limits.stream`")
-        exchange.unread, self.kept = Fitness.ANSWER_TOO_LARGE, 0
-        if exchange.world is not None:
+        exchange.mark_too_large()
+        self.kept = 0
+        if exchange.tools is not None:
             raise UpstreamError(
                 502,
                 "the upstream's answer is larger than limits.stream, and it has to be read whole; raise it",
                 "upstream_too_large",
             )
-        exchange.answer = exchange.codec.answer(exchange.request, captured=exchange.captured)
-        self.relay.read_on_with(exchange.answer)
+        self.relay.read_on_with(exchange.restart_reader())
 
     async def pass_on(self) -> None:
         """Send what couldn't be sent at once."""
@@ -254,7 +254,7 @@ def _note(exchange: Exchange, decoding: Decoding) -> None:
     reach the client.
     """
     if decoding.failed:
-        exchange.unread = exchange.unread or Fitness.UNDECODABLE
+        exchange.leave_unread()
         if exchange.edited:
             raise UpstreamError(
                 502,

@@ -1,4 +1,4 @@
-"""Plain calls that outlive their client's connection, so that a retry joins the call in flight.
+"""Plain calls that outlive their client's connection, so that a retry can join them.
 
 SDKs close the connection and then send the same request again. For sessions that train, the upstream call is
 kept for a while after its client has gone; a marked retry of an equal body gets its answer.
@@ -20,17 +20,17 @@ Key = tuple[str, bytes]
 """A session, and the digest of a body."""
 
 
-class Flight:
-    """One call in flight, and its answer once it is there. It is the outlet of the call."""
+class SharedCall:
+    """One call in flight, and the outlet that keeps its answer."""
 
     def __init__(self, late: Callable[[], None]) -> None:
         self.late = late
-        """To be called when a client gets the answer whose first one had gone."""
+        """Called when a retry gets the answer, after the first client had left."""
         self.started = False
         self.clients: list[Http] = []
-        """Who waits for the answer."""
+        """The clients that wait for the answer."""
         self.passed_on: Http | None = None
-        """The one client that gets it, where it is too large to be held."""
+        """The one client that gets an answer too large to be held."""
         self.task: asyncio.Task[int] | None = None
         self.grace: asyncio.TimerHandle | None = None
         self._status = 0
@@ -45,7 +45,7 @@ class Flight:
 
     @property
     def failed(self) -> bool:
-        """Whether there is no good answer for who comes now."""
+        """Whether there is no good answer for a further client."""
         if self.passed_on is not None:
             return True
         if self.task is None or not self.task.done():
@@ -79,8 +79,8 @@ class Flight:
         return self.passed_on
 
     async def deliver(self, http: Http) -> None:
-        """Send the answer to a client. UpstreamError where it went to another one, and was too large to be
-        held.
+        """Send the answer to a client. UpstreamError where it was too large to be held, and another client
+        got it.
         """
         if self.passed_on is http:
             return
@@ -96,19 +96,19 @@ class Flight:
         http.cut(reset=self._reset)
 
 
-class Flights:
-    """The calls in flight. `grace_s`: how long one is kept once its clients are gone."""
+class SharedCalls:
+    """The calls in flight. `grace_s`: how long one is kept once its clients have left."""
 
     def __init__(self, grace_s: float) -> None:
         self.grace_s = grace_s
-        self._flights: dict[Key, Flight] = {}
+        self._calls: dict[Key, SharedCall] = {}
 
-    def joinable(self, key: Key) -> Flight | None:
-        """The call that a marked retry may join. One that failed has nothing for it: it asks anew."""
-        flight = self._flights.get(key)
-        return None if flight is None or flight.failed else flight
+    def find(self, key: Key) -> SharedCall | None:
+        """The call that a marked retry may join. One that failed has no answer: the retry is sent upstream."""
+        shared = self._calls.get(key)
+        return None if shared is None or shared.failed else shared
 
-    async def fly(
+    async def start(
         self,
         key: Key,
         http: Http,
@@ -116,52 +116,52 @@ class Flights:
         late: Callable[[], None],
     ) -> int:
         """Make a call that a retry may join, and deliver its answer; gives its status."""
-        flight = Flight(late)
-        flight.task = asyncio.create_task(call(flight))
-        self._flights[key] = flight
-        return await self.join(key, flight, http)
+        shared = SharedCall(late)
+        shared.task = asyncio.create_task(call(shared))
+        self._calls[key] = shared
+        return await self.join(key, shared, http)
 
-    async def join(self, key: Key, flight: Flight, http: Http) -> int:
+    async def join(self, key: Key, shared: SharedCall, http: Http) -> int:
         """Wait for a call's answer and deliver it."""
-        assert flight.task is not None, "a flight has its task before anyone waits for it"
-        flight.clients.append(http)
-        late = flight.task.done()
-        if flight.grace is not None:
-            flight.grace.cancel()
+        assert shared.task is not None, "a call has its task before anyone waits for it"
+        shared.clients.append(http)
+        late = shared.task.done()
+        if shared.grace is not None:
+            shared.grace.cancel()
         try:
-            status = await asyncio.shield(flight.task)
-            await flight.deliver(http)
+            status = await asyncio.shield(shared.task)
+            await shared.deliver(http)
             if late:
-                flight.late()
+                shared.late()
         except asyncio.CancelledError:
             if not http.gone:
                 raise
             raise ClientGone from None
         finally:
-            flight.clients.remove(http)
-            if not flight.clients:
-                self._left(key, flight, delivered=http.complete and not http.gone)
+            shared.clients.remove(http)
+            if not shared.clients:
+                self._keep_or_forget(key, shared, delivered=http.complete and not http.gone)
         return status
 
-    def _left(self, key: Key, flight: Flight, *, delivered: bool) -> None:
-        """Nobody waits any more: a call whose answer nobody got is kept for the grace."""
+    def _keep_or_forget(self, key: Key, shared: SharedCall, *, delivered: bool) -> None:
+        """No client waits any more: the call is kept for the grace period if none got its answer."""
         if delivered:
-            self._forget(key, flight)
+            self._forget(key, shared)
         else:
             loop = asyncio.get_running_loop()
-            flight.grace = loop.call_later(self.grace_s, self._forget, key, flight)
+            shared.grace = loop.call_later(self.grace_s, self._forget, key, shared)
 
-    def _forget(self, key: Key, flight: Flight) -> None:
-        if self._flights.get(key) is flight:
-            del self._flights[key]
-        if flight.task is not None:
-            flight.task.cancel()
+    def _forget(self, key: Key, shared: SharedCall) -> None:
+        if self._calls.get(key) is shared:
+            del self._calls[key]
+        if shared.task is not None:
+            shared.task.cancel()
 
     async def close(self) -> None:
         """Cancel what is in flight."""
-        flights = list(self._flights.items())
-        for key, flight in flights:
-            if flight.grace is not None:
-                flight.grace.cancel()
-            self._forget(key, flight)
-        await asyncio.gather(*(one.task for _, one in flights if one.task), return_exceptions=True)
+        calls = list(self._calls.items())
+        for key, shared in calls:
+            if shared.grace is not None:
+                shared.grace.cancel()
+            self._forget(key, shared)
+        await asyncio.gather(*(one.task for _, one in calls if one.task), return_exceptions=True)

@@ -1,4 +1,4 @@
-"""Which route a request takes, and what it says about its session."""
+"""Read a request's head: its route, and what it says about its session."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.asgi import Http
 from crosswind.gateway.http.auth import Caller
+from crosswind.gateway.http.body import Posted
 from crosswind.gateway.noise.kill_switch import may_ask_for
 from crosswind.gateway.protocols.codec import Codec, codecs
+from crosswind.gateway.protocols.request import SplitBody
 from crosswind.gateway.recorder.redaction import SHORTEST
 from crosswind.gateway.sessions.claim import Claim
+from crosswind.gateway.sessions.inference import Traces, traces_of
+from crosswind.gateway.trajectory.content import content_key
+from crosswind.gateway.upstreams.upstream import Upstream
+from crosswind.injectors.identity import digest
 
 PASS = "pass_through"
 HEALTH = "health"
@@ -29,17 +35,17 @@ _SESSION_ID = re.compile(r"[^\x00-\x1f\x7f/]{1,200}\Z")
 
 
 class Route(msgspec.Struct, frozen=True):
-    """`path` is what follows `/v1`, as it stands; None where there is no such route."""
+    """`path`: the part after `/v1`, unchanged; None where there is no such route."""
 
     kind: str
     path: str | None = None
     session_id: str | None = None
     codec: Codec | None = None
     shape: Codec | None = None
-    """Whose errors the client understands; None: OpenAI's, which most protocols share."""
+    """The protocol in which the client understands errors; None: OpenAI's, which most protocols share."""
 
 
-def route_of(http: Http) -> Route:
+def find_route(http: Http) -> Route:
     """The route of a request, by its path and method."""
     if http.raw_path == b"/healthz":
         return Route(HEALTH, "/healthz")
@@ -56,12 +62,12 @@ def route_of(http: Http) -> Route:
 
 
 def _shape(http: Http, path: str) -> Codec | None:
-    """Anthropic's clients say so on every route, `GET /v1/models` among them."""
+    """Anthropic's clients send their header on every route, also on `GET /v1/models`."""
     anthropic = http.header(b"anthropic-version") is not None or f"{path}/".startswith(f"{MESSAGES}/")
     return codecs().get(MESSAGES) if anthropic else None
 
 
-def claim_of(http: Http, route: Route, caller: Caller, settings: Settings) -> Claim:
+def read_claim(http: Http, route: Route, caller: Caller, settings: Settings) -> Claim:
     """What the request says about its session: the path goes before the header, the header before the key.
 
     ServiceError 400 for an id that can't be one, 403 for a profile beyond the operator's cap.
@@ -86,6 +92,41 @@ def claim_of(http: Http, route: Route, caller: Caller, settings: Settings) -> Cl
         task_id=_name(http.header(b"x-crosswind-task"), caller),
         group_id=_name(http.header(b"x-crosswind-group"), caller),
     )
+
+
+class IncomingCall(msgspec.Struct, frozen=True):
+    """A request as received, before its session is known."""
+
+    http: Http
+    route: Route
+    codec: Codec
+    caller: Caller
+    upstream: Upstream
+    posted: Posted
+
+    @property
+    def counted_retry(self) -> bool:
+        """Whether the client marks the request as a retry."""
+        retries = self.http.header(b"x-stainless-retry-count") or ""
+        return retries.isascii() and retries.isdigit() and retries.strip("0") != ""
+
+    @property
+    def trace(self) -> tuple[tuple[str, str], ...]:
+        """The client's trace context (W3C)."""
+        found = ((name, self.http.header(name.encode())) for name in ("traceparent", "tracestate"))
+        return tuple((name, value) for name, value in found if value is not None)
+
+    @property
+    def idempotency_key(self) -> str | None:
+        """The digest of the client's `Idempotency-Key`."""
+        key = self.http.header(b"idempotency-key")
+        return None if key is None else digest(key)
+
+    def traces(self, split: SplitBody) -> Traces:
+        """The traces by which its session is inferred. A retry may come under the same idempotency key."""
+        named, body = self.idempotency_key, self.posted.body
+        key = content_key(body if named is None else b"%b\0%b" % (named.encode(), body))
+        return traces_of(split, self.codec, key, counted=self.counted_retry, keyed=named is not None)
 
 
 def _name(given: str | None, caller: Caller) -> str | None:

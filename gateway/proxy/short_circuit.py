@@ -13,7 +13,6 @@ from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.protocols.faults import Fault
 from crosswind.gateway.protocols.provider_errors import AnswerForms
 from crosswind.gateway.proxy.client_link import Outlet
-from crosswind.gateway.trajectory.fitness import Source
 from crosswind.gateway.trajectory.record import Delivered
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.recording import Recording
@@ -49,19 +48,19 @@ class Refusing:
         return None
 
     async def _cut(self, outlet: Outlet, exchange: Exchange, fault: Fault, *, reset: bool = False) -> int:
-        exchange.failed(Source.INJECTED, fault.operator, "the connection was closed")
+        exchange.inject_failure(fault.operator, "the connection was closed")
         settled = await self.recording.settle(exchange)
         outlet.cut(reset=reset)
-        self.recording.released(exchange, settled, Delivered.NO)
+        self.recording.record_delivery(exchange, settled, Delivered.NO)
         return CUT
 
     async def _error(self, outlet: Outlet, exchange: Exchange, fault: Fault, error: ServiceError) -> int:
-        exchange.failed(Source.INJECTED, fault.operator, error.message)
+        exchange.inject_failure(fault.operator, error.message)
         settled = await self.recording.settle(exchange)
         await outlet.answer(
             error.status, exchange.codec.error(error), [*JSON, *error.headers, *self._marker(fault)]
         )
-        self.recording.released(exchange, settled, Delivered.YES)
+        self.recording.record_delivery(exchange, settled, Delivered.YES)
         return error.status
 
     def _marker(self, fault: Fault) -> Headers:
@@ -74,15 +73,15 @@ class Refusing:
         if answer is None:
             exchange.noise.withdraw(fault.operator, "the client may go on from what the upstream holds")
             return None
-        exchange.shown = encode(answer)
-        exchange.failed(Source.INJECTED, fault.operator, "answered without content")
+        shown = encode(answer)
+        exchange.inject_failure(fault.operator, "answered without content", shown)
         settled = await self.recording.settle(exchange)
         if exchange.request.stream:
             await outlet.start(200, _SSE)
             await outlet.end(forms.events(answer, exchange.request))
         else:
-            await outlet.answer(200, exchange.shown, JSON)
-        self.recording.released(exchange, settled, Delivered.YES)
+            await outlet.answer(200, shown, JSON)
+        self.recording.record_delivery(exchange, settled, Delivered.YES)
         return 200
 
 

@@ -1,4 +1,4 @@
-"""Routes that tell what a provider keeps: they are asked for by the client's ids, and answer in its view."""
+"""Routes to responses that a provider stores: reached by the client's ids, answered in the client's view."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 
 from crosswind.gateway.http.auth import Caller
-from crosswind.gateway.noise.tool_view import results_owed
+from crosswind.gateway.noise.tool_view import pending_results
 from crosswind.gateway.protocols.codec import Codec, codec_named
 from crosswind.gateway.protocols.document import Document, decode
 from crosswind.gateway.protocols.splicing import Path, spliced
@@ -32,51 +32,54 @@ _BESIDE = ("/responses/input_tokens", "/responses/compact")
 _LISTS = ("/input_items", "/messages")
 
 
-def _at_its_end(page: bytes) -> None:
+def _no_next_page(page: bytes) -> None:
     return None
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """How a request for what is kept goes on, and its answer comes back."""
+class StoredView:
+    """How a request for something stored goes on to the provider, and how its answer is mapped back."""
 
     path: str
     mapped: Callable[[bytes], bytes]
-    after: Callable[[bytes], str | None] = _at_its_end
-    """Behind which item of a page the next is to be asked for at once."""
+    after: Callable[[bytes], str | None] = _no_next_page
+    """The item after which the next page is fetched at once."""
     listed: str | None = None
     """The session whose stored completions are listed."""
     also: tuple[str, ...] = ()
-    """Further paths that are to be deleted with it: rounds that were answered inside."""
+    """Further paths to delete with it: those of inner rounds."""
 
 
 @dataclass(frozen=True, slots=True)
-class StoredViews:
-    """Finds the session whose noise a request for what is kept would show."""
+class StoredResponses:
+    """Finds the session that a stored response belongs to, and maps its noise back."""
 
     sessions: Sessions
 
-    async def of(
+    async def find(
         self, method: str, path: str, query: str, session_id: str | None, caller: Caller
-    ) -> View | None:
-        """None where nothing has to be mapped: no such route, no session of ours, or one without noise. What
-        is streamed again ran without noise.
+    ) -> StoredView | None:
+        """The view of something stored; None where nothing has to be mapped: no such route, no session of
+        ours, or one without noise. A response that is streamed again ran without noise.
         """
         if (method, path) == ("GET", "/chat/completions") and session_id is not None:
             session = await self.sessions.get(session_id)
             noisy = session is not None and session.plan.rules
-            return View(path, _as_it_is, listed=session_id) if noisy else None
+            return StoredView(path, _unchanged, listed=session_id) if noisy else None
         found = _RESPONSE.match(path) or _COMPLETION.match(path) or _CONVERSATION.match(path)
         if found is None or "stream=true" in query:
             return None
         try:
             return await self._of(method, path, found, session_id, caller)
         except (StoreError, ValueError) as error:
-            _log.error("it can't be read what the client gave and got: as it is kept", error=str(error))
+            _log.error(
+                "a stored response can't be mapped back; it goes out as stored",
+                error=str(error),
+            )
             return None
 
     async def completions(self, body: bytes, session_id: str) -> bytes:
-        """A list of stored completions as they were delivered, without rounds that were answered inside."""
+        """A list of stored completions as they were delivered, without inner rounds."""
         try:
             listed = decode(body)
         except (ValueError, RecursionError):
@@ -87,7 +90,7 @@ class StoredViews:
         out, hidden = [], set[str]()
         for entry in data:
             own = entry.get("id") if isinstance(entry, dict) else None
-            turn = await self._answered(session_id, own)
+            turn = await self._find_turn(session_id, own)
             if turn is None or turn.produced is None:
                 out.append(entry)
                 continue
@@ -95,29 +98,32 @@ class StoredViews:
             hidden |= {str(produced.get("id")), *_inner_ids(turn)} - {own}
             delivered = decode(turn.delivered_view.bytes()) if turn.delivered_view else produced
             told = {name: value for name, value in delivered.items() if value != entry.get(name)}
-            told |= _told_back(turn)
+            told |= _restored_members(turn)
             out.append({**entry, **{name: value for name, value in told.items() if name in entry}})
         kept = [one for one in out if not isinstance(one, dict) or one.get("id") not in hidden]
         return body if kept == data else spliced(body, {("data",): kept})
 
-    async def _answered(self, session_id: str, kept: Any) -> Turn | None:
-        """The session's turn that got this answer; None also where it can't be read."""
+    async def _find_turn(self, session_id: str, kept: Any) -> Turn | None:
+        """The session's turn with this answer; None also where the store can't be read."""
         if not isinstance(kept, str):
             return None
         try:
             return await self.sessions.answered.turn(session_id, kept)
         except StoreError as error:
-            _log.error("it can't be read what the client got: as it is kept", error=str(error))
+            _log.error(
+                "a stored completion can't be mapped back; it goes out as stored",
+                error=str(error),
+            )
             return None
 
-    def goes_on(self, method: str, path: str) -> bool:
-        """Whether a request's body may name a response, though the request is no turn."""
+    def continues(self, method: str, path: str) -> bool:
+        """Whether a request that is no turn may continue from a response."""
         return method == "POST" and path.removesuffix("/") in _BESIDE
 
-    async def going_on(
+    async def continue_from(
         self, path: str, body: bytes, session_id: str | None, caller: Caller
-    ) -> tuple[bytes, View | None]:
-        """The body as the provider knows what it goes on from, and how its answer comes back."""
+    ) -> tuple[bytes, StoredView | None]:
+        """The body with the provider's own id of the response, and how the answer is mapped back."""
         document = Document.parse(body)
         previous = document.value("previous_response_id") if document is not None else None
         if document is None or not isinstance(previous, str):
@@ -135,14 +141,14 @@ class StoredViews:
         steps = held.line().steps
         changed: dict[Path, Any] = {("previous_response_id",): held.upstream_id}
         made = [step.made for step in steps[len(steps) - held.answer :]]
-        if owed := results_owed(codec, session.ledger, made):
+        if owed := pending_results(codec, session.ledger, made):
             changed["input",] = [*map(_item, owed), *_items_of(document.value("input"))]
         view = _view(session, [item for step in steps for item in step.items])
-        return spliced(body, changed), View(path, view.output)
+        return spliced(body, changed), StoredView(path, view.output)
 
     async def _of(
         self, method: str, path: str, found: re.Match[str], session_id: str | None, caller: Caller
-    ) -> View | None:
+    ) -> StoredView | None:
         kept = found["id"]
         if session_id is None:
             session_id = await self.sessions.of_response(kept, caller)
@@ -151,31 +157,31 @@ class StoredViews:
             return None
         if found.re is _CONVERSATION:
             view = await self._conversation(session, kept)
-            return View(path, view.page, view.after)
+            return StoredView(path, view.page, view.after)
         turn = await self.sessions.answered.turn(session.record.id, kept)
         codec = codec_named(turn.protocol) if turn is not None else None
         if turn is None or codec is None or turn.produced is None:
             return None
         produced = decode(turn.produced.bytes())
         delivered = decode(turn.delivered_view.bytes()) if turn.delivered_view else produced
-        delivered = {**delivered, **_told_back(turn)} if found.re is _COMPLETION else delivered
+        delivered = {**delivered, **_restored_members(turn)} if found.re is _COMPLETION else delivered
         own = path[: found.start("id")] + str(produced.get("id", kept)) + (found["rest"] or "")
         if found["rest"] in _LISTS:
             view = await self._turns(session, codec, turn)
-            return View(own, view.page, view.after)
+            return StoredView(own, view.page, view.after)
         if method == "DELETE":
             prefix = path[: found.start("id")]
             also = tuple(prefix + one for one in _inner_ids(turn) if one != produced.get("id"))
-            return View(own, partial(_with_id, {produced.get("id"): kept}), also=also)
-        return View(own, partial(as_delivered, produced=produced, delivered=delivered))
+            return StoredView(own, partial(_with_id, {produced.get("id"): kept}), also=also)
+        return StoredView(own, partial(as_delivered, produced=produced, delivered=delivered))
 
     async def _turns(self, session: LiveSession, codec: Codec, turn: Turn) -> ClientsView:
-        """The client's view of what a turn was asked with."""
+        """The client's view of a turn's input."""
         split = codec.split(turn.received.bytes()) if turn.received else None
         if split is None:
             return _view(session, ())
         await self.sessions.recalling.recall(session, codec, split)
-        return _view(session, codec.read(split, session.reader(codec), _as_it_is).conversation.items)
+        return _view(session, codec.read(split, session.reader(codec), _unchanged).conversation.items)
 
     async def _conversation(self, session: LiveSession, conversation: str) -> ClientsView:
         codec = _of_responses()
@@ -196,7 +202,7 @@ def _item(text: str) -> Any:
 
 
 def _items_of(given: Any) -> list[Any]:
-    """What a request's `input` has, as items."""
+    """The items of a request's `input`."""
     if isinstance(given, str):
         return [{"role": "user", "content": given}]
     return given if isinstance(given, list) else []
@@ -212,8 +218,8 @@ def _view(session: LiveSession, items: Iterable[UserText | ToolResult]) -> Clien
     )
 
 
-def _told_back(turn: Turn) -> dict[str, Any]:
-    """The members of a request, told back with its stored completion, that the client gave otherwise."""
+def _restored_members(turn: Turn) -> dict[str, Any]:
+    """The request's members that its stored completion repeats, as the client gave them."""
     if turn.received is None or turn.sent is None:
         return {}
     given, sent = decode(turn.received.bytes()), decode(turn.sent.bytes())
@@ -225,7 +231,7 @@ def _told_back(turn: Turn) -> dict[str, Any]:
 
 
 def _inner_ids(turn: Turn) -> list[str]:
-    """The responses of the rounds that were answered inside."""
+    """The ids of the inner rounds' responses."""
     rounds = [decode(one.produced.encode()) for one in turn.rounds]
     return [one["id"] for one in rounds if isinstance(one, dict) and isinstance(one.get("id"), str)]
 
@@ -234,5 +240,5 @@ def _with_id(ids: dict[Any, str], body: bytes) -> bytes:
     return as_delivered(body, *({"id": one} for one in next(iter(ids.items()))))
 
 
-def _as_it_is(segment: bytes) -> bytes:
+def _unchanged(segment: bytes) -> bytes:
     return segment

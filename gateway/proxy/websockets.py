@@ -18,7 +18,7 @@ from crosswind.gateway.errors import ServiceError, UpstreamError
 from crosswind.gateway.http.asgi import Http, Message, Receive, Send
 from crosswind.gateway.http.auth import Authenticator, protocols_without_credentials
 from crosswind.gateway.http.headers import Headers
-from crosswind.gateway.proxy.routes import Route, claim_of, route_of
+from crosswind.gateway.proxy.routes import Route, find_route, read_claim
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.sessions.claim import Claim
 from crosswind.gateway.sessions.inference import Traces
@@ -52,7 +52,7 @@ class WebSockets:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         http = Http({**scope, "method": "GET"}, receive, send)
-        route = route_of(http)
+        route = find_route(http)
         status = "101"
         self.metrics.in_flight.inc()
         try:
@@ -77,8 +77,8 @@ class WebSockets:
             )
         query = http.query.decode("latin-1")
         caller = self.authenticator.identify(http.first, query, offered)
-        claim = claim_of(http, route, caller, self.settings)
-        session = await self._labelled(claim)
+        claim = read_claim(http, route, caller, self.settings)
+        session = await self._label_session(claim)
         upstream = self._upstream(route.path, query)
         outgoing = Outgoing(
             "GET",
@@ -87,7 +87,7 @@ class WebSockets:
             None,
         )
         protocols = protocols_without_credentials(offered) if caller.own else offered
-        far = await self._connected(upstream, outgoing, protocols, session)
+        far = await self._connect(upstream, outgoing, protocols, session)
         try:
             await send({"type": "websocket.accept", "subprotocol": far.protocol})
             await _pump(far, receive, send)
@@ -99,7 +99,7 @@ class WebSockets:
         models = parse_qs(query).get("model")
         return self.upstreams.of_model(models[0]) if models else self.upstreams.of_path(path)
 
-    async def _connected(
+    async def _connect(
         self, upstream: Upstream, outgoing: Outgoing, protocols: list[str], session: str | None
     ) -> aiohttp.ClientWebSocketResponse:
         try:
@@ -108,7 +108,7 @@ class WebSockets:
             self.metrics.upstream_errors.labels(error.code).inc()
             raise
 
-    async def _labelled(self, claim: Claim) -> str | None:
+    async def _label_session(self, claim: Claim) -> str | None:
         """The session that the socket is for, labelled as it is on record. None where none is named."""
         if claim.session_id is None and claim.caller.session_key is None:
             return None

@@ -122,7 +122,7 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     """None where content is not recorded."""
 
 
-class InnerCall(msgspec.Struct, frozen=True):
+class AnsweredCall(msgspec.Struct, frozen=True):
     """A call of a tool that only noise put there, with the result that the gateway gave."""
 
     id: str
@@ -138,7 +138,7 @@ class InnerRound(msgspec.Struct, frozen=True, omit_defaults=True):
     """
 
     produced: str
-    calls: tuple[InnerCall, ...]
+    calls: tuple[AnsweredCall, ...]
     fitness: Fitness
     usage: Json
     prompt_ids: list[int] | None = None

@@ -1,4 +1,7 @@
-"""One exchange with the model as it is recorded: what came, was sent, was produced, and what became of it."""
+"""One exchange with the model, collected for the record: received, sent, produced, delivered.
+
+Only this room writes to it: others report to its methods what happened.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import msgspec
 from crosswind.gateway.clock import now_us
 from crosswind.gateway.errors import Attempt
 from crosswind.gateway.noise.pipeline import Noise
-from crosswind.gateway.noise.tool_view import ClosedWorld
+from crosswind.gateway.noise.tool_view import ToolView
 from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.constraints import constraints
@@ -18,13 +21,13 @@ from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import MASK, Redactor
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import Place
-from crosswind.gateway.trajectory.content import Chain, Frame, View
+from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.fitness import Fitness, Source
 from crosswind.gateway.trajectory.record import Completion, Durable, Failure, Turn
 
 
 class Exchange(msgspec.Struct, eq=False):
-    """Everything about one exchange that its turn's row needs. Durations are in microseconds."""
+    """Everything that the turn's row needs. Durations are in microseconds."""
 
     codec: Codec
     session: LiveSession
@@ -39,13 +42,13 @@ class Exchange(msgspec.Struct, eq=False):
     trace: tuple[tuple[str, str], ...] = ()
     """The client's trace context."""
     edits: dict[str, bytes | None] = msgspec.field(default_factory=dict)
-    """The body's members that are sent otherwise than they came."""
+    """The body's members that are not sent as they came."""
     results: list[list[tuple[InnerCall, str]]] = msgspec.field(default_factory=list)
-    """Per round that was answered inside: its calls with what they got."""
+    """By round answered inside: its calls with their results."""
     appended: list[bytes] = msgspec.field(default_factory=list)
-    """What these rounds added to the history."""
+    """The messages that these rounds added to the history."""
     shown: bytes | None = None
-    """What the client got by an injected fault, as one plain body, where that is not what was produced."""
+    """What the client got in place of what was produced, as one plain body, where a fault was injected."""
     left: set[str] = msgspec.field(default_factory=set)
     """Tools that left the schema in this turn."""
     started_us: int = msgspec.field(default_factory=now_us)
@@ -55,46 +58,91 @@ class Exchange(msgspec.Struct, eq=False):
     upstream_status: int | None = None
     error: Failure | None = None
     attempts: tuple[Attempt, ...] = ()
-    """Requests to the upstream that failed, before the one that was answered if any was."""
+    """Failed requests to the upstream, before the one that was answered, if any was."""
     replicas: set[str] = msgspec.field(default_factory=set)
-    """The base URLs of those that answered: several, where rounds were answered inside."""
+    """The base URLs that answered: several, where rounds were answered inside."""
     unread: Fitness | None = None
-    """Why the answer was relayed unread: its encoding could not be undone, or it is too large to be held."""
+    """Why the answer was relayed unread."""
     recorded: bool = False
     tokenless: bool = False
-    """Token ids were wanted, and the upstream refuses to be asked for them."""
+    """Token ids were wanted, and the upstream refuses requests for them."""
     idempotency: str | None = None
     """The digest of the key under which the client sent the request."""
 
     @property
-    def world(self) -> ClosedWorld | None:
+    def tools(self) -> ToolView | None:
         """How the tools are shown, where that is not as the client declared them."""
-        return self.noise.world
+        return self.noise.tools
+
+    @property
+    def too_large(self) -> bool:
+        """Whether the answer was too large to be read."""
+        return self.unread is Fitness.ANSWER_TOO_LARGE
 
     @property
     def edited(self) -> bool:
         """Whether the client gets other bytes than the upstream sent."""
-        return self.captured or self.noise.world is not None or bool(self.request.edits)
+        return self.captured or self.noise.tools is not None or bool(self.request.edits)
 
     def elapsed_us(self) -> int:
-        """Since the request came."""
+        """The time since the request came."""
         return (time.monotonic_ns() - self.clock) // 1000
 
-    def first_byte_came(self) -> None:
-        """Note when the answer's first byte was there, if it wasn't before."""
+    def take_over(self, refused: Exchange) -> None:
+        """Continue an exchange whose request for token ids was refused."""
+        self.tokenless, self.attempts, self.replicas = True, refused.attempts, refused.replicas
+        self.started_us, self.clock = refused.started_us, refused.clock
+
+    def mark_sent(self) -> None:
+        """The request goes to the upstream now."""
+        self.queue_us = self.elapsed_us()
+
+    def mark_answered(self, status: int, replica: str, attempts: tuple[Attempt, ...]) -> None:
+        """The upstream's answer began, after failed attempts."""
+        self.attempts += attempts
+        self.replicas.add(replica)
+        self.upstream_status = status
+
+    def mark_first_byte(self) -> None:
+        """A part of the answer is there; the first call counts."""
         if self.first_token_us is None:
             self.first_token_us = self.elapsed_us() - (self.queue_us or 0)
 
-    def failed(self, source: Source, kind: str, message: str) -> None:
-        """Attribute a failure: ours, upstream, tool, client or injected. The first one counts."""
+    def fail(self, source: Source, kind: str, message: str, attempts: tuple[Attempt, ...] = ()) -> None:
+        """Attribute a failure, which may have taken several attempts. The first failure counts."""
+        self.attempts += attempts
         if source is Source.INJECTED:
             self.session.turns.destroyed(self.place)
         self.error = self.error or Failure(source, kind, self.redactor.mask_text(message)[:2000])
 
-    def turn(self, durable: Durable) -> Turn:
-        """The turn's row. `durable` is what it will be once the row is on disk."""
+    def inject_failure(self, operator: str, message: str, shown: bytes | None = None) -> None:
+        """An injected fault struck; `shown`: the plain body that the client gets by it, if any."""
+        if shown is not None:
+            self.shown = shown
+        self.fail(Source.INJECTED, operator, message)
+
+    def leave_unread(self) -> None:
+        """The answer's encoding can't be decoded: it is relayed as it came."""
+        self.unread = self.unread or Fitness.UNDECODABLE
+
+    def mark_too_large(self) -> None:
+        """The answer is too large to be kept."""
+        self.unread = Fitness.ANSWER_TOO_LARGE
+
+    def restart_reader(self) -> AnswerReader:
+        """Drop what was read of the answer, and read on with a new reader."""
+        self.answer = self.codec.answer(self.request, captured=self.captured)
+        return self.answer
+
+    def forget_answer(self) -> None:
+        """Record the exchange without its answer, which can't be read."""
+        self.answer = self.codec.answer(self.request, captured=False)
+        self.noise.tools, self.upstream_status = None, None
+
+    def build_turn(self, durable: Durable) -> Turn:
+        """The turn's row. `durable`: as it will be once the row is on disk."""
         redactor = self.redactor
-        came = self.upstream_status is not None and self.unread != Fitness.ANSWER_TOO_LARGE
+        came = self.upstream_status is not None and not self.too_large
         produced = self.answer.produced() if came else None
         stored = None if produced is None else redactor.mask(produced)
         secret = self._secret(redactor, produced, hidden=stored is not produced)
@@ -138,7 +186,7 @@ class Exchange(msgspec.Struct, eq=False):
     def _fitness(self, redactor: Redactor, secret: bool) -> tuple[Fitness, Chain | None]:
         prompt_ids = None
         fitness = self.answer.fitness()
-        if self.answer.prompt_ids is not None and self.unread != Fitness.ANSWER_TOO_LARGE:
+        if self.answer.prompt_ids is not None and not self.too_large:
             try:
                 prompt_ids = self.session.tokens.chain(self.answer.prompt_ids)
             except (OverflowError, TypeError):
@@ -159,15 +207,8 @@ class Exchange(msgspec.Struct, eq=False):
             fitness = Fitness.CONSTRAINED_SAMPLING
         return fitness, prompt_ids
 
-    def _frames(self) -> Frame:
-        """What is stored around the messages, as it came and as it was sent."""
-        received, sent = self.received.frame, self.sent.frame
-        return received if sent is received else received + sent
-
     def _secret(self, redactor: Redactor, produced: bytes | None, *, hidden: bool) -> bool:
-        """Whether a secret is in what came or went, and something is done about it; `hidden`: in what was
-        produced.
-        """
+        """Whether a secret that the configuration hides is in the bodies; `hidden`: in the one produced."""
         if redactor.mode == "keep":
             return False
         if redactor.mode == "block_training":
@@ -177,7 +218,11 @@ class Exchange(msgspec.Struct, eq=False):
         return (
             hidden
             or any(step.masked for step in self.request.steps)
-            or any(piece is not None and MASK in piece for piece in self._frames())
+            or any(
+                piece is not None and MASK in piece
+                for view in (self.received, self.sent)
+                for piece in view.frame
+            )
         )
 
 

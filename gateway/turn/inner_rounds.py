@@ -1,4 +1,4 @@
-"""Rounds that are answered inside: calls of tools that only noise put there get their results from us."""
+"""Inner rounds: the gateway itself answers calls of tools that only noise put there."""
 
 from __future__ import annotations
 
@@ -9,74 +9,71 @@ from typing import Any
 
 from msgspec import structs
 
-from crosswind.gateway.noise.tool_view import MOST_ROUNDS, UNKNOWN_TOOL, made_anchor
+from crosswind.gateway.noise.tool_view import MOST_ROUNDS, UNKNOWN_TOOL, delivered_anchor
 from crosswind.gateway.protocols.answer import Round
 from crosswind.gateway.protocols.hidden_tools import InnerCall
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.trajectory.content import View
-from crosswind.gateway.trajectory.fitness import Fitness
-from crosswind.gateway.trajectory.record import InnerCall as Call
-from crosswind.gateway.trajectory.record import InnerRound, Row, Turn
+from crosswind.gateway.trajectory.record import AnsweredCall, InnerRound, Row, Turn
 from crosswind.gateway.turn.exchange import Exchange
 
 Results = list[tuple[InnerCall, str]]
 
 
 def next_body(exchange: Exchange) -> bytes | None:
-    """The body that goes on after a round whose calls are all inner ones; None where the answer is for the
-    client.
+    """The body that continues after a round of inner calls only; None where the answer is for the client.
 
-    After the third such round in a row the tools are gone, and whoever calls them is told so once.
+    After the third such round in a row the tools leave, and a further call of theirs gets an error once.
     """
-    world, reader = exchange.world, exchange.answer
-    if world is None or not reader.unanswered or len(exchange.results) > MOST_ROUNDS:
+    tools, reader = exchange.tools, exchange.answer
+    if tools is None or not reader.unanswered or len(exchange.results) > MOST_ROUNDS:
         return None
     results = _answers(exchange)
     if len(exchange.results) == MOST_ROUNDS:
         results = [(call, UNKNOWN_TOOL) for call, _ in results]
         _leave(exchange, {call.name for call, _ in results})
-    results_of = world.closing.result_messages(results)
+    results_of = tools.closing.result_messages(results)
     if exchange.request.split.gathers:
         exchange.appended[:] = results_of
     else:
-        exchange.appended += [*world.closing.made_message(reader.produced()), *results_of]
+        exchange.appended += [*tools.closing.made_message(reader.produced()), *results_of]
     exchange.results.append(results)
     reader.next_round()
     noise = exchange.noise
-    return exchange.request.continued(noise.replacements, exchange.edits, world.forward, exchange.appended)
+    return exchange.request.continued(noise.replacements, exchange.edits, tools.forward, exchange.appended)
 
 
 def _answers(exchange: Exchange) -> Results:
-    """The results of the calls at hand, which count on from those that were answered in this turn."""
-    world = exchange.world
-    assert world is not None, "inner calls come from a closed world"
+    """The results of the round's calls, counted on from those answered earlier in this turn."""
+    tools = exchange.tools
+    assert tools is not None, "only a changed view of the tools has inner calls"
     earlier = Counter(call.name for results in exchange.results for call, _ in results)
     out: Results = []
     for call in exchange.answer.inner():
-        out.append((call, world.answer(call, earlier[call.name])))
+        out.append((call, tools.answer(call, earlier[call.name])))
         earlier[call.name] += 1
     return out
 
 
 def _leave(exchange: Exchange, names: set[str]) -> None:
-    """The phantoms of these names leave the schema, for good. Their calls stay the gateway's. The others are
-    left out of what this turn still asks: its last round must not end in one of them.
+    """Remove the phantoms of these names from the schema for good; their calls stay the gateway's. This
+    turn's last request leaves out the other phantoms too, so that it can't end in a call of one.
     """
-    world = exchange.world
+    tools = exchange.tools
     raw = exchange.request.document.raw("tools")
-    assert world is not None and raw is not None, "phantoms stand in a list of tools"
-    gone = names & world.shown.phantoms.keys()
-    tools = tuple(tool for tool in world.shown.tools if tool.name not in gone)
-    world.shown = replace(world.shown, tools=tools, injections=())
-    asked = tuple(tool for tool in tools if tool.name not in world.shown.phantoms)
-    exchange.edits["tools"] = world.closing.written_tools(raw, asked)
+    assert tools is not None and raw is not None, "phantoms stand in a list of tools"
+    gone = names & tools.shown.phantoms.keys()
+    left = tuple(tool for tool in tools.shown.tools if tool.name not in gone)
+    tools.shown = replace(tools.shown, tools=left, injections=())
+    asked = tuple(tool for tool in left if tool.name not in tools.shown.phantoms)
+    exchange.edits["tools"] = tools.closing.written_tools(raw, asked)
     exchange.left |= gone
 
 
-def closing_rows(exchange: Exchange) -> list[Row]:
-    """What the ledger keeps of the turn's inner calls: what later turns put back, and tools that left."""
-    world, reader = exchange.world, exchange.answer
-    if world is None:
+def ledger_rows(exchange: Exchange) -> list[Row]:
+    """The ledger's rows of the turn's inner calls: what later turns put back, and tools that left."""
+    tools, reader = exchange.tools, exchange.answer
+    if tools is None:
         return []
     session, place = exchange.session, exchange.place
     where: Mapping[str, Any] = {
@@ -84,13 +81,13 @@ def closing_rows(exchange: Exchange) -> list[Row]:
     }  # fmt: skip
     rows: list[Row] = []
     if exchange.left:
-        rows.append(session.ledger.add_tools(world.shown, **where))
+        rows.append(session.ledger.add_tools(tools.shown, **where))
     last = _answers(exchange)
     if not (exchange.results or last or reader.finished):
         return rows
     before = [(one.produced, results) for one, results in zip(reader.rounds(), exchange.results, strict=True)]
-    for found, put in world.closing.put_backs(reader, world, before, (reader.produced(), last)):
-        anchor = made_anchor(exchange.request, found)
+    for found, put in tools.closing.put_backs(reader, tools, before, (reader.produced(), last)):
+        anchor = delivered_anchor(exchange.request, found)
         if anchor is not None:
             kept = replace(put, protocol=exchange.codec.name)
             rows.append(session.ledger.add_put_back(anchor, kept, **where))
@@ -98,11 +95,11 @@ def closing_rows(exchange: Exchange) -> list[Row]:
 
 
 def with_rounds(turn: Turn, exchange: Exchange) -> Turn:
-    """The turn with what was answered inside, and with what the client got where that is something else."""
+    """The turn with its inner rounds, and with the delivered answer where that isn't the one produced."""
     reader, mask = exchange.answer, exchange.redactor
     delivered = exchange.shown
-    came = exchange.upstream_status is not None and exchange.unread != Fitness.ANSWER_TOO_LARGE
-    if delivered is None and exchange.world is not None and came:
+    came = exchange.upstream_status is not None and not exchange.too_large
+    if delivered is None and exchange.tools is not None and came:
         delivered = reader.delivered()
     rounds = reader.rounds()
     if delivered is None and not rounds:
@@ -118,7 +115,7 @@ def with_rounds(turn: Turn, exchange: Exchange) -> Turn:
                 for one, results in zip(rounds, exchange.results, strict=True)
             ),
         ),
-        usage_injected=_injected(rounds),
+        usage_injected=_injected_usage(rounds),
     )
 
 
@@ -126,7 +123,9 @@ def _round(one: Round, results: Results, redactor: Redactor, *, masked: bool) ->
     stored = InnerRound(
         produced=redactor.mask(one.produced).decode("utf-8", "replace"),
         calls=tuple(
-            Call(call.call_id, call.name, redactor.mask_text(call.arguments), redactor.mask_text(result))
+            AnsweredCall(
+                call.call_id, call.name, redactor.mask_text(call.arguments), redactor.mask_text(result)
+            )
             for call, result in results
         ),
         fitness=one.fitness,
@@ -143,8 +142,8 @@ def _round(one: Round, results: Results, redactor: Redactor, *, masked: bool) ->
     )
 
 
-def _injected(rounds: list[Round]) -> dict[str, Any]:
-    """What noise cost in exchanges and tokens: rounds that the agent never asked for."""
+def _injected_usage(rounds: list[Round]) -> dict[str, Any]:
+    """The exchanges and tokens that noise cost: rounds that the agent never asked for."""
     if not rounds:
         return {}
     counts: Counter[str] = Counter()

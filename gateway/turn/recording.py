@@ -1,4 +1,4 @@
-"""What is recorded of an exchange: its turn before it is released to the client, its delivery after."""
+"""Record exchanges: the turn before it is released to the client, the delivery after."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import msgspec
 import structlog
 
 from crosswind.gateway.config.sections import Durability
-from crosswind.gateway.noise.limits import Watch
+from crosswind.gateway.noise.limits import AbortWatch
+from crosswind.gateway.noise.pipeline import FAULT_SITES
 from crosswind.gateway.protocols.document import decode
 from crosswind.gateway.recorder.queue import Ticket
 from crosswind.gateway.recorder.recorder import Recorder
@@ -19,52 +20,50 @@ from crosswind.gateway.trajectory.ledger_rows import DeliveredId
 from crosswind.gateway.trajectory.record import Delivered, Delivery, Durable, Row, Turn
 from crosswind.gateway.trajectory.trust import Trust
 from crosswind.gateway.turn.exchange import Exchange
-from crosswind.gateway.turn.inner_rounds import closing_rows, with_rounds
+from crosswind.gateway.turn.inner_rounds import ledger_rows, with_rounds
 from crosswind.gateway.turn.tracing import Tracing
-from crosswind.injectors.conversation import Site
 
-_LINKS = (Site.TRANSPORT, Site.MODEL_RESPONSE)
 _log = structlog.get_logger("crosswind.recording")
 
 
-class Settled(msgspec.Struct, frozen=True):
-    """A turn that may be released: it is on disk, or was waited for long enough."""
+class SettledTurn(msgspec.Struct, frozen=True):
+    """A turn that may be released: it is on disk, or the wait for that is over."""
 
     turn: Turn
     durable: Durable
     opens: bool = False
-    """The session's own row came with it."""
+    """The session's own row was submitted with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Puts turns on record. A failing store delays a turn for a bounded time and stops none."""
+    """Records turns. A failing store delays a turn for a bounded time, and stops none."""
 
     durability: Durability
     recorder: Recorder
     metrics: Metrics
     inference: Inference
-    watch: Watch
+    watch: AbortWatch
     tracing: Tracing
     trust: Trust
 
-    async def settle(self, exchange: Exchange) -> Settled:
-        """Record the turn and wait until it is durable, as long as the configuration says."""
+    async def settle(self, exchange: Exchange) -> SettledTurn:
+        """Record the turn, and wait until it is durable, as long as the configuration allows."""
         opens = exchange.session.unwritten
         turn, ticket = self._submit(exchange)
         if self.durability is Durability.RELAXED:
-            return Settled(turn, Durable.YES, opens)
+            return SettledTurn(turn, Durable.YES, opens)
         durable = await self.recorder.durable(ticket)
         if durable is Durable.YES:
             exchange.session.seen.stored = True
-        return Settled(turn, durable, opens)
+        return SettledTurn(turn, durable, opens)
 
     def _submit(self, exchange: Exchange) -> tuple[Turn, Ticket]:
         """Submit the turn with its events and ledger rows, and the session's row with its first turn."""
         relaxed = self.durability is Durability.RELAXED
-        turn = with_rounds(exchange.turn(Durable.LATE if relaxed else Durable.YES), exchange)
+        turn = with_rounds(exchange.build_turn(Durable.LATE if relaxed else Durable.YES), exchange)
         turn = self.trust.judged(turn, exchange.replicas)
-        rows: list[Row] = [*exchange.noise.rows, *closing_rows(exchange), turn, *exchange.noise.events]
+        rows: list[Row] = [*exchange.noise.rows, *ledger_rows(exchange), turn, *exchange.noise.events]
         rows += [*self._delivered_ids(exchange, turn), *exchange.session.pending]
         exchange.session.pending.clear()
         if exchange.session.unwritten:
@@ -74,8 +73,8 @@ class Recording:
         if turn.response_id is not None:
             exchange.session.turns.answered(turn.index, turn.response_id)
         if exchange.noise.events:
-            # What was withheld or withdrawn befell nobody, here as in the store.
-            met = sum(one.after is not None and one.site in _LINKS for one in exchange.noise.events)
+            # Faults that were withheld or withdrawn don't count against the bounds, here as in the store.
+            met = sum(one.after is not None and one.site in FAULT_SITES for one in exchange.noise.events)
             exchange.session.turns.befell(exchange.place, met)
         self.metrics.recorded(turn, exchange.noise.events)
         _log.debug("turn", turn=turn.index, status=turn.upstream_status, fitness=turn.fitness.value)
@@ -83,7 +82,7 @@ class Recording:
         return turn, ticket
 
     def _delivered_ids(self, exchange: Exchange, turn: Turn) -> list[DeliveredId]:
-        """By what a session that is known by inference alone will be found again."""
+        """The ids by which later requests of an inferred session will be recognised."""
         session, closing = exchange.session, exchange.codec.closing
         view = turn.delivered_view or turn.produced
         if session.record.identity != "inferred" or not exchange.answer.finished:
@@ -95,8 +94,8 @@ class Recording:
         self.inference.delivered(session.record.id, ids)
         return [DeliveredId(name, session.record.id) for name in ids]
 
-    def released(self, exchange: Exchange, settled: Settled, delivered: Delivered) -> None:
-        """The second row of a turn: what became of it after it was released."""
+    def record_delivery(self, exchange: Exchange, settled: SettledTurn, delivered: Delivered) -> None:
+        """The turn's second row: what became of it after its release."""
         turn, durable = settled.turn, settled.durable
         self.tracing.turn(exchange, turn)
         if not exchange.noise.faults:
@@ -104,7 +103,7 @@ class Recording:
             self.watch.note(failed=failed, seconds=exchange.elapsed_us() / 1e6)
         self.metrics.released(durable, exchange.elapsed_us() / 1e6)
         if durable is not Durable.YES:
-            # A turn of a session that was deleted meanwhile is lost too: that one isn't to be written anew.
+            # A turn of a deleted session is lost, too: only a session that this turn opened is written again.
             exchange.session.unwritten |= durable is Durable.LOST and settled.opens
             _log.warning("released before it was durable", turn=turn.index, durable=durable.value)
         self.recorder.offer(
@@ -120,32 +119,30 @@ class Recording:
             ]
         )
 
-    def delivered_late(self, exchange: Exchange) -> None:
+    def record_late_delivery(self, exchange: Exchange) -> None:
         """A retry got the answer whose first client had gone."""
         place, session_id = exchange.place, exchange.session.record.id
         self.recorder.offer([Delivery(session_id, place.index, place.attempt, Delivered.YES)])
 
-    def abandoned(self, exchange: Exchange, *, gone: bool) -> None:
-        """The client went away (`gone`), or we are shutting down, before the answer was complete."""
+    def record_abandoned(self, exchange: Exchange, *, gone: bool) -> None:
+        """The client left (`gone`), or the gateway is shutting down, before the answer was complete."""
         if not exchange.recorded:
             if gone:
-                exchange.failed(Source.CLIENT, "disconnected", "the client closed the connection")
+                exchange.fail(Source.CLIENT, "disconnected", "the client closed the connection")
             else:
-                exchange.failed(Source.OURS, "shutdown", "shutting down")
+                exchange.fail(Source.OURS, "shutdown", "shutting down")
             self._submit(exchange)
         self._undelivered(exchange)
 
-    def broken(self, exchange: Exchange) -> None:
-        """A defect of ours ended the exchange. What the policy was shown stands, and is on record."""
+    def record_defect(self, exchange: Exchange) -> None:
+        """A defect of the gateway ended the exchange. The policy saw its noise, so that this is recorded."""
         if not exchange.recorded:
-            exchange.failed(Source.OURS, "internal", "the gateway failed; see its log")
+            exchange.fail(Source.OURS, "internal", "the gateway failed; see its log")
             try:
                 self._submit(exchange)
             except Exception:
-                # What can't be read of the answer is left out.
                 _log.exception("an answer can't be recorded", turn=exchange.place.index)
-                exchange.answer = exchange.codec.answer(exchange.request, captured=False)
-                exchange.noise.world, exchange.upstream_status = None, None
+                exchange.forget_answer()
                 self._submit(exchange)
         self._undelivered(exchange)
 

@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crosswind.gateway.noise.pipeline import Circumstances, Noise, noise_in
+from crosswind.gateway.noise.decide import Circumstances
+from crosswind.gateway.noise.pipeline import Noise, add_noise
 from crosswind.gateway.noise.tool_view import MOST_ROUNDS
 from crosswind.gateway.protocols.codec import codec_named
 from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.proxy.outgoing import write_body
 from crosswind.gateway.recorder.redaction import MASK, Redactor
 from crosswind.gateway.sessions.restore import tell
 from crosswind.gateway.sessions.session import LiveSession
@@ -99,20 +101,15 @@ def _replayed(live: LiveSession, turn: Turn, words: Recorded | None) -> Replayed
     if turn.fitness not in _WITHOUT_NOISE:
         place = Place(turn.index, turn.attempt, turn.parent, turn.branch)
         now = Circumstances(True, not turn.spared, request.stream, turn.created_us, texts=words)
-        noise = noise_in(live, codec, request, place, now, _nothing_hidden)
+        noise = add_noise(live, codec, request, place, now, _nothing_hidden)
     # The turn is read all the same: what later turns are shown depends on it.
     if MASK in received:
         return Replayed(turn, None, why_not=MASKED)
     stored = None if turn.sent is None else turn.sent.bytes()
-    top = _top(stored)
+    top, renamed = _top(stored), _renamed(received, stored)
     for captured in _captures(turn) if codec.tokens else (False,):
-        edits = codec.capture_edits(request, training=live.training, top=top)[0] if captured else {}
-        edits |= _renamed(received, stored)
-        edits |= request.edits
-        edits |= noise.members
-        sent = request.document.body
-        if noise.replacements or edits or noise.forward:
-            sent, _ = request.rewritten(noise.replacements, edits, mask, noise.forward)
+        capture = codec.capture_edits(request, training=live.training, top=top)[0] if captured else {}
+        sent, *_ = write_body(request, noise, mask, capture, renamed)
         if sent == stored:
             break
     return Replayed(turn, sent, tuple(noise.events))

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.gateway.noise.pipeline import Circumstances, noise_in
+from crosswind.gateway.noise.decide import Circumstances
+from crosswind.gateway.noise.pipeline import add_noise
 from crosswind.gateway.protocols.codec import Codec, Reader, codecs
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.ledger import Ledger
@@ -73,7 +74,7 @@ class Told:
         assert split is not None
         request = CHAT.read(split, reader, REDACTOR.mask)
         now = Circumstances(enabled=True, allow_new=turn % 7 != 6, streaming=False, now_us=0)
-        noise = noise_in(self.session, CHAT, request, Place(turn), now, REDACTOR)
+        noise = add_noise(self.session, CHAT, request, Place(turn), now, REDACTOR)
         assert noise.unfit is None
         self.rows += [row for row in noise.rows if isinstance(row, Shown)]
         sent, view = request.rewritten(noise.replacements, noise.members, REDACTOR.mask, noise.forward)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from crosswind.gateway.cli import root
 from crosswind.gateway.config.sections import Abort, Dose
-from crosswind.gateway.noise.limits import Watch
+from crosswind.gateway.noise.limits import AbortWatch
 from crosswind.gateway.sessions.caps import chosen
 from tests.gateway.dialogue import PROFILE, TOOLS, body, history, user
 from tests.gateway.servers import Running, answer, gateway, plain, upstream
@@ -160,7 +160,7 @@ async def test_noise_stops_by_itself_when_the_upstream_fails(tmp_path: Path) -> 
 
 def test_a_window_moves_and_slow_requests_count() -> None:
     now, said = 0.0, list[str]()
-    watch = Watch(Abort(latency=1.0, least=4, window=10.0), said.append, lambda: now)
+    watch = AbortWatch(Abort(latency=1.0, least=4, window=10.0), said.append, lambda: now)
     for seconds in (2.0, 2.0, 0.1):
         watch.note(failed=False, seconds=seconds)
     now = 20.0

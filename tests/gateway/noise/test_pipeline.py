@@ -273,7 +273,7 @@ async def test_an_operator_that_fails_lets_the_clean_request_through(
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr("crosswind.gateway.noise.pipeline.perturb", broken)
+    monkeypatch.setattr("crosswind.gateway.noise.decide.perturb", broken)
     async with upstream() as app, gateway(tmp_path, app, **flaky) as running:
         await lead(running, "s", range(1))
         assert app.seen[0].texts() == clean_texts(1)

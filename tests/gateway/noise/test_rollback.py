@@ -41,7 +41,7 @@ def raising(*_: Any, **__: Any) -> Any:
     "fails",
     [
         "crosswind.gateway.protocols.chat.codec.ChatMessages.write",
-        "crosswind.gateway.noise.pipeline._faults",
+        "crosswind.gateway.noise.pipeline._record_faults",
         "crosswind.gateway.proxy.outgoing.Exchange",
     ],
     ids=["written", "decided", "made"],
@@ -53,9 +53,9 @@ async def test_noise_that_could_not_be_shown_is_withdrawn_and_stays_so(
     if fails == "crosswind.gateway.proxy.outgoing.Exchange":
         made = Exchange
 
-        def failing(*given: Any) -> Any:
+        def failing(*given: Any, **named: Any) -> Any:
             # Only what carries noise fails, as a defect of a writer of noise would.
-            return raising() if given[4].replacements else made(*given)
+            return raising() if given[4].replacements else made(*given, **named)
 
     async with upstream() as app:
         async with gateway(tmp_path, app, **noisy) as running:

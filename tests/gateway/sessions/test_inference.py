@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from crosswind.gateway.proxy.retries import Flights
+from crosswind.gateway.proxy.retries import SharedCalls
 from tests.gateway.dialogue import PROFILE, TOOLS, result, user
 from tests.gateway.policy import Said, acting
 from tests.gateway.servers import JSON, Part, Reply, Running, Seen, answer, gateway, plain, upstream
@@ -151,13 +151,13 @@ async def test_a_retry_joins_the_call_whose_client_went(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held, joined = Held(), asyncio.Event()
-    joinable = Flights.joinable
+    find = SharedCalls.find
 
-    def noted(flights: Flights, key: Any) -> Any:
+    def noted(calls: SharedCalls, key: Any) -> Any:
         joined.set()
-        return joinable(flights, key)
+        return find(calls, key)
 
-    monkeypatch.setattr(Flights, "joinable", noted)
+    monkeypatch.setattr(SharedCalls, "find", noted)
     async with upstream(held.reply()) as app, gateway(tmp_path, app) as running:
         url = await training(running)
         body = {"model": "tiny", "messages": [ASKED]}

@@ -13,13 +13,13 @@ from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.fitness import Fitness, Source
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import (
+    AnsweredCall,
     Arm,
     Completion,
     Delivered,
     Durable,
     Event,
     Failure,
-    InnerCall,
     InnerRound,
     Reward,
     RewardState,
@@ -155,7 +155,7 @@ attempts = st.builds(Attempt, replica=texts, outcome=texts, took_us=numbers)
 rounds = st.builds(
     InnerRound,
     produced=texts,
-    calls=st.lists(st.builds(InnerCall, id=texts, name=texts, arguments=texts, result=texts)).map(tuple),
+    calls=st.lists(st.builds(AnsweredCall, id=texts, name=texts, arguments=texts, result=texts)).map(tuple),
     fitness=texts.map(Fitness),
     usage=json_objects,
     prompt_ids=optional(st.lists(numbers, max_size=2)),

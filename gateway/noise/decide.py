@@ -1,0 +1,123 @@
+"""Decide the noise of one request: its texts, its system prompt, its tools and the faults on its way.
+
+The proxy, the preparation of model-written texts and the replay all decide here. Nothing is recorded: the
+same request under the same circumstances gives the same decision again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from crosswind.gateway.noise.tool_view import ToolView, declared_view, view_tools
+from crosswind.gateway.protocols.codec import Codec
+from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.protocols.system_prompt import Instructions, instructions
+from crosswind.gateway.sessions.session import LiveSession
+from crosswind.gateway.sessions.turns import Place
+from crosswind.injectors.engine.decide import perturb
+from crosswind.injectors.engine.link import MODEL_LINK, decide_transport
+from crosswind.injectors.engine.model_link import decide_model
+from crosswind.injectors.engine.resume import Perturbed
+from crosswind.injectors.engine.rule import Outcome
+from crosswind.injectors.engine.system_prompt import acts_on_instructions, perturb_instructions
+from crosswind.injectors.wording import Texts
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a request's noise depends on besides its session. `enabled` is the kill switch."""
+
+    enabled: bool
+    allow_new: bool
+    """False: no new decisions in this request; history stays as it was shown."""
+    streaming: bool
+    now_us: int
+    duplicates: str = "allowed"
+    """Whether the upstream accepts two tools of one name: `allowed`, or `suffixed`."""
+    texts: Texts | None = None
+    """A language model's, for operators that use them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The noise of one request, before anything of it is recorded or written."""
+
+    texts: Perturbed
+    prompt: tuple[Instructions, str] | None
+    """The system prompt, and the noisy text to put in its place."""
+    tools: ToolView | None
+    """None: as the client declared them."""
+    transport: Sequence[Outcome] = ()
+    model: Sequence[Outcome] = ()
+    """Faults of the link, and of the provider behind it."""
+
+    def write_prompt(self, request: Request) -> None:
+        """Put the noisy system prompt into the request."""
+        if self.prompt is not None:
+            found, text = self.prompt
+            found.put(request, text, self.texts.replacements)
+
+
+def may_decide(session: LiveSession, request: Request, now: Circumstances) -> bool:
+    """Whether anything new may be decided in this request."""
+    stopped = session.record.noise_stopped or not now.enabled
+    known = session.ledger.complete and not session.behind and request.certain
+    return bool(session.plan.rules) and now.allow_new and known and not (stopped or request.unattended)
+
+
+def prompt_of(session: LiveSession, codec: Codec, request: Request) -> Instructions | None:
+    """The request's system prompt, where the plan has a rule for it."""
+    return instructions(request, codec.instructions) if acts_on_instructions(session.plan) else None
+
+
+def decide(session: LiveSession, codec: Codec, request: Request, place: Place, now: Circumstances) -> Decided:
+    """Show again what the ledger knows, and decide what is new.
+
+    Nobody waits for the answer of an unattended request, so that nothing in it could be mapped back: its
+    tools stay as declared, and its new texts clean.
+    """
+    plan, ledger = session.plan, session.ledger
+    allow_new = now.allow_new and not request.unattended
+    conversation = plan, request.conversation, ledger.known
+    walked = session.walks.before(*conversation)
+    texts = perturb(*conversation, allow_new=allow_new, texts=now.texts, walked=walked)
+    prompt = None
+    if (found := prompt_of(session, codec, request)) is not None:
+        text, new = perturb_instructions(
+            plan, found.item, ledger.known, turn=place.index, allow_new=allow_new, texts=now.texts
+        )
+        if new is not None:
+            texts.new.insert(0, new)
+        prompt = None if text is None else (found, text)
+    if request.unattended:
+        return Decided(texts, prompt, declared_view(codec, ledger, request))
+    tools = view_tools(
+        codec,
+        plan,
+        ledger,
+        request,
+        turn=place.index,
+        allow_new=allow_new,
+        duplicates=now.duplicates,
+        texts=now.texts,
+    )
+    if not allow_new:
+        return Decided(texts, prompt, tools)
+    return Decided(texts, prompt, tools, *_decide_faults(session, codec, place, now))
+
+
+def _decide_faults(
+    session: LiveSession, codec: Codec, place: Place, now: Circumstances
+) -> tuple[Sequence[Outcome], Sequence[Outcome]]:
+    """Faults of the link, then of the provider, which count against the same bounds."""
+    plan, spent, met = session.plan, session.turns.spent, session.turns.met
+    turn, attempt, streaming = place.index, place.attempt, now.streaming
+    transport = decide_transport(
+        plan, link=MODEL_LINK, turn=turn, attempt=attempt, streaming=streaming, spent=spent, met=met
+    )
+    if codec.forms is None:
+        return transport, ()
+    met += sum(settings is not None for _, settings, _ in transport)
+    model = decide_model(plan, turn=turn, attempt=attempt, streaming=streaming, spent=spent, met=met)
+    return transport, model
