@@ -124,7 +124,7 @@ async def test_a_text_that_comes_too_late_is_done_by_rule_for_good_and_there_for
 
 async def until_kept(running: Running, session: str) -> None:
     """Wait until what is written behind a request is stored."""
-    preparing = running.gateway.data.proxy.preparing
+    preparing = running.gateway.data.proxy.preparation
     assert preparing is not None
     while under_way := preparing.under_way():
         await asyncio.wait(under_way)

@@ -64,10 +64,10 @@ async def test_while_the_first_attempt_is_in_flight(
             await asyncio.gather(given_up, return_exceptions=True)
         again = await second.http.post(second.data + path, json=asked, headers=marks)
         assert again.status_code == 200
-        (flight,) = first.gateway.data.proxy.flights._flights.values()
-        assert flight.task is not None
+        (call,) = first.gateway.data.proxy.shared._calls.values()
+        assert call.task is not None
         slow.go_on.set()
-        await flight.task
+        await call.task
         for running in (first, second):
             await running.flush()
         assert app.seen[0].body == app.seen[1].body, "the same noise"

@@ -177,16 +177,16 @@ async def test_a_retry_gets_the_answer_that_came_while_nobody_waited(tmp_path: P
         url = await training(running)
         body = {"model": "tiny", "messages": [ASKED]}
         await given_up(held, url, body)
-        flights = running.gateway.data.proxy.flights._flights
-        (flight,) = flights.values()
+        calls = running.gateway.data.proxy.shared._calls
+        (call,) = calls.values()
         held.open.set()
-        assert flight.task is not None
-        await flight.task
+        assert call.task is not None
+        await call.task
         again = await running.http.post(url, json=body, headers=RETRY)
         assert again.json()["choices"][0]["message"]["content"] == "answer 1" and held.count == 1
         (turn,) = (await running.trajectory(url.split("/")[4]))["turns"]
         assert (turn["attempt"], turn["delivered"]) == (0, "yes")
-        assert not flights, "it was delivered, so it is not kept"
+        assert not calls, "it was delivered, so it is not kept"
 
 
 async def test_a_call_that_failed_while_nobody_waited_is_made_anew(tmp_path: Path) -> None:
@@ -201,10 +201,10 @@ async def test_a_call_that_failed_while_nobody_waited_is_made_anew(tmp_path: Pat
         url = await training(running)
         body = {"model": "tiny", "messages": [ASKED]}
         await given_up(held, url, body)
-        (flight,) = running.gateway.data.proxy.flights._flights.values()
+        (call,) = running.gateway.data.proxy.shared._calls.values()
         held.open.set()
-        assert flight.task is not None
-        await flight.task
+        assert call.task is not None
+        await call.task
         again = await running.http.post(url, json=body, headers=RETRY)
         assert again.json()["choices"][0]["message"]["content"] == "anew"
         turns = (await running.trajectory(url.split("/")[4]))["turns"]
