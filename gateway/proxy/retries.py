@@ -104,7 +104,7 @@ class SharedCalls:
         self._calls: dict[Key, SharedCall] = {}
 
     def find(self, key: Key) -> SharedCall | None:
-        """The call that a marked retry may join. One that failed has no answer: the retry is sent upstream."""
+        """The call that a marked retry may join. One that failed has no answer: the retry goes upstream."""
         shared = self._calls.get(key)
         return None if shared is None or shared.failed else shared
 
