@@ -10,7 +10,7 @@ import httpx
 from click.testing import CliRunner
 
 from crosswind.gateway.cli import root
-from crosswind.injectors.operators.user.patterns import OBJECTIVE, PATTERNS
+from crosswind.injectors.operators.words.patterns import OBJECTIVE, PATTERNS
 from crosswind.simulators.environment import load
 from tests.simulators.customer import ROLE, customer
 from tests.simulators.test_through_gateway import command, gateway, outcome, sessions_of

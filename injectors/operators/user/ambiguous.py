@@ -8,12 +8,15 @@ from typing import Any
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
+from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.user.sentences import is_prose
-from crosswind.injectors.operators.user.vague import COMPARED, DETERMINERS, NAMED, VAGUER
+from crosswind.injectors.operators.words.requests import COMPARED, DETERMINERS, NAMED, VAGUER
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
+from crosswind.injectors.text import entities
 from crosswind.injectors.text.edits import disjoint, edit, edited, phrases, unprotected
 from crosswind.injectors.text.languages import unable
+from crosswind.injectors.wording import Unusable, written
 
 _EXACT = phrases(*VAGUER)
 _COMPARED = re.compile(rf"(?<=\bthe )(?:{'|'.join(COMPARED)})(?= one\b)", re.IGNORECASE)
@@ -42,21 +45,55 @@ class Ambiguous:
         points = [rng.uniform(), rng.uniform()]
         if target.ordinal > 0 or not is_prose(target.text):
             return None
-        withheld = rng.shuffled(list(_facts(target))) if target.user_can_answer else []
+        withheld = rng.shuffled(list(_find_withholdable(target))) if target.user_can_answer else []
         edits = [fact for fact, point in zip(withheld, points, strict=False) if point < severity][:1]
         lost = [fact["was"] for fact in edits]
-        edits += [blur for blur in _blurs(target) if rng.chance(severity)]
+        edits += [blur for blur in _find_blurs(target) if rng.chance(severity)]
         if not edits and points[0] < severity:
             return unable(target.text, {"edits": [], "withheld": []})
         return {"edits": disjoint(edits), "withheld": lost} if edits else None
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
-        withheld = f", and withheld: {draw['withheld'][0]}" if draw["withheld"] else ""
-        return Result(edited(target.text, draw["edits"]), f"The user's message was made vague{withheld}.")
+        return Result(edited(target.text, draw["edits"]), _describe(draw))
 
 
-def _facts(target: UserTarget) -> Iterator[dict[str, Any]]:
-    """Ways to leave out a fact that stands alone of its kind in the message."""
+@written("user.ambiguous")
+class AmbiguousWording:
+    """The rule chooses what is withheld, so that one answer brings it back. The model blurs how the rest is
+    said, and must leave every other entity where it is.
+    """
+
+    ahead = False
+
+    def ask(self, target: UserTarget, draw: Draw, severity: float) -> tuple[str, str] | None:
+        task = (
+            "Say what the user says less exactly, as somebody does who hasn't thought it through: vague "
+            "about degree, manner and reasons. Keep what the user wants done, and keep every id, number, "
+            "date, name, quotation and technical term that is there exactly as it is, and in the same "
+            "order."
+        )
+        return task, _withhold(target, draw)
+
+    def apply(self, target: UserTarget, draw: Draw, text: str) -> Result:
+        rest = _withhold(target, draw)
+        vague = read_text(text, 200 + 2 * len(rest), like=rest)
+        if (lost := entities.survive(rest, vague, target.tools)) is not None:
+            raise Unusable(f"the model left out {lost!r:.60}")
+        return Result(vague, _describe(draw))
+
+
+def _withhold(target: UserTarget, draw: Draw) -> str:
+    """The message without what is withheld."""
+    return edited(target.text, [one for one in draw["edits"] if one["was"] in draw["withheld"]])
+
+
+def _describe(draw: Draw) -> str:
+    withheld = f", and withheld: {draw['withheld'][0]}" if draw["withheld"] else ""
+    return f"The user's message was made vague{withheld}."
+
+
+def _find_withholdable(target: UserTarget) -> Iterator[dict[str, Any]]:
+    """Edits that leave out a fact, where the message has no second one of its kind."""
     text = target.text
     plain = [text[start:end] for start, end in target.protected if text[start] not in "\"'`“”‘’«»„「"]
     emails = [value for value in plain if "@" in value]
@@ -70,8 +107,8 @@ def _facts(target: UserTarget) -> Iterator[dict[str, Any]]:
         yield edit(match.start(), match[0], "my usual address")
 
 
-def _blurs(target: UserTarget) -> Iterator[dict[str, Any]]:
-    """What can be said less exactly. What is dropped takes the space before it along."""
+def _find_blurs(target: UserTarget) -> Iterator[dict[str, Any]]:
+    """Edits that say something less exactly. A dropped word takes the space before it along."""
     text = target.text
     for match in unprotected(_COMPARED, text, target.protected):
         yield edit(match.start(), match.group(), "other")

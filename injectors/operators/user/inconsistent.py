@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.user.choices import QUOTES, around, choices, values
-from crosswind.injectors.operators.user.doubts import doubted, settlement
-from crosswind.injectors.operators.user.opposites import OTHERS
-from crosswind.injectors.operators.user.quantities import asked, doubt, is_asked, settled
-from crosswind.injectors.operators.user.sentences import is_prose, joint, sentence_spans
+from crosswind.injectors.operators.user.sentences import find_separator, is_prose, split_sentences
+from crosswind.injectors.operators.words.requests import BELIEFS, OTHERS
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
-from crosswind.injectors.text.edits import disjoint, edit, edited, splits
-from crosswind.injectors.text.entities import Span
+from crosswind.injectors.text.edits import disjoint, edit, edited, splits, unprotected
+from crosswind.injectors.text.entities import Span, numbers
 from crosswind.injectors.text.languages import unable
 
 TRIALS = 3
-LONGEST = 160
-"""Longer sentences are not said twice."""
+LONGEST_SENTENCE = 160
+"""Longer sentences are not repeated wrongly."""
+
+LONGEST_VALUE = 80
+
+QUOTES = re.compile(r"[\"'`“”‘’«»„「」]")
+
+_CHOICE = re.compile(rf"(?<![\w'’-])(?:{'|'.join(OTHERS)})(?![\w'’-])")
+_TURNED = re.compile(
+    r"\b(?:no|not|never|nor|without|except|instead|rather|or|than)\b|n['’]t\b", re.IGNORECASE
+)
+_VALUE = re.compile(r"[\d@]")
+_NO_NOUNS = "is|are|was|were|do|does|did|has|have|can|could|may|will|would|should|it|we|you|they|of|more"
+_ASKED = re.compile(rf"\bhow (many|much)\b(?: (?!(?:{_NO_NOUNS})\b)[a-z]+)?", re.IGNORECASE)
 
 
 @operator(
@@ -48,24 +61,28 @@ class Inconsistent:
 
     def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
         if target.owed:
-            return settlement(target)
+            return _draw_settlement(target)
         if self.settles == "next_message" and target.user_can_answer:
             hit = rng.chance(severity) and is_prose(target.text)
-            return (doubted(target, rng) or unable(target.text, {"edits": [], "final": []})) if hit else None
+            return (
+                (_draw_doubt(target, rng) or unable(target.text, {"edits": [], "final": []})) if hit else None
+            )
         count = sum(rng.uniform() < severity for _ in range(TRIALS))
         far = [rng.uniform() < severity for _ in range(TRIALS)]
         if count == 0 or not is_prose(target.text):
             return None
-        sentences = sentence_spans(target.text)
-        chosen = sorted(rng.shuffled([*choices(target, sentences), *values(target), *asked(target)])[:count])
-        edits = [_said(target, span, sentences, early, rng) for span, early in zip(chosen, far, strict=False)]
+        sentences = split_sentences(target.text)
+        found = [*_find_choices(target, sentences), *_find_values(target), *_find_quantities(target)]
+        chosen = sorted(rng.shuffled(found)[:count])
+        edits = [
+            _contradict(target, span, sentences, early, rng) for span, early in zip(chosen, far, strict=False)
+        ]
         final = list(dict.fromkeys(target.text[start:end] for start, end in chosen))
         if not final:
             return unable(target.text, {"edits": [], "final": []})
-        end = len(target.text)
-        told = ", ".join(settled(one) if is_asked(one) else one for one in final)
-        last = f"{joint(target.text)}To settle it, and this is final: {told}."
-        return {"edits": [*disjoint(edits), edit(end, "", last)], "final": final}
+        settled = ", ".join(_settle_quantity(one) if _is_quantity(one) else one for one in final)
+        last = _append(target, f"To settle it, and this is final: {settled}.")
+        return {"edits": [*disjoint(edits), last], "final": final}
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
         note = f"The user's message contradicts itself and settles it: {', '.join(draw['final'])}."
@@ -76,19 +93,104 @@ class Inconsistent:
         return Result(edited(target.text, draw["edits"]), note)
 
 
-def _said(target: UserTarget, span: Span, sentences: list[Span], early: bool, rng: Stream) -> dict[str, Any]:
-    """What is said wrongly before the true word, or doubted behind the true value's sentence."""
+def _contradict(
+    target: UserTarget, span: Span, sentences: list[Span], early: bool, rng: Stream
+) -> dict[str, Any]:
+    """Draw the edit that says a word wrongly before the true one, or doubts a value after its sentence."""
     text, (start, end) = target.text, span
-    word, (begin, stop) = text[start:end], around(start, sentences)
+    word, (begin, stop) = text[start:end], _sentence_at(start, sentences)
     others = [other for other in OTHERS.get(word, ()) if other not in text]
     if not others:
         checked = f"I was not sure whether it is {word} or another one, so I have checked."
-        doubted = doubt(word, rng) if is_asked(word) else checked
+        doubt = _draw_beliefs(word, rng) if _is_quantity(word) else checked
         if text[stop - 1] in ".!?" and not splits(target.protected, stop):
-            return edit(stop, "", f" {doubted}")
-        return edit(len(text), "", f"{joint(text)}{doubted}")
+            return edit(stop, "", f" {doubt}")
+        return _append(target, doubt)
     wrong = rng.choice(others)
-    twice = stop - begin <= LONGEST and not QUOTES.search(text, begin, stop)
+    twice = stop - begin <= LONGEST_SENTENCE and not QUOTES.search(text, begin, stop)
     if early and twice and not splits(target.protected, begin):
         return edit(begin, "", f"{text[begin:start]}{wrong}{text[end:stop]} No, that is wrong. ")
     return edit(start, "", f"{wrong}, no, I mean ")
+
+
+def _draw_doubt(target: UserTarget, rng: Stream) -> Draw | None:
+    """Draw a doubt about one of the message's choices or values. The next message has to settle it."""
+    text = target.text
+    found = sorted({*_find_choices(target, split_sentences(text)), *_find_values(target)})
+    if not found:
+        return None
+    start, end = rng.choice(found)
+    word = text[start:end]
+    others = [other for other in OTHERS.get(word, ()) if other not in text]
+    other = rng.choice(others) if others else "another one"
+    doubt = f"I am not sure any more whether it is {word} or {other}, so ask me before you rely on it."
+    return {"edits": [_append(target, doubt)], "final": [], "owed": [word]}
+
+
+def _draw_settlement(target: UserTarget) -> Draw | None:
+    """Settle an earlier doubt: append the true values to this message."""
+    if not is_prose(target.text):
+        return None
+    values = ", ".join(target.owed)
+    sentence = f"To settle what I was in doubt about, and this is final: {values}."
+    return {"edits": [_append(target, sentence)], "final": list(target.owed), "settles": list(target.owed)}
+
+
+def _append(target: UserTarget, sentence: str) -> dict[str, Any]:
+    return edit(len(target.text), "", f"{find_separator(target.text)}{sentence}")
+
+
+def _find_choices(target: UserTarget, sentences: list[Span]) -> Iterator[Span]:
+    """Words of the user's own that choose one of several. Each stands once in the message, and in no sentence
+    with a negation or an alternative.
+    """
+    found = list(unprotected(_CHOICE, target.text, target.protected, whole=True))
+    times = Counter(match.group() for match in found)
+    turned = {span: _TURNED.search(target.text, *span) is not None for span in sentences}
+    own = Counter(_CHOICE.findall(target.own))
+    for match in found:
+        word = match.group()
+        if times[word] == own[word] == 1 and not turned[_sentence_at(match.start(), sentences)]:
+            yield match.span()
+
+
+def _find_values(target: UserTarget) -> Iterator[Span]:
+    """Ids, numbers and addresses that can be repeated verbatim."""
+    known = numbers(target.own)
+    for start, end in target.protected:
+        value = target.text[start:end]
+        if end - start > LONGEST_VALUE or not _VALUE.search(value) or QUOTES.search(value):
+            continue
+        if len(value.split()) == 1 and numbers(f"or {value}, or") <= known:
+            yield start, end
+
+
+def _sentence_at(at: int, sentences: list[Span]) -> Span:
+    """The sentence around a position."""
+    return sentences[bisect_right(sentences, at, key=lambda span: span[0]) - 1]
+
+
+def _find_quantities(target: UserTarget) -> Iterator[Span]:
+    """The phrases by which the user asks for quantities in their own words, each once."""
+    seen = set()
+    for match in unprotected(_ASKED, target.text, target.protected):
+        if match.group() in target.own and match.group() not in seen:
+            seen.add(match.group())
+            yield match.span()
+
+
+def _is_quantity(phrase: str) -> bool:
+    """Whether a phrase asks for a quantity."""
+    return _ASKED.fullmatch(phrase) is not None
+
+
+def _draw_beliefs(phrase: str, rng: Stream) -> str:
+    """Draw a sentence with two beliefs about the quantity, which says that they are beliefs."""
+    word = phrase.split()[1].lower()
+    one, other = rng.shuffled(rng.choice(BELIEFS[word]))
+    return f"I believe it is {one}, then again I was told it is {other}, so I am not sure."
+
+
+def _settle_quantity(phrase: str) -> str:
+    """What the user settles on: neither belief counts, only what the agent finds."""
+    return f"what you find about {phrase[0].lower()}{phrase[1:]}"

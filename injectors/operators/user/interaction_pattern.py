@@ -7,9 +7,13 @@ from typing import Literal
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.user.patterns import HEADING, OBJECTIVE, PATTERNS
+from crosswind.injectors.operators.model_text import read_text
+from crosswind.injectors.operators.words.patterns import HEADING, OBJECTIVE, PATTERNS
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, InstructionsTarget, Recovery, Result
+from crosswind.injectors.wording import written
+
+LONGEST_PATTERN = 1200
 
 Kind = Literal["ambiguous", "inconsistent", "redundant", "topic_drift", "boundary_probing", "out_of_scope"]
 
@@ -40,11 +44,31 @@ class InteractionPattern:
         return {"kinds": kinds} if kinds and target.text.strip() else None
 
     def apply(self, target: InstructionsTarget, draw: Draw) -> Result:
-        return patterned(target, draw, "\n".join(PATTERNS[kind] for kind in draw["kinds"]))
+        return _add_pattern(target, draw, "\n".join(PATTERNS[kind] for kind in draw["kinds"]))
 
 
-def patterned(target: InstructionsTarget, draw: Draw, pattern: str) -> Result:
-    """The instructions with a pattern behind them."""
+@written("user.interaction_pattern")
+class InteractionPatternWording:
+    """A pattern for this very user, as NoisyAgent's noise generator writes it. It comes after the user's own
+    instructions, and the rule's last sentence preserves the objective."""
+
+    ahead = False
+
+    def ask(self, target: InstructionsTarget, draw: Draw, severity: float) -> tuple[str, str] | None:
+        manner = " ".join(PATTERNS[kind] for kind in draw["kinds"])
+        task = (
+            "The material instructs somebody who plays the user of an assistant. Write two to four sentences "
+            "that tell this person how to talk, made to measure for this user and this wish. The manner: "
+            f"{manner} Neither repeat nor change the wish, and tell nobody else's part."
+        )
+        return task, target.text
+
+    def apply(self, target: InstructionsTarget, draw: Draw, text: str) -> Result:
+        return _add_pattern(target, draw, read_text(text, LONGEST_PATTERN, like=target.text))
+
+
+def _add_pattern(target: InstructionsTarget, draw: Draw, pattern: str) -> Result:
+    """Append a pattern to the instructions."""
     kinds = " and ".join(kind.replace("_", " ") for kind in draw["kinds"])
     text = f"{target.text.rstrip()}\n\n{HEADING}\n{pattern}\n{OBJECTIVE}"
     return Result(text, f"The simulated user was told how to talk: {kinds}.")

@@ -8,13 +8,18 @@ from typing import Any
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.user.sentences import is_prose, sentence_spans
+from crosswind.injectors.operators.model_text import read_text
+from crosswind.injectors.operators.user.sentences import is_prose, split_sentences
 from crosswind.injectors.operators.words.synonyms import IN_REQUESTS
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 from crosswind.injectors.text.edits import disjoint, edit, edited, phrases, touches, unprotected
 from crosswind.injectors.text.entities import Span
 from crosswind.injectors.text.languages import unable
+from crosswind.injectors.wording import written
+
+EXTENT = ("a few words and turns of phrase", "most of the wording", "the wording throughout")
+"""By thirds of the severity."""
 
 _PHRASE = phrases(*IN_REQUESTS)
 _PLEASE = re.compile(r"Please (\w)")
@@ -40,7 +45,9 @@ class Paraphrase:
     def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
         if not is_prose(target.text):
             return None
-        found = [change for changes in _candidates(target, rng) if rng.chance(severity) for change in changes]
+        found = [
+            change for changes in _draw_candidates(target, rng) if rng.chance(severity) for change in changes
+        ]
         edits = disjoint(found)
         if edits and edited(target.text, edits) != target.text:
             return {"edits": edits}
@@ -52,13 +59,35 @@ class Paraphrase:
         return Result(edited(target.text, draw["edits"]), f"The user's message was reworded {what}.")
 
 
-def _candidates(target: UserTarget, rng: Stream) -> Iterator[list[dict[str, Any]]]:
-    """Changes that go together, in the text's order. All of the draws come whatever the severity is."""
-    text, spans = target.text, sentence_spans(target.text)
+@written("user.paraphrase")
+class ParaphraseWording:
+    """RobustBench-TC, appendix F: a paraphrase of the query that keeps every entity. The guard refuses one
+    that lost an entity, changed their order, or brought in a number."""
+
+    ahead = False
+
+    def ask(self, target: UserTarget, draw: Draw, severity: float) -> tuple[str, str] | None:
+        extent = EXTENT[min(2, int(3 * severity))]
+        task = (
+            "Say what the user says in other words, in the user's own voice, speaking to the same "
+            f"assistant. Change {extent}. Keep every request and condition, add none. Keep every id, "
+            "number, date, name, quotation and technical term exactly as it is, and in the same order."
+        )
+        return task, target.text
+
+    def apply(self, target: UserTarget, draw: Draw, text: str) -> Result:
+        return Result(
+            read_text(text, 200 + 3 * len(target.text), like=target.text), "The message was reworded."
+        )
+
+
+def _draw_candidates(target: UserTarget, rng: Stream) -> Iterator[list[dict[str, Any]]]:
+    """Edits that go together, in the text's order. They are all drawn whatever the severity is."""
+    text, spans = target.text, split_sentences(target.text)
     for start, end in spans:
-        if moved := _please_last(target, start, end):
+        if moved := _move_please(target, start, end):
             yield moved
-    if moved := _thanks_earlier(target, spans):
+    if moved := _move_thanks(target, spans):
         yield moved
     for match in unprotected(_PHRASE, text, target.protected):
         word = match.group()
@@ -66,8 +95,8 @@ def _candidates(target: UserTarget, rng: Stream) -> Iterator[list[dict[str, Any]
         yield [edit(match.start(), word, other[0].upper() + other[1:] if word[0].isupper() else other)]
 
 
-def _please_last(target: UserTarget, start: int, end: int) -> list[dict[str, Any]]:
-    """`Please send it.` as `Send it, please.`"""
+def _move_please(target: UserTarget, start: int, end: int) -> list[dict[str, Any]]:
+    """Write `Please send it.` as `Send it, please.`"""
     text, close = target.text, end - 1
     match = _PLEASE.match(text, start, end)
     if match is None or text[close] != "." or not text[close - 1].isalnum():
@@ -77,8 +106,8 @@ def _please_last(target: UserTarget, start: int, end: int) -> list[dict[str, Any
     return [edit(start, match.group(), match.group(1).upper()), edit(close, "", ", please")]
 
 
-def _thanks_earlier(target: UserTarget, spans: list[Span]) -> list[dict[str, Any]]:
-    """Closing thanks, where they hold no entity, before the last request."""
+def _move_thanks(target: UserTarget, spans: list[Span]) -> list[dict[str, Any]]:
+    """Move closing thanks that hold no entity before the last request."""
     if len(spans) < 2 or not _THANKS.match(target.text, spans[-1][0]):
         return []
     (place, before), (start, end) = spans[-2:]

@@ -6,10 +6,12 @@ import re
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.user.small_talk import CONTEXT, REPEATS
+from crosswind.injectors.operators.model_text import read_lines
+from crosswind.injectors.operators.user.sentences import is_prose, split_sentences
+from crosswind.injectors.operators.words.asides import REPEATS, SMALL_TALK
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
-from crosswind.injectors.text.json_payload import is_container, parsed
+from crosswind.injectors.wording import Unusable, written
 
 REPEATED_WORDS = range(3, 26)
 """Only sentences of so many words are repeated: shorter ones are greetings, or the ends of abbreviations."""
@@ -17,7 +19,6 @@ REPEATED_WORDS = range(3, 26)
 MOST = 12
 """No more sentences than this are added, however long the message is."""
 
-_BREAK = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
 _WORD = re.compile(r"\w+")
 
 
@@ -28,7 +29,7 @@ _WORD = re.compile(r"\w+")
     aliases=("user-redundancy",),
     source="NoisyAgent section 3.1; AgentNoiseBench section 2.2.1 and appendix B (Redundant Information)",
 )
-class Redundant:
+class RedundantMessage:
     """The user repeats a sentence of their own or adds small talk that has nothing to do with the goal.
 
     Severity: the expected share of words that is added (0.5: half as many again). Sentences are added whole,
@@ -38,15 +39,14 @@ class Redundant:
 
     def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
         text = target.text
-        words = _length(text)
-        if words == 0 or is_container(parsed(text)):
+        if not is_prose(text):
             return None
         point = rng.uniform()
         place = rng.choice(("before", "after"))
-        room = severity * words
+        room = severity * _count_words(text)
         chosen: dict[str, list[str]] = {"before": [], "after": []}
-        for sentence, own in _candidates(text, rng)[:MOST]:
-            length = _length(sentence)
+        for sentence, own in _draw_candidates(text, rng)[:MOST]:
+            length = _count_words(sentence)
             # The last sentence comes with the probability that makes the share right on average.
             if room < length and point >= room / length:
                 break
@@ -57,25 +57,54 @@ class Redundant:
         return chosen if any(chosen.values()) else None
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
-        joint = "\n" if "\n" in target.text else " "
-        pieces = (" ".join(draw["before"]), target.text, " ".join(draw["after"]))
+        return _surround(target.text, draw["before"], draw["after"])
+
+
+@written("user.redundant")
+class RedundantMessageWording:
+    """As many sentences as the rule would add, at its places. The message itself doesn't change."""
+
+    ahead = False
+
+    def ask(self, target: UserTarget, draw: Draw, severity: float) -> tuple[str, str] | None:
         count = len(draw["before"]) + len(draw["after"])
-        what = "A sentence" if count == 1 else f"{count} sentences"
-        note = f"{what} without any new request or fact came with the user's message."
-        return Result(joint.join(piece for piece in pieces if piece), note)
+        task = (
+            f"Write {count} short sentences, each on a line of its own, that this user might add to the "
+            "message: some that repeat what it says in other words, some about their day that have nothing "
+            "to do with it. Ask nothing, order nothing, add no fact, state no wish."
+        )
+        return task, target.text
+
+    def apply(self, target: UserTarget, draw: Draw, text: str) -> Result:
+        count = len(draw["before"])
+        found = read_lines(text, count + len(draw["after"]), like=target.text)
+        if any("?" in line for line in found):
+            raise Unusable("the model asked something that the user didn't")
+        return _surround(target.text, found[:count], found[count:])
 
 
-def _length(text: str) -> int:
+def _surround(text: str, before: list[str], after: list[str]) -> Result:
+    joint = "\n" if "\n" in text else " "
+    count = len(before) + len(after)
+    what = "A sentence" if count == 1 else f"{count} sentences"
+    note = f"{what} without any new request or fact came with the user's message."
+    return Result(joint.join(piece for piece in (" ".join(before), text, " ".join(after)) if piece), note)
+
+
+def _count_words(text: str) -> int:
     return len(_WORD.findall(text))
 
 
-def _candidates(text: str, rng: Stream) -> list[tuple[str, bool]]:
-    """Sentences in the order of use, each with whether it repeats the user's own: the two kinds by turns."""
-    context = [(sentence, False) for sentence in rng.shuffled(CONTEXT)]
-    own = [sentence.strip() for sentence in _BREAK.split(text) if _length(sentence) in REPEATED_WORDS]
+def _draw_candidates(text: str, rng: Stream) -> list[tuple[str, bool]]:
+    """Draw sentences in the order of use, small talk and repetitions by turns, each with whether it repeats
+    the user's own.
+    """
+    talk = [(sentence, False) for sentence in rng.shuffled(SMALL_TALK)]
+    sentences = [text[start:end].strip() for start, end in split_sentences(text)]
+    own = [sentence for sentence in sentences if _count_words(sentence) in REPEATED_WORDS]
     repeats = [(rng.choice(REPEATS).replace("{}", sentence), True) for sentence in rng.sample(own, 4)]
-    first, second = (context, repeats) if rng.chance(0.5) else (repeats, context)
+    first, second = (talk, repeats) if rng.chance(0.5) else (repeats, talk)
     mixed: list[tuple[str, bool]] = []
-    for at in range(len(context)):
+    for at in range(len(talk)):
         mixed += first[at : at + 1] + second[at : at + 1]
     return mixed

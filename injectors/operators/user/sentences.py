@@ -1,4 +1,4 @@
-"""A user's message as sentences, and how others are joined to it without touching its own bytes."""
+"""A user's message as sentences, and how to append others without changing its own bytes."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ def is_prose(text: str) -> bool:
     return _WORD.search(text) is not None and not is_container(parsed(text))
 
 
-def appended(text: str, sentences: Iterable[str]) -> str:
-    """The text with the sentences behind it, on a line of their own where its last sentence isn't ended."""
+def append_sentences(text: str, sentences: Iterable[str]) -> str:
+    """Append sentences, on a line of their own where the text doesn't end in a finished sentence."""
     added = " ".join(sentences)
     if not added:
         return text
-    return f"{text}{joint(text)}{added}"
+    return f"{text}{find_separator(text)}{added}"
 
 
-def joint(text: str) -> str:
-    """What stands between the text and a sentence behind it."""
+def find_separator(text: str) -> str:
+    """What separates the text from a sentence appended to it."""
     if text[-1:].isspace():
         return ""
     return " " if text[-1:] in _ENDS and "\n" not in text else "\n"
 
 
-def sentence_spans(text: str) -> list[tuple[int, int]]:
+def split_sentences(text: str) -> list[tuple[int, int]]:
     """The spans [start, end) of the sentences, in order, without the white space between them."""
     spans: list[tuple[int, int]] = []
     start = 0

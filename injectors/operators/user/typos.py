@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated
 
 from pydantic import Field
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.user.keystrokes import mistyped
-from crosswind.injectors.operators.user.open_words import CASELESS, is_caseless, open_words
+from crosswind.injectors.operators.words.spelling import KEYBOARDS, MISSPELLINGS
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
+from crosswind.injectors.text.edits import edit, edited
+from crosswind.injectors.text.entities import LONGEST_TOKEN, MEANING_WORDS, Span
 from crosswind.injectors.text.languages import UNABLE
 
 TRIALS = 12
-"""A message gets at most so many typos, each with probability severity / 2: 6 x severity on average."""
+"""A message gets at most this many typos, each with probability severity / 2: 6 x severity on average."""
+
+SHORTEST = 4
+"""Shorter words are left alone: one wrong letter changes too much of them, and many turn into other words."""
+
+CASELESS = "in a script without letter case names can't be told from words, and names stay"
+
+_WORD = re.compile(rf"[^\W\d_]{{{SHORTEST},}}")
 
 Count = Annotated[int, Field(ge=1, le=TRIALS)]
 
@@ -48,32 +60,129 @@ class Typos:
 
     def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
         # All of the draws come in a fixed order, so that more severity means more of the same typos.
-        count = self._count(rng, severity)
-        words = list(open_words(target))
-        edits: list[tuple[int, str, str, str]] = []
-        for start, word in rng.shuffled(words)[:count]:
-            kind, typed = mistyped(word, rng)
-            if typed is not None:
-                edits.append((start, word, typed, kind))
+        count = self._draw_count(rng, severity)
+        words = list(_find_words(target))
+        typos = [(start, word, *_mistype(word, rng)) for start, word in rng.shuffled(words)[:count]]
+        edits = [edit(at, word, typed) | {"kind": kind} for at, word, kind, typed in sorted(typos) if typed]
         if not edits:
-            caseless = count > 0 and not words and is_caseless(target.text)
+            caseless = count > 0 and not words and _is_caseless(target.text)
             return {"edits": [], UNABLE: CASELESS} if caseless else None
-        return {
-            "edits": [dict(zip(("at", "was", "now", "kind"), edit, strict=True)) for edit in sorted(edits)]
-        }
+        return {"edits": edits}
 
-    def _count(self, rng: Stream, severity: float) -> int:
+    def _draw_count(self, rng: Stream, severity: float) -> int:
         if self.between is None:
             return sum(rng.uniform() < severity / 2 for _ in range(TRIALS))
         hit, (least, most) = rng.chance(severity), self.between
         return rng.integer(least, most) if hit else 0
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
-        pieces: list[str] = []
-        end = 0
-        for edit in draw["edits"]:
-            pieces += (target.text[end : edit["at"]], edit["now"])
-            end = edit["at"] + len(edit["was"])
-        pieces.append(target.text[end:])
-        listed = ", ".join(f"{edit['was']} as {edit['now']}" for edit in draw["edits"])
-        return Result("".join(pieces), f"The user's message was given typos ({listed}).")
+        listed = ", ".join(f"{one['was']} as {one['now']}" for one in draw["edits"])
+        return Result(edited(target.text, draw["edits"]), f"The user's message was given typos ({listed}).")
+
+
+def _find_words(target: UserTarget) -> Iterator[tuple[int, str]]:
+    """The words that typos may hit, with their positions."""
+    spans = iter(target.protected)
+    span: Span | None = next(spans, None)
+    for match in _WORD.finditer(target.text):
+        start, end = match.span()
+        while span is not None and span[1] <= start:
+            span = next(spans, None)
+        if span is not None and span[0] < end:
+            continue
+        word = match.group()
+        if not (_is_known_spoilable(word) if len(word) <= LONGEST_TOKEN else _is_spoilable(word)):
+            continue
+        if not _is_bound(target.text[max(0, start - 1) : start] + target.text[end : end + 1]):
+            yield start, word
+
+
+def _is_caseless(text: str) -> bool:
+    """Whether most of the text's letters have no upper and lower case."""
+    letters = [letter for letter in text if letter.isalpha()]
+    return 2 * sum(letter.lower() == letter.upper() for letter in letters) > len(letters) >= SHORTEST
+
+
+def _is_spoilable(word: str) -> bool:
+    cased = all(letter.lower() != letter.upper() for letter in word)
+    return cased and word.lower() not in MEANING_WORDS
+
+
+_is_known_spoilable = lru_cache(8192)(_is_spoilable)
+
+
+@lru_cache(4096)
+def _is_bound(around: str) -> bool:
+    """Whether a combining mark, an apostrophe or a connector beside a word makes it a part of something
+    longer. `around`: the characters before and after it.
+    """
+    return any(
+        unicodedata.category(letter) in ("Mn", "Mc", "Me", "Pc", "Cf") or letter in "'’@#&"
+        for letter in around
+    )
+
+
+def _mistype(word: str, rng: Stream) -> tuple[str, str | None]:
+    """Draw a kind of typo and the word with it; None where no kind gives a word that is different and
+    harmless."""
+    for kind in rng.shuffled(list(_KINDS)):
+        typed = _KINDS[kind](word, rng)
+        if typed is not None and typed != word and typed.lower() not in MEANING_WORDS:
+            return kind, typed
+    return "none", None
+
+
+def _adjacent(word: str, rng: Stream) -> str | None:
+    at = rng.integer(1, len(word) - 1)
+    near = _NEIGHBOURS.get(word[at].lower())
+    if near is None:
+        return None
+    letter = rng.choice(near)
+    return word[:at] + (letter.upper() if word[at].isupper() else letter) + word[at + 1 :]
+
+
+def _swap(word: str, rng: Stream) -> str | None:
+    at = rng.integer(1, len(word) - 2)
+    return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+
+
+def _drop(word: str, rng: Stream) -> str | None:
+    at = rng.integer(1, len(word) - 1)
+    return word[:at] + word[at + 1 :]
+
+
+def _double(word: str, rng: Stream) -> str | None:
+    at = rng.integer(1, len(word) - 1)
+    return word[: at + 1] + word[at:]
+
+
+def _misspell(word: str, rng: Stream) -> str | None:
+    spelt = MISSPELLINGS.get(word.lower())
+    return spelt.capitalize() if spelt and word[0].isupper() else spelt
+
+
+_KINDS: dict[str, Callable[[str, Stream], str | None]] = {
+    "adjacent key": _adjacent,
+    "swapped": _swap,
+    "dropped": _drop,
+    "doubled": _double,
+    "misspelt": _misspell,
+}
+
+
+def _find_neighbours() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for rows in KEYBOARDS:
+        for number, row in enumerate(rows):
+            for at, key in enumerate(row):
+                near = row[max(0, at - 1) : at] + row[at + 1 : at + 2]
+                if number > 0:
+                    near += rows[number - 1][at : at + 2]
+                if number + 1 < len(rows):
+                    near += rows[number + 1][max(0, at - 1) : at + 1]
+                found[key] = near
+    return found
+
+
+_NEIGHBOURS = _find_neighbours()
+"""Lower-case letter to the letters on the keys around it."""

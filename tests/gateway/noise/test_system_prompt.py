@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from crosswind.injectors.operators.user.patterns import OBJECTIVE, PATTERNS
+from crosswind.injectors.operators.words.patterns import OBJECTIVE, PATTERNS
 from tests.gateway.dialogue import body, user
 from tests.gateway.noise_model.writer import configured, in_order, writer
 from tests.gateway.servers import Running, Seen, gateway, plain, upstream

@@ -14,12 +14,15 @@ from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.guard import solvability
-from crosswind.injectors.operators.state.grid import PLACES
-from crosswind.injectors.operators.state.household import LOOKS, OBJECTS
 from crosswind.injectors.operators.state.irrelevant import MOST
-from crosswind.injectors.operators.state.key_values import FIELDS
-from crosswind.injectors.operators.state.scene import Scene, end_of_state, gaps, scene_of
-from crosswind.injectors.operators.state.shop_pages import FEATURES
+from crosswind.injectors.operators.state.scenes import Scene, find_end, find_gaps, recognise_scene
+from crosswind.injectors.operators.words.scenes import (
+    DATA_FIELDS,
+    GRID_PLACES,
+    HOUSEHOLD_LOOKS,
+    HOUSEHOLD_OBJECTS,
+    SHOP_FEATURES,
+)
 from crosswind.injectors.profiles.load import load
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import ToolClass, ToolResultTarget
@@ -64,7 +67,7 @@ def shown(text: str, volume: int, seed: int = 0) -> str:
     ],
 )
 def test_the_scene_decides_what_is_added(text: str, scene: Scene | None) -> None:
-    assert scene_of(text) is scene
+    assert recognise_scene(text) is scene
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -73,20 +76,20 @@ def test_a_room_gets_a_twelfth_of_the_volume_in_sentences_with_new_ids(
     volume: int, sentences: int, seed: int
 ) -> None:
     after = shown(ROOM, volume, seed)
-    things = re.findall(rf"\b({'|'.join(OBJECTS)}) (\d+)[ ,]", after.replace("mug 3", ""))
+    things = re.findall(rf"\b({'|'.join(HOUSEHOLD_OBJECTS)}) (\d+)[ ,]", after.replace("mug 3", ""))
     assert len(things) == sentences
     assert len({number for _, number in things} - {"2", "3", "4"}) == sentences
     assert {name for name, _ in things}.isdisjoint({"bowl", "mug"})  # The goal's and the scene's own.
-    assert sum(after.count(look) for look in LOOKS) >= sentences
+    assert sum(after.count(look) for look in HOUSEHOLD_LOOKS) >= sentences
     lines = after.split("\n")
     assert (lines[0], lines[-1]) == (ROOM.split("\n", maxsplit=1)[0], ROOM.rsplit("\n", maxsplit=1)[-1])
 
 
 def test_sentences_come_at_random_places() -> None:
     seen = [shown(ROOM, 12, seed) for seed in range(60)]
-    for gap in gaps(ROOM):
+    for gap in find_gaps(ROOM):
         assert any(after.startswith(ROOM[:gap] + " ") and after.endswith(ROOM[gap:]) for after in seen)
-    assert len(gaps(ROOM)) == 3
+    assert len(find_gaps(ROOM)) == 3
 
 
 @pytest.mark.parametrize("volume,entries", [(100, 5), (40, 2), (30, 1), (19, 0), (400, 10)])
@@ -104,7 +107,7 @@ def test_a_product_page_gets_features_and_advertisements(
     after = shown(PRODUCT, volume)
     assert after.startswith(PRODUCT)
     assert after.count("[AD]") == advertisements
-    assert sum(after.count(feature) for feature in FEATURES) == features
+    assert sum(after.count(feature) for feature in SHOP_FEATURES) == features
 
 
 @pytest.mark.parametrize("volume,lines", [(80, 8), (50, 5), (150, 15), (4, 1), (0, 0)])
@@ -116,7 +119,7 @@ def test_a_grid_gets_a_tenth_in_lines_outside_of_it(volume: int, lines: int) -> 
     places = [(int(row), int(column)) for row, column in re.findall(r"\((\d+), (\d+)\)", added)]
     assert len(places) == len(set(places)) == lines
     assert all(row > 6 and column > 6 for row, column in places)
-    assert sum(added.count(place) for place in PLACES) == lines
+    assert sum(added.count(place) for place in GRID_PLACES) == lines
 
 
 def test_data_gets_fields_of_the_volume_on_average() -> None:
@@ -125,7 +128,7 @@ def test_data_gets_fields_of_the_volume_on_average() -> None:
     for seed in range(300):
         after = json.loads(shown(text, 100, seed))
         assert (after.pop("ui_theme"), after.pop("rows")) == ("own", [1, 2])
-        assert set(after) < set(FIELDS)
+        assert set(after) < set(DATA_FIELDS)
         added.append(sum(len(json.dumps({key: value})) for key, value in after.items()))
     assert 90 < sum(added) / len(added) < 110
 
@@ -147,12 +150,16 @@ def test_no_volume_adds_nothing(text: str, seed: int) -> None:
 
 
 def test_a_list_of_actions_ends_the_state() -> None:
-    assert ROOM[: end_of_state(ROOM)].endswith("Nothing else is near.")
-    assert end_of_state("No list here.\n") == len("No list here.")
+    assert ROOM[: find_end(ROOM)].endswith("Nothing else is near.")
+    assert find_end("No list here.\n") == len("No list here.")
 
 
 OBSERVATIONS = {ROOM: 25, RESULTS: 1, GRID: 8}
-MARKS = {ROOM: r"\b(?:{}) \d+[ ,]".format("|".join(OBJECTS)), RESULTS: r"\[AD\]|chosen", GRID: "unreachable"}
+MARKS = {
+    ROOM: r"\b(?:{}) \d+[ ,]".format("|".join(HOUSEHOLD_OBJECTS)),
+    RESULTS: r"\[AD\]|chosen",
+    GRID: "unreachable",
+}
 
 
 @pytest.mark.parametrize("text", OBSERVATIONS, ids=["room", "shop", "grid"])

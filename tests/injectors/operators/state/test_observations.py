@@ -15,7 +15,7 @@ from crosswind.injectors.conversation import Conversation
 from crosswind.injectors.engine.decide import perturb, replay
 from crosswind.injectors.engine.decision import Known
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
-from crosswind.injectors.operators.state.household import OBJECTS
+from crosswind.injectors.operators.words.scenes import HOUSEHOLD_OBJECTS
 from crosswind.injectors.profiles.load import ProfileError, parse
 from crosswind.injectors.profiles.marks import marked
 from crosswind.injectors.text.json_payload import contains
@@ -57,7 +57,7 @@ def test_the_observations_get_their_volume_and_nothing_else_is_touched(seed: int
     lines, before = after.split("\n"), text.split("\n")
     assert (lines[0], lines[-2:]) == (before[0], before[-2:])
     for one, clean in zip(marked(after, MARK), (KITCHEN, DRAWER), strict=True):
-        things = re.findall(rf"\b({'|'.join(OBJECTS)}) (\d+)[ ,]", one.text)
+        things = re.findall(rf"\b({'|'.join(HOUSEHOLD_OBJECTS)}) (\d+)[ ,]", one.text)
         assert len(things) == 25  # 300 characters, as the paper counts them.
         assert {name for name, _ in things}.isdisjoint({"mug", "bowl", "cup"}), "the goal's"
         left = iter(one.text.split())
@@ -73,7 +73,7 @@ def test_an_observation_quoted_again_as_history_has_the_same_noise() -> None:
 
 
 def test_what_can_be_done_is_never_named() -> None:
-    actions = ", ".join(f"take {name} {number}" for name in OBJECTS for number in range(1, 40))
+    actions = ", ".join(f"take {name} {number}" for name in HOUSEHOLD_OBJECTS for number in range(1, 40))
     text = prompt(KITCHEN, "You see nothing.", actions)
     [after] = shown(plan(severity=0.3), text)
     assert after == text

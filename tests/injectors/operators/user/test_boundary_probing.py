@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crosswind.injectors import registry
-from crosswind.injectors.operators.user.probes import PROBES, YIELDS
+from crosswind.injectors.operators.words.asides import PROBES, YIELDS
 from tests.injectors.operators.user.acting import BAGGAGE, shown, user_target
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from crosswind.injectors import registry
 from crosswind.injectors.cli.examples import USER_TEXT
-from crosswind.injectors.operators.user.opposites import OTHERS
+from crosswind.injectors.operators.words.requests import OTHERS
 from tests.injectors.operators.user.acting import shown, user_target
 
 SETTLED = re.compile(r"To settle it, and this is final: (.+)\.$")

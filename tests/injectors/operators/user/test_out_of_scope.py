@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crosswind.injectors.conversation import ToolSchema
-from crosswind.injectors.operators.user.errands import ERRANDS, LEAVES_FREE
+from crosswind.injectors.operators.words.asides import ERRANDS, LEAVES_FREE
 from tests.injectors.operators.user.acting import BAGGAGE, shown, user_target
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from crosswind.injectors import registry
-from crosswind.injectors.operators.user.side_topics import COMES_BACK, FIELDS, field_of
+from crosswind.injectors.operators.user.asides import find_field
+from crosswind.injectors.operators.words.asides import COMES_BACK, SIDE_QUESTIONS
 from tests.injectors.operators.user.acting import BAGGAGE, shown, user_target
 
 
@@ -17,7 +18,7 @@ def test_the_worked_example_in_kind() -> None:
     for after in shown("user.topic_drift", user_target(BAGGAGE), 1.0):
         assert after.startswith(BAGGAGE)  # Where the example drops the reason and the plea, solvability wins.
         added = after[len(BAGGAGE) :]
-        asked = [question for question in FIELDS["travel"][1] if question in added]
+        asked = [question for question in SIDE_QUESTIONS["travel"] if question in added]
         assert len(asked) in (1, 2)
         assert added.endswith(COMES_BACK)
 
@@ -32,4 +33,4 @@ def test_severity_is_the_share_of_turns() -> None:
     [("When is my flight?", "travel"), ("Return my ORDER", "shopping"), ("Solve this.", "any")],
 )
 def test_the_side_questions_are_from_the_messages_own_field(text: str, field: str) -> None:
-    assert field_of(text) == field
+    assert find_field(text) == field

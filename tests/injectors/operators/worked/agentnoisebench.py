@@ -8,10 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from crosswind.injectors.operators.tool.additions import REMARK_KEYS
-from crosswind.injectors.operators.user.probes import PROBES, YIELDS
-from crosswind.injectors.operators.user.quantities import BELIEFS
-from crosswind.injectors.operators.user.side_topics import COMES_BACK, FIELDS
-from crosswind.injectors.operators.user.small_talk import CONTEXT
+from crosswind.injectors.operators.words.asides import COMES_BACK, PROBES, SIDE_QUESTIONS, SMALL_TALK, YIELDS
+from crosswind.injectors.operators.words.requests import BELIEFS
 from crosswind.injectors.operators.words.results import LOW_VALUE
 from tests.injectors.operators.worked.properties import (
     Example,
@@ -69,7 +67,7 @@ def _says_itself_again(behind: str) -> bool:
 
 def _nothing_new(behind: str) -> bool:
     rest = behind
-    for sentence in (*re.split(r"(?<=[.?])\s+", QUERY), *CONTEXT):
+    for sentence in (*re.split(r"(?<=[.?])\s+", QUERY), *SMALL_TALK):
         rest = rest.replace(sentence, "")
     return not re.search(r"[\d?]", rest) and len(rest.split()) <= 5 * behind.count(":")
 
@@ -152,7 +150,7 @@ EXAMPLES = (
         (
             added(
                 "a question from the same field that isn't the request",
-                lambda behind: any(question in behind for question in FIELDS["travel"][1]),
+                lambda behind: any(question in behind for question in SIDE_QUESTIONS["travel"]),
             ),
             added("solvable: the way back to the request", lambda behind: behind.endswith(COMES_BACK)),
             query_whole(),

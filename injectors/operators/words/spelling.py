@@ -1,8 +1,17 @@
-"""Words that people often misspell, and how."""
+"""How people mistype: neighbouring keys, and common misspellings."""
 
 from __future__ import annotations
 
-COMMON: dict[str, str] = {
+KEYBOARDS = (
+    ("qwertyuiop", "asdfghjkl", "zxcvbnm"),
+    ("йцукенгшщзхъ", "фывапролджэ", "ячсмитьбю"),
+    ("ςερτυθιοπ", "ασδφγηξκλ", "ζχψωβνμ"),
+)
+"""The usual layouts of the scripts that have upper and lower case: rows of letters from the top, each set
+half a key to the right of the one above.
+"""
+
+MISSPELLINGS: dict[str, str] = {
     "accidentally": "accidently",
     "accommodate": "accomodate",
     "address": "adress",

@@ -1,4 +1,4 @@
-"""What an observation shows, and where something can be put into it: never into goal and actions."""
+"""What kind of scene an observation shows, and where text can be inserted: never in its goal or actions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ACTIONS = re.compile(r"^[^\n:]{0,60}\bactions?\b[^\n:]{0,60}:", re.IGNORECASE |
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
 
 
-def scene_of(text: str) -> Scene | None:
+def recognise_scene(text: str) -> Scene | None:
     """The kind of the observation; None for a bare value, to which nothing can be added."""
     value = parsed(text)
     if is_container(value):
@@ -41,22 +41,22 @@ def scene_of(text: str) -> Scene | None:
     return next((kind for pattern, kind in kinds if pattern.search(text)), Scene.OTHER)
 
 
-def end_of_state(text: str) -> int:
-    """Where the observation ends: before the list of actions where there is one, else at the text's end."""
+def find_end(text: str) -> int:
+    """Where the observation ends: before the list of actions, if there is one, else at the text's end."""
     actions = _ACTIONS.search(text)
     return len(text[: actions.start()].rstrip()) if actions else len(text.rstrip())
 
 
-def goal_in(text: str) -> str:
+def find_goal(text: str) -> str:
     """The lines of a text that state the goal or give instructions."""
     return "\n".join(line for line in text.splitlines() if _GOAL.search(line))
 
 
-def gaps(text: str) -> list[int]:
+def find_gaps(text: str) -> list[int]:
     """Ends of the observation's sentences, in order: never inside the lines of a goal or instructions, nor
     in the list of actions."""
     places: list[int] = []
-    end = end_of_state(text)
+    end = find_end(text)
     start = 0
     for line in text[:end].splitlines(keepends=True):
         if not _GOAL.search(line):
