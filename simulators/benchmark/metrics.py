@@ -12,7 +12,7 @@ RESAMPLES = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PairedDifference:
     """A paired difference after − before over the tasks that both runs have, with its 95 % interval."""
 
     n: int
@@ -36,9 +36,9 @@ def wilson(share: float, n: int) -> tuple[float, float]:
     return max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))
 
 
-def paired(
+def compare_paired(
     before: Mapping[str, float], after: Mapping[str, float], *, seed: int = 0, resamples: int = RESAMPLES
-) -> Difference | None:
+) -> PairedDifference | None:
     """The paired difference over common tasks, bootstrapped over them (percentiles); None without any."""
     import numpy as np
 
@@ -48,7 +48,7 @@ def paired(
     differences = np.array([after[task] - before[task] for task in common])
     drawn = np.random.default_rng(seed).integers(0, len(common), size=(resamples, len(common)))
     low, high = np.percentile(differences[drawn].mean(axis=1), [2.5, 97.5])
-    return Difference(
+    return PairedDifference(
         len(common),
         fmean(before[task] for task in common),
         fmean(after[task] for task in common),

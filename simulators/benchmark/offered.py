@@ -1,4 +1,4 @@
-"""What the gateway has to play under, as it says itself."""
+"""The noise types and profiles that the gateway offers."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ _LEVEL = re.compile(r"/level-\d+$")
 """What a session may add to a profile's name."""
 
 
-def types_of_profile(control: str, profile: str) -> list[str]:
-    """The noise types of a profile that draws one type for each session; else a usage error."""
+def read_profile_types(control: str, profile: str) -> list[str]:
+    """The noise types of a profile that draws one type for each session. Raises UsageError for others."""
     try:
-        types = _types(_profile(control, "--profile", _LEVEL.sub("", profile)))
+        document = yaml.safe_load(_read_profile(control, "--profile", _LEVEL.sub("", profile)))
     except httpx.HTTPError:
         raise UsageError(f"--control: nothing answers at {control}; start `crosswind serve`") from None
+    types = [str(rule["operator"]) for rule in document["rules"]]
     if not types or any("*" in name for name in types):
         raise UsageError(
             f"--profile: {profile!r} doesn't name its noise types one by one; name them with --noise"
@@ -31,33 +32,33 @@ def types_of_profile(control: str, profile: str) -> list[str]:
 
 
 def check_offered(control: str, types: Iterable[str], profiles: Iterable[tuple[str, str]]) -> None:
-    """A usage error where the gateway lacks one of these noise types, or of these profiles (each with the
-    option that names it). Where no gateway answers that is said, and nothing refused: it may come up later,
-    and what it has is known to it alone.
+    """Raise UsageError if the gateway lacks one of these noise types, or of these profiles (each with the
+    option that names it). If no gateway answers, say so and pass: it may come up later, and nobody else knows
+    what it offers.
     """
     try:
-        has = _operators(control)
+        has = _read_operators(control)
         for name in types:
             if name not in has:
                 near = get_close_matches(name, has, 1)
-                mend = f"did you mean {near[0]!r}?" if near else "`crosswind noise list` names them"
-                raise UsageError(f"--noise: the gateway has no noise type {name!r}; {mend}")
+                fix = f"did you mean {near[0]!r}?" if near else "`crosswind noise list` names them"
+                raise UsageError(f"--noise: the gateway has no noise type {name!r}; {fix}")
         for option, name in profiles:
             if not name.endswith((".yaml", ".yml")):  # The gateway reads files when a session asks for them.
-                _profile(control, option, _LEVEL.sub("", name))
+                _read_profile(control, option, _LEVEL.sub("", name))
     except httpx.HTTPError:
         click.echo(f"nothing answers at {control}: its noise types and profiles weren't checked", err=True)
 
 
-def _operators(control: str) -> set[str]:
+def _read_operators(control: str) -> set[str]:
     """The names and aliases of all operators."""
-    answer = _asked(control, "operators")
+    answer = _get(control, "operators")
     entries: list[dict[str, Any]] = answer.raise_for_status().json()["operators"]
     return {str(name) for entry in entries for name in (entry["name"], *entry["aliases"])}
 
 
-def _profile(control: str, option: str, name: str) -> str:
-    answer = _asked(control, f"profiles/{name}")
+def _read_profile(control: str, option: str, name: str) -> str:
+    answer = _get(control, f"profiles/{name}")
     if answer.status_code != 200:
         raise UsageError(
             f"{option}: the gateway has no {name!r}; `crosswind noise list` names those there are"
@@ -65,9 +66,5 @@ def _profile(control: str, option: str, name: str) -> str:
     return str(answer.json()["yaml"])
 
 
-def _types(profile: str) -> list[str]:
-    return [str(rule["operator"]) for rule in yaml.safe_load(profile)["rules"]]
-
-
-def _asked(control: str, path: str) -> httpx.Response:
+def _get(control: str, path: str) -> httpx.Response:
     return httpx.get(f"{control.rstrip('/')}/api/{path}", trust_env=False)

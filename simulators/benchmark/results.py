@@ -1,14 +1,58 @@
-"""A benchmark's results as its JSON file has them."""
+"""Play a benchmark through the gateway and gather its figures, as its JSON file has them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+import click
+
+from crosswind.gateway.client import Client
 from crosswind.simulators.benchmark.metrics import mean_by_key, wilson
 from crosswind.simulators.benchmark.suites import CLEAN, NOISY
-from crosswind.simulators.episodes.record import Record
+from crosswind.simulators.environment import Environment
+from crosswind.simulators.episodes.campaign import CampaignSettings, play_campaign, run_loop
+from crosswind.simulators.episodes.record import Job, Record
+from crosswind.simulators.episodes.tally import ProgressTally
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkRun:
+    """A benchmark's figures per arm, and the policy version that gave the last answer."""
+
+    arms: Mapping[str, Mapping[str, Any]]
+    policy_version: str | None
+
+
+def play_benchmark(
+    environment: Environment, todo: Sequence[Job], settings: CampaignSettings
+) -> tuple[int, BenchmarkRun]:
+    """Play the jobs. Returns the exit code and the figures; a run that was stopped has none."""
+    records: list[Record] = []
+    tally = ProgressTally()
+
+    def add(record: Record) -> None:
+        records.append(record)
+        tally.add(record)
+
+    code = run_loop(play_campaign(environment, iter(todo), settings, tally, add))
+    if code == 0 and len(records) < len(todo):
+        click.echo(f"stopped after {len(records)} of {len(todo)} episodes: no figures", err=True)
+        code = 1
+    version = _read_policy_version(settings.control, records) if code == 0 else None
+    return code, BenchmarkRun(arms(records), version)
+
+
+def _read_policy_version(control: str, records: list[Record]) -> str | None:
+    """The version of the last turn of the last episode, as the gateway recorded it."""
+    played = [record.session_id for record in records if record.session_id and record.verdict]
+    if not played:
+        return None
+    with Client(control) as client:
+        turns = client.trajectory(played[-1]).get("turns")
+    return turns[-1].get("policy_last") if turns else None
 
 
 def arms(records: Sequence[Record]) -> dict[str, dict[str, Any]]:

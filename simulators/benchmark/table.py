@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-from crosswind.simulators.benchmark.metrics import Difference
+from crosswind.simulators.benchmark.metrics import PairedDifference
 
 
 def results_table(results: Mapping[str, Any]) -> Table:
@@ -17,18 +17,8 @@ def results_table(results: Mapping[str, Any]) -> Table:
         f"{results['temperature']}, policy {results['policy_version'] or 'unknown'}"
     )
     table = Table(title=title, title_justify="left")
-    for heading in (
-        "arm",
-        "episodes",
-        "success",
-        "95 %",
-        "calls",
-        "tokens",
-        "turns",
-        "not executed",
-        "errors",
-    ):
-        table.add_column(heading, justify="left" if heading == "arm" else "right", no_wrap=True)
+    headings = ("episodes", "success", "95 %", "calls", "tokens", "turns", "not executed", "errors")
+    _add_columns(table, "arm", *headings)
     for name, arm in results["arms"].items():
         table.add_row(
             name,
@@ -44,11 +34,10 @@ def results_table(results: Mapping[str, Any]) -> Table:
     return table
 
 
-def differences_table(found: Mapping[str, Difference]) -> Table:
+def differences_table(found: Mapping[str, PairedDifference]) -> Table:
     """One row per arm: before, after, and the paired difference with its interval."""
     table = Table(title="Paired differences, after − before, in percentage points", title_justify="left")
-    for heading in ("arm", "tasks", "before", "after", "difference", "95 %"):
-        table.add_column(heading, justify="left" if heading == "arm" else "right", no_wrap=True)
+    _add_columns(table, "arm", "tasks", "before", "after", "difference", "95 %")
     for name, row in found.items():
         table.add_row(
             name,
@@ -59,3 +48,9 @@ def differences_table(found: Mapping[str, Difference]) -> Table:
             f"{100 * row.low:+.1f} – {100 * row.high:+.1f}",
         )
     return table
+
+
+def _add_columns(table: Table, first: str, *others: str) -> None:
+    table.add_column(first, no_wrap=True)
+    for heading in others:
+        table.add_column(heading, justify="right", no_wrap=True)

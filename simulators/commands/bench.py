@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ import click
 from crosswind.simulators.benchmark.suites import NoiseArm, Suite, jobs, parse_noise
 from crosswind.simulators.commands.options import (
     agent_options,
+    campaign_settings,
+    cant_write,
     control_options,
     find_environment,
     task_options,
@@ -37,7 +40,7 @@ from crosswind.simulators.errors import UsageError, require_extra
     "--under",
     multiple=True,
     metavar="PROFILE",
-    help="An arm under this profile as it stands, whatever it composes; may be given several times.",
+    help="An arm under this whole profile, with all that it composes; may be given several times.",
 )
 @click.option("--calm/--no-calm", default=True, show_default=True, help="Whether to play without noise, too.")
 @click.option("--rotate", is_flag=True, help="Each task under one noise type in turn, not under all.")
@@ -65,29 +68,15 @@ def bench(**given: Any) -> None:
         return
     environment = find_environment(given["environment"], given["kinds"])
     with require_extra():
-        from crosswind.simulators.benchmark.play import play
+        from crosswind.simulators.benchmark.results import play_benchmark
 
-    noise = _noise(given)
-    if not noise and not given["calm"]:
-        raise UsageError("--no-calm: nothing is left to play; name noise with --noise, --profile or --under")
-    suite = Suite(
-        given["split"],
-        given["kinds"],
-        given["tasks"],
-        given["samples"],
-        given["seed"],
-        given["profile"],
-        noise,
-        given["rotate"],
-        given["run_name"],
-        given["calm"],
-    )
+    suite = _read_suite(given)
     todo = list(jobs(environment, suite))
     if given["check"]:
         _check_offered(given["control"], suite)
         return
     started, clock = datetime.now(UTC), time.monotonic()
-    code, played = play(environment, todo, {**given, "grace": 0.0})
+    code, played = play_benchmark(environment, todo, campaign_settings(given))
     if code:
         sys.exit(code)
     results = {
@@ -104,20 +93,40 @@ def bench(**given: Any) -> None:
         "arms": played.arms,
     }
     if not given["json_progress"]:
-        _show(results)
+        from crosswind.simulators.benchmark.table import results_table
+
+        _print(results_table(results))
     _save(results, given["json_out"])
     sys.exit(1 if any(arm["n"] == 0 for arm in played.arms.values()) else 0)
 
 
-def _noise(given: Mapping[str, Any]) -> tuple[NoiseArm, ...]:
+def _read_suite(given: Mapping[str, Any]) -> Suite:
+    noise = _read_noise(given)
+    if not noise and not given["calm"]:
+        raise UsageError("--no-calm: nothing is left to play; name noise with --noise, --profile or --under")
+    return Suite(
+        given["split"],
+        given["kinds"],
+        given["tasks"],
+        given["samples"],
+        given["seed"],
+        given["profile"],
+        noise,
+        given["rotate"],
+        given["run_name"],
+        given["calm"],
+    )
+
+
+def _read_noise(given: Mapping[str, Any]) -> tuple[NoiseArm, ...]:
     try:
         named = parse_noise(given["noise"])
     except ValueError as error:
         raise UsageError(f"--noise: {error}") from None
     if not named and given["profile"]:
-        from crosswind.simulators.benchmark.offered import types_of_profile
+        from crosswind.simulators.benchmark.offered import read_profile_types
 
-        named = tuple(NoiseArm(name) for name in types_of_profile(given["control"], given["profile"]))
+        named = tuple(NoiseArm(name) for name in read_profile_types(given["control"], given["profile"]))
     types = (NoiseArm(arm.noise_type, given["level"] if arm.level is None else arm.level) for arm in named)
     return (*types, *(NoiseArm(profile=name) for name in given["under"]))
 
@@ -133,12 +142,12 @@ def _check_offered(control: str, suite: Suite) -> None:
 
 
 def _compare(before: Path, after: Path, out: Path | None) -> None:
-    from crosswind.simulators.benchmark.compare import NotABenchmarkError, as_json, differences, read
+    from crosswind.simulators.benchmark.compare import NotABenchmarkError, compare_benchmarks, read_benchmark
     from crosswind.simulators.benchmark.table import differences_table
 
     try:
         with require_extra():
-            found = differences(read(before), read(after))
+            found = compare_benchmarks(read_benchmark(before), read_benchmark(after))
     except NotABenchmarkError as error:
         raise UsageError(f"--compare: {error}") from None
     if not found:
@@ -146,13 +155,7 @@ def _compare(before: Path, after: Path, out: Path | None) -> None:
             "--compare: the two files have no task in common; play both with the same --seed and --split"
         )
     _print(differences_table(found))
-    _save(as_json(found), out)
-
-
-def _show(results: Mapping[str, Any]) -> None:
-    from crosswind.simulators.benchmark.table import results_table
-
-    _print(results_table(results))
+    _save({"arms": {name: asdict(difference) for name, difference in found.items()}}, out)
 
 
 def _print(table: object) -> None:
@@ -169,5 +172,4 @@ def _save(results: Mapping[str, Any], out: Path | None) -> None:
     try:
         out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
-        mend = "name a file in a folder that exists"
-        raise UsageError(f"--json: can't write {out} ({error.strerror}); {mend}") from None
+        raise cant_write("--json", out, error) from None

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from crosswind.simulators.environment import SPLITS, Environment, UnknownEnvironmentError, load
 from crosswind.simulators.errors import UsageError
 
+if TYPE_CHECKING:
+    from crosswind.simulators.episodes.campaign import CampaignSettings
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def find_environment(name: str, kinds: str) -> Environment:
-    """The environment of that name, if it has the set of kinds."""
+    """The environment of that name. Raises UsageError, also where it lacks the set of kinds."""
     try:
         environment = load(name)
     except UnknownEnvironmentError as error:
@@ -22,6 +26,30 @@ def find_environment(name: str, kinds: str) -> Environment:
     if kinds not in environment.kinds:
         raise UsageError(f"--kinds: {name} has no {kinds!r}; use one of {', '.join(environment.kinds)}")
     return environment
+
+
+def campaign_settings(given: Mapping[str, Any], *, grace_s: float = 0.0) -> CampaignSettings:
+    """The settings that `control_options` and `agent_options` describe."""
+    # Not imported at the top: the OpenAI SDK takes longer to import than a command's help may.
+    from crosswind.simulators.episodes.agent import AgentSettings
+    from crosswind.simulators.episodes.campaign import CampaignSettings
+    from crosswind.simulators.episodes.users import UserModel
+
+    name, profile, timeout_s = given["user_model"], given["user_profile"], given["timeout"]
+    if name is None and profile is not None:
+        raise UsageError("--user-profile: a model has to play the users: name it with --user-model")
+    agent = AgentSettings(
+        given["model"],
+        given["temperature"],
+        given["max_tokens"],
+        given["max_turns"],
+        given["stream"],
+        timeout_s,
+    )
+    users = None if name is None else UserModel(name, profile, timeout_s=timeout_s)
+    return CampaignSettings(
+        given["control"], given["concurrency"], agent, users, given["json_progress"], grace_s
+    )
 
 
 def _all(*options: Callable[[F], F]) -> Callable[[F], F]:
@@ -78,3 +106,8 @@ def agent_options(command: F) -> F:
         click.option("--user-profile", help="Noise profile of the users' own sessions."),
         click.option("--json-progress", is_flag=True, help="Progress as JSON lines on stdout."),
     )(command)
+
+
+def cant_write(option: str, path: Path, error: OSError) -> UsageError:
+    """The error for an output file that can't be written."""
+    return UsageError(f"{option}: can't write {path} ({error.strerror}); name a file in a folder that exists")

@@ -10,11 +10,13 @@ import click
 
 from crosswind.simulators.commands.options import (
     agent_options,
+    campaign_settings,
+    cant_write,
     control_options,
     find_environment,
     task_options,
 )
-from crosswind.simulators.errors import UsageError, require_extra
+from crosswind.simulators.errors import require_extra
 
 
 @click.group()
@@ -64,7 +66,15 @@ def run(**given: Any) -> None:
         given["profile"],
         given["run_name"],
     )
-    sys.exit(run_groups(environment, plan, given))
+    sys.exit(
+        run_groups(
+            environment,
+            plan,
+            campaign_settings(given, grace_s=given["grace"]),
+            start_within_s=given["start_within"],
+            continue_numbering=given["first_group"] is None,
+        )
+    )
 
 
 @rollout.command()
@@ -81,8 +91,7 @@ def demonstrate(*, environment: str, split: str, kinds: str, count: int, seed: i
     try:
         written = write(out, demonstrations(found, split, kinds, count, seed))
     except OSError as error:
-        mend = "name a file in a folder that exists"
-        raise UsageError(f"--out: can't write {out} ({error.strerror}); {mend}") from None
+        raise cant_write("--out", out, error) from None
     except OracleFailedError as error:
         click.echo(str(error), err=True)
         sys.exit(1)

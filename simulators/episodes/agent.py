@@ -14,8 +14,8 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from crosswind.simulators.draws import stable_seed
 from crosswind.simulators.environment import Episode, Message
-from crosswind.simulators.episodes.record import Played
-from crosswind.simulators.episodes.users import OwnUser, User
+from crosswind.simulators.episodes.record import Playthrough
+from crosswind.simulators.episodes.users import EpisodeUser, User
 
 CONTEXT_FULL = "context_length_exceeded"
 """The error code of a policy that filled its context: its own failure, not the infrastructure's."""
@@ -35,11 +35,11 @@ class AgentSettings:
     timeout_s: float = 120.0
     """For one request, from its sending to the whole answer."""
     patience: int = 0
-    """How often an answer that can't be used or doesn't come is asked for anew, besides the SDK's retries."""
+    """How often to ask again after an unusable or missing answer, besides the SDK's own retries."""
 
 
 @dataclass(slots=True)
-class Answer:
+class ModelAnswer:
     """One answer of the model, streamed or not."""
 
     text: str
@@ -50,7 +50,7 @@ class Answer:
 
 
 class ToolAgent:
-    """Plays episodes: asks the model, carries out its calls, talks to the user. Keeps no state."""
+    """Plays episodes: asks the model, executes its tool calls, talks to the user. Keeps no state."""
 
     def __init__(
         self, instructions: str, tools: Sequence[Mapping[str, Any]], settings: AgentSettings
@@ -61,15 +61,21 @@ class ToolAgent:
 
     async def play(
         self, client: AsyncOpenAI, episode: Episode, seed_key: tuple[object, ...], user: User | None = None
-    ) -> Played:
-        """Play the episode to its end, with its own user or with another one. Each turn's seed is a digest of
-        the key and the turn's number."""
-        user = user or OwnUser(episode)
+    ) -> Playthrough:
+        """Play the episode to its end, with its own user or with another one.
+
+        Each turn's seed is a digest of the key and the turn's number.
+        """
+        user = user or EpisodeUser(episode)
         turns = tool_calls = output_tokens = 0
+
+        def end(error: str | None = None) -> Playthrough:
+            return Playthrough(turns, tool_calls, output_tokens, error)
+
         try:
             opening = await user.opening()
         except openai.APIError as error:
-            return Played(turns, tool_calls, output_tokens, f"user: {describe(error)}")
+            return end(f"user: {describe(error)}")
         messages: list[Message] = [
             {"role": "system", "content": self._instructions},
             {"role": "user", "content": opening},
@@ -79,27 +85,25 @@ class ToolAgent:
                 answer = await self._answer(client, messages, stable_seed(*seed_key, turns))
             except (openai.APIError, httpx.HTTPError) as error:
                 full = isinstance(error, openai.APIError) and error.code == CONTEXT_FULL
-                return Played(turns, tool_calls, output_tokens, None if full else describe(error))
+                return end(None if full else describe(error))
             turns += 1
             tool_calls += len(answer.calls)
             output_tokens += answer.output_tokens
-            messages.append(_message(answer))
+            messages.append(_assistant_message(answer))
             if answer.calls:
-                messages.extend(_carry_out(episode, answer.calls))
+                messages.extend(_execute(episode, answer.calls))
                 continue
             try:
                 reply = await user.reply(answer.text)
             except openai.APIError as error:
-                return Played(turns, tool_calls, output_tokens, f"user: {describe(error)}")
+                return end(f"user: {describe(error)}")
             if reply is None:
                 break
             messages.append({"role": "user", "content": reply})
-        return Played(turns, tool_calls, output_tokens)
+        return end()
 
-    async def _answer(self, client: AsyncOpenAI, messages: list[Message], seed: int) -> Answer:
-        """The model's answer, asked for anew while patience lasts. What can't be used then is used all the
-        same, if anything came.
-        """
+    async def _answer(self, client: AsyncOpenAI, messages: list[Message], seed: int) -> ModelAnswer:
+        """Ask the model, and again while patience lasts. The last answer is taken even if it isn't usable."""
         for left in range(self._settings.patience, -1, -1):
             try:
                 answer = await self._ask(client, messages, seed)
@@ -107,12 +111,12 @@ class ToolAgent:
                 if left == 0:
                     raise
                 continue
-            if left == 0 or self._usable(answer):
+            if left == 0 or self._is_usable(answer):
                 return answer
         raise AssertionError("the last round returns or raises")
 
-    def _usable(self, answer: Answer) -> bool:
-        """Whether the answer is whole, and has calls that can be carried out."""
+    def _is_usable(self, answer: ModelAnswer) -> bool:
+        """Whether the answer is whole and its calls can be executed."""
         known = {tool["function"]["name"] for tool in self._tools}
         calls = answer.calls
         return (
@@ -123,37 +127,27 @@ class ToolAgent:
             and all(_is_object(call["function"]["arguments"]) for call in calls)
         )
 
-    async def _ask(self, client: AsyncOpenAI, messages: list[Message], seed: int) -> Answer:
-        # Messages and tools go by extra_body: given as named arguments, all of them are walked against their
-        # types at every turn, which is half of a request's CPU. What is sent is the same.
-        body = {"messages": messages, "tools": self._tools}
+    async def _ask(self, client: AsyncOpenAI, messages: list[Message], seed: int) -> ModelAnswer:
         settings = self._settings
+        request: dict[str, Any] = {
+            "model": settings.model,
+            "messages": [],
+            "temperature": settings.temperature,
+            "max_tokens": settings.max_tokens,
+            "seed": seed,
+            # As named arguments, messages and tools would be validated against their types at every turn,
+            # which is half of a request's CPU. What is sent is the same.
+            "extra_body": {"messages": messages, "tools": self._tools},
+            "timeout": settings.timeout_s,
+        }
+        create = client.chat.completions.create
         if not settings.stream:
-            whole = await client.chat.completions.create(
-                model=settings.model,
-                messages=[],
-                temperature=settings.temperature,
-                max_tokens=settings.max_tokens,
-                seed=seed,
-                extra_body=body,
-                timeout=settings.timeout_s,
-            )
-            return _whole(whole)
-        chunks = await client.chat.completions.create(
-            model=settings.model,
-            messages=[],
-            temperature=settings.temperature,
-            max_tokens=settings.max_tokens,
-            seed=seed,
-            extra_body=body,
-            timeout=settings.timeout_s,
-            stream=True,
-            stream_options={"include_usage": True},
-        )
-        gathered = Answer("", [], 0)
+            return _read_completion(await create(**request))
+        chunks = await create(**request, stream=True, stream_options={"include_usage": True})
+        gathered = ModelAnswer("", [], 0)
         async with chunks:
             async for chunk in chunks:
-                _gather(gathered, chunk)
+                _add_chunk(gathered, chunk)
         return gathered
 
 
@@ -170,20 +164,20 @@ def _is_object(arguments: str) -> bool:
         return False
 
 
-def _whole(completion: ChatCompletion) -> Answer:
+def _read_completion(completion: ChatCompletion) -> ModelAnswer:
     choice = completion.choices[0]
     message = choice.message
     calls = [
-        _call(call.id, call.function.name, call.function.arguments)
+        _call_object(call.id, call.function.name, call.function.arguments)
         for call in message.tool_calls or ()
         if call.type == "function"
     ]
     usage = completion.usage
     tokens = usage.completion_tokens if usage else 0
-    return Answer(message.content or "", calls, tokens, choice.finish_reason)
+    return ModelAnswer(message.content or "", calls, tokens, choice.finish_reason)
 
 
-def _gather(answer: Answer, chunk: ChatCompletionChunk) -> None:
+def _add_chunk(answer: ModelAnswer, chunk: ChatCompletionChunk) -> None:
     if chunk.usage is not None:
         answer.output_tokens = chunk.usage.completion_tokens
     for choice in chunk.choices:
@@ -191,7 +185,7 @@ def _gather(answer: Answer, chunk: ChatCompletionChunk) -> None:
         answer.text += choice.delta.content or ""
         for delta in choice.delta.tool_calls or ():
             while len(answer.calls) <= delta.index:
-                answer.calls.append(_call("", "", ""))
+                answer.calls.append(_call_object("", "", ""))
             call = answer.calls[delta.index]
             call["id"] = call["id"] or delta.id or ""
             if delta.function is not None:
@@ -199,17 +193,17 @@ def _gather(answer: Answer, chunk: ChatCompletionChunk) -> None:
                 call["function"]["arguments"] += delta.function.arguments or ""
 
 
-def _call(call_id: str, name: str, arguments: str) -> dict[str, Any]:
+def _call_object(call_id: str, name: str, arguments: str) -> dict[str, Any]:
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def _message(answer: Answer) -> Message:
+def _assistant_message(answer: ModelAnswer) -> Message:
     if answer.calls:
         return {"role": "assistant", "content": answer.text or None, "tool_calls": answer.calls}
     return {"role": "assistant", "content": answer.text}
 
 
-def _carry_out(episode: Episode, calls: list[dict[str, Any]]) -> list[Message]:
+def _execute(episode: Episode, calls: list[dict[str, Any]]) -> list[Message]:
     return [
         {
             "role": "tool",

@@ -1,4 +1,4 @@
-"""A run of many episodes from its first session to its last: event loop, signals, progress and the end."""
+"""A run of many episodes: event loop, signals, progress lines and the exit code."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import asyncio
 import json
 import signal
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
@@ -17,120 +17,117 @@ from crosswind.simulators.environment import Environment
 from crosswind.simulators.episodes.agent import AgentSettings, ToolAgent
 from crosswind.simulators.episodes.groups import GroupPlan, jobs, next_group
 from crosswind.simulators.episodes.record import Job, Record
-from crosswind.simulators.episodes.runner import GatewayLostError, SessionRefusedError, Stage, perform_all
-from crosswind.simulators.episodes.tally import Tally
+from crosswind.simulators.episodes.runner import EpisodeRunner, GatewayLostError, SessionRefusedError, run_all
+from crosswind.simulators.episodes.tally import ProgressTally
 from crosswind.simulators.episodes.users import UserModel
-from crosswind.simulators.errors import UsageError
 
 PROGRESS_EVERY_S = 1.0
-ASK_AGAIN_S = 0.2
+RETRY_EVERY_S = 0.2
 
 
-def agent_for(environment: Environment, given: Mapping[str, Any]) -> ToolAgent:
-    """The agent that the command's options describe."""
-    settings = AgentSettings(
-        given["model"],
-        given["temperature"],
-        given["max_tokens"],
-        given["max_turns"],
-        given["stream"],
-        given["timeout"],
-    )
-    return ToolAgent(environment.instructions, environment.tools, settings)
+@dataclass(frozen=True, slots=True)
+class CampaignSettings:
+    """Where and how a command's episodes are played."""
+
+    control: str
+    """URL of the gateway's control plane."""
+    concurrency: int
+    agent: AgentSettings
+    users: UserModel | None
+    """The model that plays the users; None: the episodes' own users."""
+    json_progress: bool
+    grace_s: float = 0.0
+    """How long running episodes may go on after a signal."""
 
 
-def _users(given: Mapping[str, Any]) -> UserModel | None:
-    """The model that plays the users, where the command's options name one."""
-    name = given.get("user_model")
-    if name is None and given.get("user_profile") is not None:
-        raise UsageError("--user-profile: a model has to play the users: name it with --user-model")
-    return None if name is None else UserModel(name, given["user_profile"], timeout_s=given["timeout"])
-
-
-def run_groups(environment: Environment, plan: GroupPlan, given: Mapping[str, Any]) -> int:
-    """Play the plan's groups; the exit code: 0 good, 1 the gateway was lost or no episode came to its end,
-    2 the gateway was never there.
+def run_groups(
+    environment: Environment,
+    plan: GroupPlan,
+    settings: CampaignSettings,
+    *,
+    start_within_s: float,
+    continue_numbering: bool,
+) -> int:
+    """Play the plan's groups. Returns the exit code: 0 for success, 1 if the gateway was lost or no episode
+    came to its end, 2 if the gateway was never there.
     """
-    tally = Tally()
+    tally = ProgressTally()
 
     async def main() -> int:
         numbered = plan
-        async with AsyncClient(given["control"]) as control:
-            if await _answers(control, given["start_within"]) and given["first_group"] is None:
+        async with AsyncClient(settings.control) as control:
+            if await _wait_until_healthy(control, start_within_s) and continue_numbering:
                 try:
                     numbered = replace(plan, first=await next_group(control, plan))
                 except GatewayError as error:
                     click.echo(f"--first-group: {error}; give the number", err=True)
                     return 1
-        code = await campaign(
-            environment,
-            jobs(environment, numbered),
-            given,
-            on_record=tally.add,
-            progress=lambda event: say(tally, event, as_json=given["json_progress"]),
-        )
+        code = await play_campaign(environment, jobs(environment, numbered), settings, tally, tally.add)
         return code or (1 if tally.errors and not tally.episodes else 0)
 
     return run_loop(main())
 
 
 def run_loop(main: Coroutine[Any, Any, int]) -> int:
-    """Run a command's coroutine to its exit code, on uvloop where there is one."""
+    """Run a command's coroutine to its exit code, on uvloop if it is installed."""
     try:
         import uvloop
-    except ImportError:
+    except ImportError:  # not on Windows
         return asyncio.run(main)
     return uvloop.run(main)
 
 
-async def campaign(
+async def play_campaign(
     environment: Environment,
     todo: Iterator[Job],
-    given: Mapping[str, Any],
-    *,
+    settings: CampaignSettings,
+    tally: ProgressTally,
     on_record: Callable[[Record], None],
-    progress: Callable[[str], None],
 ) -> int:
-    """Play all jobs. `progress` is called with "progress" now and then, and with "end" or "lost" at last."""
-    users = _users(given)
-    async with AsyncClient(given["control"]) as control:
+    """Play all jobs, print the tally's progress lines, and return the exit code."""
+
+    def report(event: str) -> None:
+        _print_progress(tally, event, as_json=settings.json_progress)
+
+    async with AsyncClient(settings.control) as control:
         if not await control.healthy():
-            mend = "start `crosswind serve` or name its control port"
-            click.echo(f"--control: nothing answers at {given['control']}; {mend}", err=True)
+            fix = "start `crosswind serve` or name its control port"
+            click.echo(f"--control: nothing answers at {settings.control}; {fix}", err=True)
             return 2
-        stage = Stage(environment, agent_for(environment, given), control, users=users)
+        agent = ToolAgent(environment.instructions, environment.tools, settings.agent)
+        runner = EpisodeRunner(environment, agent, control, users=settings.users)
         stopping = _stop_on_signals()
-        ticker = asyncio.create_task(_tick(progress))
+        ticker = asyncio.create_task(_tick(report))
         try:
-            await perform_all(
-                stage,
+            await run_all(
+                runner,
                 todo,
-                concurrency=given["concurrency"],
+                concurrency=settings.concurrency,
                 on_record=on_record,
                 stopping=stopping,
-                grace_s=given["grace"],
+                grace_s=settings.grace_s,
             )
         except SessionRefusedError as error:
             click.echo(str(error), err=True)
             return 2
         except GatewayLostError as error:
-            progress("lost")
+            report("lost")
             click.echo(str(error), err=True)
             return 1
         finally:
             ticker.cancel()
-            await stage.close()
-    progress("end")
+            await runner.close()
+    report("end")
     return 0
 
 
-async def _answers(control: AsyncClient, within_s: float) -> bool:
-    """Whether the gateway answers; one that is started in the same moment is waited for."""
+async def _wait_until_healthy(control: AsyncClient, within_s: float) -> bool:
+    """Whether the gateway answers. It may be started in the same moment as this command."""
     deadline = time.monotonic() + within_s
     if not (healthy := await control.healthy()) and within_s:
         click.echo(f"waiting up to {within_s:g} s for the gateway at {control.url}", err=True)
     while not healthy and time.monotonic() < deadline:
-        await asyncio.sleep(ASK_AGAIN_S)
+        await asyncio.sleep(RETRY_EVERY_S)
         healthy = await control.healthy()
     return healthy
 
@@ -143,13 +140,13 @@ def _stop_on_signals() -> asyncio.Event:
     return stopping
 
 
-async def _tick(progress: Callable[[str], None]) -> None:
+async def _tick(report: Callable[[str], None]) -> None:
     while True:
         await asyncio.sleep(PROGRESS_EVERY_S)
-        progress("progress")
+        report("progress")
 
 
-def say(tally: Tally, event: str, *, as_json: bool) -> None:
+def _print_progress(tally: ProgressTally, event: str, *, as_json: bool) -> None:
     """Print one progress line: JSON on stdout, or words on stderr."""
     line = tally.line(event)
     if as_json:

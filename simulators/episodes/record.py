@@ -23,16 +23,13 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class Playthrough:
     """What an episode took. `error` names the infrastructure's failure that ended it, if one did."""
 
     turns: int
     tool_calls: int
     output_tokens: int
     error: str | None = None
-
-
-NOT_PLAYED = Played(0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +40,6 @@ class Record:
     arm: str
     session_id: str | None = None
     plan: Mapping[str, Any] = field(default_factory=dict)
-    played: Played = NOT_PLAYED
+    played: Playthrough = Playthrough(0, 0, 0)
     verdict: Verdict | None = None
     error: str | None = None

@@ -11,7 +11,7 @@ from openai import AsyncOpenAI
 from crosswind.gateway.client import AsyncClient, GatewayError
 from crosswind.simulators.environment import Environment, Episode, Verdict
 from crosswind.simulators.episodes.agent import ToolAgent
-from crosswind.simulators.episodes.record import Job, Played, Record
+from crosswind.simulators.episodes.record import Job, Playthrough, Record
 from crosswind.simulators.episodes.users import UserModel
 
 REWARD_SOURCE = "verifier"
@@ -22,11 +22,10 @@ def model_client(**settings: Any) -> AsyncOpenAI:
     return AsyncOpenAI(base_url="http://127.0.0.1/v1", api_key="given-per-session", **settings)
 
 
-class Stage:
-    """Where episodes are played. It owns the pooled model client; the control client stays its owner's.
+class EpisodeRunner:
+    """Plays jobs in sessions of the gateway. It owns the pooled model client, but not the control client.
 
-    `model` is a client whose settings are to hold, the SDK's own by default.
-    `users`: a model plays the users, in place of the episodes' own.
+    `model` overrides the SDK's default client; `users` lets a model play the users of the episodes.
     """
 
     def __init__(
@@ -48,14 +47,13 @@ class Stage:
     async def close(self) -> None:
         await self._model.close()
 
-    async def perform(self, job: Job) -> Record:
-        """Play a job from opening its session to closing it. The record has the infrastructure's failures."""
+    async def run(self, job: Job) -> Record:
+        """Open a session, play the job and close it. Failures of the infrastructure go into the record."""
         try:
             opened = await self._control.open_session(task_id=job.task.id, **job.session)
         except GatewayError as error:
-            if error.status is not None and error.status < 500:
-                raise SessionRefusedError(str(error)) from error
-            return Record(job, str(job.session["arm"]), error=f"open session: {_kind(error)}")
+            _raise_if_refused(error)
+            return Record(job, str(job.session["arm"]), error=f"open session: {_describe(error)}")
         client = self._model.with_options(base_url=opened.base_url, api_key=opened.api_key)
         episode = self._environment.reset(job.task, job.episode_seed)
         try:
@@ -71,17 +69,16 @@ class Stage:
         kept = None if failure else verdict
         return Record(job, opened.arm, opened.id, opened.plan, played, kept, failure)
 
-    async def _play(self, client: AsyncOpenAI, job: Job, episode: Episode, session_id: str) -> Played:
+    async def _play(self, client: AsyncOpenAI, job: Job, episode: Episode, session_id: str) -> Playthrough:
         """Play with the episode's own user, or with a model in its place."""
         if self._users is None:
             return await self._agent.play(client, episode, job.seed_key)
         try:
-            async with self._users.playing(self._control, client, job, episode, session_id) as user:
+            async with self._users.open_user(self._control, client, job, episode, session_id) as user:
                 return await self._agent.play(client, episode, job.seed_key, user)
         except GatewayError as error:
-            if error.status is not None and error.status < 500:
-                raise SessionRefusedError(str(error)) from error
-            return Played(0, 0, 0, f"user's session: {_kind(error)}")
+            _raise_if_refused(error)
+            return Playthrough(0, 0, 0, f"user's session: {_describe(error)}")
 
     async def _settle(self, session_id: str, verdict: Verdict | None) -> str | None:
         """Post the reward, where there is one, and close the session; the failure's name if that fails."""
@@ -92,11 +89,11 @@ class Stage:
                 )
             await self._control.close(session_id)
         except GatewayError as error:
-            return f"reward: {_kind(error)}"
+            return f"reward: {_describe(error)}"
         return None
 
 
-def _kind(error: GatewayError) -> str:
+def _describe(error: GatewayError) -> str:
     return "unreachable" if error.status is None else str(error.status)
 
 
@@ -108,22 +105,13 @@ class GatewayLostError(RuntimeError):
     """Too many episodes in a row failed for the infrastructure's reasons; the text names the last."""
 
 
-class Failures:
-    """Counts the infrastructure's failures in a row, so that a dead gateway ends the run, unhammered."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._in_a_row = 0
-
-    def see(self, record: Record) -> None:
-        """Count one record; raises GatewayLostError at the limit."""
-        self._in_a_row = self._in_a_row + 1 if record.error else 0
-        if self._in_a_row >= self._limit:
-            raise GatewayLostError(f"{self._in_a_row} episodes in a row failed; the last: {record.error}")
+def _raise_if_refused(error: GatewayError) -> None:
+    if error.status is not None and error.status < 500:
+        raise SessionRefusedError(str(error)) from error
 
 
-async def perform_all(
-    stage: Stage,
+async def run_all(
+    runner: EpisodeRunner,
     jobs: Iterator[Job],
     *,
     concurrency: int,
@@ -137,15 +125,19 @@ async def perform_all(
     Raises GatewayLostError after twice `concurrency` failures of the infrastructure in a row, and
     SessionRefusedError at once.
     """
-    failures = Failures(2 * concurrency)
+    failures = 0
 
     async def work() -> None:
+        nonlocal failures
         for job in jobs:
             if stopping.is_set():
                 return
-            record = await stage.perform(job)
+            record = await runner.run(job)
             on_record(record)
-            failures.see(record)
+            # A dead gateway ends the run instead of being asked again for every job that is left.
+            failures = failures + 1 if record.error else 0
+            if failures >= 2 * concurrency:
+                raise GatewayLostError(f"{failures} episodes in a row failed; the last: {record.error}")
 
     workers = [asyncio.create_task(work()) for _ in range(concurrency)]
     stop = asyncio.create_task(stopping.wait())

@@ -42,7 +42,7 @@ class ArmTally:
 
 
 @dataclass(slots=True)
-class Tally:
+class ProgressTally:
     """All arms' counts; failures of the infrastructure apart."""
 
     arms: dict[str, ArmTally] = field(default_factory=dict)

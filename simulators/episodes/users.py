@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from openai import AsyncOpenAI
 
@@ -20,6 +20,11 @@ STOP = "###STOP###"
 GREETING = "Hello, how can I help you?"
 """What the model gets to answer with the user's first message."""
 
+_ENDING = (
+    "Write what the customer writes, and nothing else. When the assistant has answered your wish, or has "
+    f"refused it for good, write {STOP} alone."
+)
+
 
 class User(Protocol):
     """One side of the talk."""
@@ -33,8 +38,8 @@ class User(Protocol):
         ...
 
 
-class OwnUser:
-    """The episode's own user."""
+class EpisodeUser:
+    """The episode's own scripted user."""
 
     def __init__(self, episode: Episode) -> None:
         self._episode = episode
@@ -48,7 +53,7 @@ class OwnUser:
 
 @dataclass(frozen=True, slots=True)
 class UserModel:
-    """How a model that plays the users is asked. It is behind the gateway, as the agent's policy is."""
+    """Settings of the model that plays the users. It is behind the gateway, as the agent's policy is."""
 
     model: str
     """Its name in requests."""
@@ -59,13 +64,13 @@ class UserModel:
     timeout_s: float = 120.0
 
     @asynccontextmanager
-    async def playing(
+    async def open_user(
         self, control: AsyncClient, client: AsyncOpenAI, job: Job, episode: Episode, beside: str
     ) -> AsyncIterator[User]:
-        """The user of one episode, in a session of its own beside the agent's, which is closed in the end.
+        """Open a session for the user of one episode beside the agent's, and close it at the end.
 
-        Its noise is drawn by the task and the job's seed: all rollouts of a group meet the same user. Raises
-        GatewayError.
+        The session's noise is drawn by the task and the job's seed: all rollouts of a group meet the same
+        user. Raises GatewayError.
         """
         labels = {"role": "simulated_user", "beside": beside}
         opened = await control.open_session(
@@ -79,7 +84,7 @@ class UserModel:
 
 
 class _ModelUser:
-    """A model that is told the episode's scenario; what it says is the user's, what it hears the agent's."""
+    """A model that is given the episode's scenario, speaks as the user and hears the agent."""
 
     def __init__(
         self, settings: UserModel, client: AsyncOpenAI, episode: Episode, seed_key: tuple[object, ...]
@@ -100,25 +105,15 @@ class _ModelUser:
 
     async def _answer(self, heard: str) -> str:
         self._messages.append({"role": "user", "content": heard})
-        settings: dict[str, Any] = {
-            "temperature": self._settings.temperature,
-            "max_tokens": self._settings.max_tokens,
-            "seed": stable_seed("user", *self._seed_key, len(self._messages)),
-        }
         completion = await self._client.chat.completions.create(
             model=self._settings.model,
             messages=[],
+            temperature=self._settings.temperature,
+            max_tokens=self._settings.max_tokens,
+            seed=stable_seed("user", *self._seed_key, len(self._messages)),
             extra_body={"messages": self._messages},
             timeout=self._settings.timeout_s,
-            **settings,
         )
         said = completion.choices[0].message.content or STOP
         self._messages.append({"role": "assistant", "content": said})
         return said
-
-
-_ENDING = (
-    "Write what the customer writes, and nothing else. When the assistant has answered your wish, or has "
-    "refused "
-    f"it for good, write {STOP} alone."
-)

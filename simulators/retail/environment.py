@@ -9,8 +9,7 @@ from crosswind.simulators.draws import Draws
 from crosswind.simulators.environment import Environment, Episode, Oracle, Task, Verdict
 from crosswind.simulators.retail import tasks, tools, verifier
 from crosswind.simulators.retail.oracle import RetailOracle
-from crosswind.simulators.retail.scenario import scenario
-from crosswind.simulators.retail.user import ScriptedUser
+from crosswind.simulators.retail.user import ScriptedUser, scenario
 from crosswind.simulators.retail.world import connect
 
 INSTRUCTIONS = (
@@ -22,7 +21,7 @@ INSTRUCTIONS = (
 class RetailEpisode:
     """One attempt at a retail task, on a database of its own."""
 
-    def __init__(self, case: tasks.Case, seed: int) -> None:
+    def __init__(self, case: tasks.TaskInstance, seed: int) -> None:
         self._case = case
         self._database = connect(case.image)
         self._user = ScriptedUser(case.kind, case.goal, Draws("retail-user", case.task.id, seed))
@@ -65,7 +64,7 @@ class Retail:
         return tasks.task(task_id)
 
     def reset(self, task: Task, seed: int) -> Episode:
-        return RetailEpisode(tasks.case(task.id), seed)
+        return RetailEpisode(tasks.instantiate(task.id), seed)
 
     def oracle(self, *, recovers: bool = True) -> Oracle:
         return RetailOracle(recovers=recovers)

@@ -45,7 +45,7 @@ class RetailOracle:
         try:
             text = _PLANS[kind_of(seen.user_texts[0])](seen)
         except NextCalls as following:
-            return _calling(following, len(seen.exchanges))
+            return _call_message(following, len(seen.results))
         except _Ask as question:
             text = str(question)
         except GaveUp:
@@ -53,7 +53,7 @@ class RetailOracle:
         return {"role": "assistant", "content": text}
 
 
-def _calling(following: NextCalls, made: int) -> Message:
+def _call_message(following: NextCalls, made: int) -> Message:
     calls = [
         {
             "id": f"call_{number}",
@@ -65,7 +65,7 @@ def _calling(following: NextCalls, made: int) -> Message:
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
-def _told(seen: Transcript, what: str, position: int = 0) -> str:
+def _ask_for(seen: Transcript, what: str, position: int = 0) -> str:
     """The entity of that sort that the user named at that position; asks where there is none."""
     found = list(dict.fromkeys(hit for text in seen.user_texts for hit in _PATTERNS[what].findall(text)))
     if len(found) > position:
@@ -83,7 +83,7 @@ def _fact(what: str, argument: str, tool: str, field: str, answer: str) -> Calla
     """A plan that reads one field of one thing and tells it."""
 
     def plan(seen: Transcript) -> str:
-        subject = _told(seen, what)
+        subject = _ask_for(seen, what)
         return answer.format(subject, seen.read(tool, {argument: subject}, field)[field])
 
     return plan
@@ -93,7 +93,7 @@ def _move(allowed: str, tool: str, status: str, verb: str) -> Callable[[Transcri
     """A plan that changes an order's status where that is allowed."""
 
     def plan(seen: Transcript) -> str:
-        order = _told(seen, "order")
+        order = _ask_for(seen, "order")
         before = _order_status(seen.until(tool), order)
         if before != allowed:
             return f"Order {order} is {before}, I cannot {verb} it."
@@ -104,8 +104,8 @@ def _move(allowed: str, tool: str, status: str, verb: str) -> Callable[[Transcri
     return plan
 
 
-def _spending(seen: Transcript) -> str:
-    email = _told(seen, "email")
+def _sum_spending(seen: Transcript) -> str:
+    email = _ask_for(seen, "email")
     user = seen.read("find_user_by_email", {"email": email}, "user_id")["user_id"]
     orders = seen.read("list_orders", {"user_id": user}, "count", "orders")["orders"]
     read = seen.read_all([("get_order", {"order_id": order}) for order in orders], "total")
@@ -115,14 +115,14 @@ def _spending(seen: Transcript) -> str:
 
 
 def _cheapest(seen: Transcript) -> str:
-    name = _told(seen, "quoted")
+    name = _ask_for(seen, "quoted")
     found = seen.read("search_products", {"name": name}, "count", "products")["products"]
     best = min(found, key=lambda product: product["price"])
     return f"Product {best['product_id']} is the cheapest, it costs {best['price']}."
 
 
 def _address(seen: Transcript) -> str:
-    order, address = _told(seen, "order"), _told(seen, "quoted")
+    order, address = _ask_for(seen, "order"), _ask_for(seen, "quoted")
     status = _order_status(seen, order)
     if status != "pending":
         return f"Order {order} is {status}, I cannot change it."
@@ -132,7 +132,7 @@ def _address(seen: Transcript) -> str:
 
 
 def _email(seen: Transcript) -> str:
-    old, new = _told(seen, "email"), _told(seen, "email", 1)
+    old, new = _ask_for(seen, "email"), _ask_for(seen, "email", 1)
     user = seen.read("find_user_by_email", {"email": old}, "user_id")["user_id"]
     seen.write(
         ("update_email", {"user_id": user, "email": new}), ("get_user", {"user_id": user}), "email", new
@@ -152,7 +152,7 @@ _PLANS: Mapping[str, Callable[[Transcript], str]] = {
     "payment": _fact("order", "order_id", "get_payment", "payment", "Order {} was paid by {}."),
     "stock": _fact("product", "product_id", "check_stock", "stock", "Product {} has {} in stock."),
     "cheapest": _cheapest,
-    "spending": _spending,
+    "spending": _sum_spending,
     "address": _address,
     "email": _email,
 }

@@ -21,8 +21,8 @@ _ID = re.compile(r"retail-(train|test)-(\d{5,6})")
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """A task with its world, as a database image, and its goal."""
+class TaskInstance:
+    """A task with its shop, as a database image, and its goal."""
 
     task: Task
     kind: Kind
@@ -56,10 +56,10 @@ def tasks(split: str, kinds: str, seed: int) -> Iterator[Task]:
 
 
 @lru_cache(maxsize=128)
-def case(task_id: str) -> Case:
-    """The task with its world and goal. Kept for a while, since the rollouts of a group share it."""
+def instantiate(task_id: str) -> TaskInstance:
+    """Generate a task's shop and goal. Cached, since the rollouts of a group share them."""
     wanted = task(task_id)
     kind = KINDS[wanted.kind]
     draws = Draws("retail-task", task_id)
-    world = generate(wanted.split, draws)
-    return Case(wanted, kind, kind.goal(world, draws, wanted.split), world.image())
+    shop = generate(wanted.split, draws)
+    return TaskInstance(wanted, kind, kind.goal(shop, draws, wanted.split), shop.image())

@@ -16,7 +16,7 @@ _REFUSED = re.compile(r"no such tool|not enabled|must be of type")
 """How a tool says that it isn't there, or takes other types: nothing was done."""
 
 
-def refused(text: str) -> bool:
+def is_refusal(text: str) -> bool:
     """Whether a result says that the tool itself can't be called so."""
     return _REFUSED.search(text) is not None
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crosswind.simulators.environment import Message
-from crosswind.simulators.retail.toolbox import Call, Toolbox, refused
+from crosswind.simulators.retail.toolbox import Call, Toolbox, is_refusal
 
 ATTEMPTS = 4
 """Calls of one kind and arguments before it is given up."""
@@ -33,7 +33,7 @@ class GaveUp(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class CallResult:
     """A call and the text that came back."""
 
     name: str
@@ -50,13 +50,13 @@ class Transcript:
     def __init__(
         self,
         user_texts: Sequence[str],
-        exchanges: Sequence[Exchange],
+        results: Sequence[CallResult],
         toolbox: Toolbox,
         *,
         recovers: bool = True,
     ) -> None:
         self.user_texts = user_texts
-        self.exchanges = exchanges
+        self.results = results
         self.recovers = recovers
         self._toolbox = toolbox
 
@@ -67,20 +67,20 @@ class Transcript:
         """The transcript of a conversation's messages, of which the tools were shown."""
         texts = [str(message["content"]) for message in messages if message["role"] == "user"]
         toolbox = Toolbox(tools, recovers=recovers)
-        return cls(texts, list(_exchanges(messages)), toolbox, recovers=recovers)
+        return cls(texts, list(_pair_results(messages)), toolbox, recovers=recovers)
 
     def until(self, tool: str) -> Transcript:
         """The same up to the first call of that tool: the world as it was before."""
         names = self._toolbox.names(tool)
-        first = next((at for at, made in enumerate(self.exchanges) if made.name in names), None)
-        return Transcript(self.user_texts, self.exchanges[:first], self._toolbox, recovers=self.recovers)
+        first = next((at for at, made in enumerate(self.results) if made.name in names), None)
+        return Transcript(self.user_texts, self.results[:first], self._toolbox, recovers=self.recovers)
 
     def read(
         self, name: str, arguments: Mapping[str, Any], *fields: str, since: int = 0
     ) -> Mapping[str, Any]:
         """The newest sound result of this call, from exchange `since` on; NextCalls where there is none."""
-        call, made = self._standing(name, arguments)
-        tried = [self.exchanges[at] for at in made if at >= since]
+        call, made = self._find_call(name, arguments)
+        tried = [self.results[at] for at in made if at >= since]
         for seen in reversed(tried):
             found = self._result(seen.text, arguments, fields)
             if found is not None:
@@ -110,10 +110,10 @@ class Transcript:
         value: str,
     ) -> None:
         """Return once the write took effect. After an unsound result, look before writing again."""
-        next_call, tried = self._standing(*call)
+        next_call, tried = self._find_call(*call)
         if not tried:
             raise NextCalls(next_call)
-        last = self.exchanges[tried[-1]].text
+        last = self.results[tried[-1]].text
         if not self.recovers or sound_result(last, call[1], (field,)) is not None:
             return
         if self.read(*confirm, field, since=tried[-1] + 1)[field] == value:
@@ -126,16 +126,16 @@ class Transcript:
     def _attempts(self) -> int:
         return ATTEMPTS if self.recovers else 1
 
-    def _standing(self, name: str, arguments: Mapping[str, Any]) -> tuple[Call, list[int]]:
+    def _find_call(self, name: str, arguments: Mapping[str, Any]) -> tuple[Call, list[int]]:
         """The call that serves this purpose, and where it was made so far: the first that wasn't refused."""
-        if not self.recovers and self.exchanges and _failed(self.exchanges[-1].text):
-            raise GaveUp(self.exchanges[-1].text)
+        if not self.recovers and self.results and _is_error(self.results[-1].text):
+            raise GaveUp(self.results[-1].text)
         said = ""
         for call in self._toolbox.ways(name, arguments):
-            made = [at for at, seen in enumerate(self.exchanges) if (seen.name, seen.arguments) == call]
-            if not made or not refused(self.exchanges[made[-1]].text):
+            made = [at for at, seen in enumerate(self.results) if (seen.name, seen.arguments) == call]
+            if not made or not is_refusal(self.results[made[-1]].text):
                 return call, made
-            said = self.exchanges[made[-1]].text
+            said = self.results[made[-1]].text
         raise GaveUp(said)
 
     def _result(
@@ -176,7 +176,7 @@ def _in_doubt(value: Any) -> bool:
     return disputed or any(value.get(mark) for mark in DOUBTS) or any(map(_in_doubt, value.values()))
 
 
-def _failed(text: str) -> bool:
+def _is_error(text: str) -> bool:
     """Whether a result tells of an error and of nothing else."""
     return any(set(found) <= {"error", "message"} for found in _objects(text) if "error" in found)
 
@@ -195,13 +195,13 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         at = text.find("{", end)
 
 
-def _exchanges(messages: Sequence[Message]) -> Iterator[Exchange]:
+def _pair_results(messages: Sequence[Message]) -> Iterator[CallResult]:
     results: dict[str, str] = {m["tool_call_id"]: str(m["content"]) for m in messages if m["role"] == "tool"}
     for message in messages:
         for call in message.get("tool_calls") or ():
             if call["id"] in results:
                 function = call["function"]
-                yield Exchange(function["name"], _arguments(function["arguments"]), results[call["id"]])
+                yield CallResult(function["name"], _arguments(function["arguments"]), results[call["id"]])
 
 
 def _arguments(text: str) -> Mapping[str, Any]:

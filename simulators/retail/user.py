@@ -1,4 +1,4 @@
-"""The scripted user: asks, gives what it withheld when asked for it, and leaves when it has its answer."""
+"""The user of a retail task: scripted, and as the scenario that a model is given which plays the customer."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from crosswind.simulators.retail.kinds import Goal, Kind
 PATIENCE = 3
 """Questions that the user answers before giving up."""
 
+_ROLE = "You play a customer of a shop who writes to its assistant."
+_FACTS = "What you know, and tell when you are asked for it:"
 _GIVEN = ("It is {}.", "The id is {}.", "Sure, it is {}.", "My order is {}.")
 _QUESTION = re.compile(r"\?|\b(?:please (?:give|tell|send)|need (?:the|your))\b", re.IGNORECASE)
 
@@ -28,9 +30,11 @@ class ScriptedUser:
         if not _QUESTION.search(text) or self._asked >= PATIENCE:
             return None
         self._asked += 1
-        known = self._subject()
-        return self._draws.choice(_GIVEN).format(known)
+        subject = next(iter(self._goal.values.values()))
+        return self._draws.choice(_GIVEN).format(subject)
 
-    def _subject(self) -> str:
-        """What the wish is about, in the user's words: the first thing that it knows."""
-        return next(iter(self._goal.values.values()))
+
+def scenario(wish: str, goal: Goal) -> str:
+    """The role, the wish in the user's own words, and what the user knows."""
+    facts = "\n".join(f"- {name}: {value}" for name, value in goal.values.items())
+    return f"{_ROLE}\nYour wish: {wish}\n{_FACTS}\n{facts}"

@@ -7,7 +7,7 @@ test task was ever seen in training. Every two-digit half of a number occurs in 
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from crosswind.simulators.draws import Draws
 
@@ -35,16 +35,14 @@ TABLES = {"users": "user_id", "products": "product_id", "orders": "order_id"}
 _USERS, _PRODUCTS, _ORDERS = 5, 10, 15
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+class Customer(NamedTuple):
     user_id: str
     name: str
     email: str
     address: str
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
+class Product(NamedTuple):
     product_id: str
     name: str
     price: int
@@ -52,8 +50,7 @@ class Product:
     stock: int
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(NamedTuple):
     order_id: str
     user_id: str
     product_id: str
@@ -68,11 +65,10 @@ class Order:
     """Where the parcel is."""
 
 
-@dataclass(frozen=True, slots=True)
-class World:
-    """What the shop knows at the beginning of a task."""
+class Shop(NamedTuple):
+    """The rows of the database at the beginning of a task."""
 
-    users: tuple[User, ...]
+    users: tuple[Customer, ...]
     products: tuple[Product, ...]
     orders: tuple[Order, ...]
 
@@ -83,9 +79,8 @@ class World:
             connection.executescript(_SCHEMA)
             connection.execute("begin")
             for table, rows in (("users", self.users), ("products", self.products), ("orders", self.orders)):
-                for row in rows:
-                    values = tuple(getattr(row, name) for name in row.__slots__)
-                    connection.execute(f"insert into {table} values ({', '.join('?' * len(values))})", values)
+                marks = ", ".join("?" * len(rows[0]))
+                connection.executemany(f"insert into {table} values ({marks})", rows)
             connection.execute("commit")
             return connection.serialize()
         finally:
@@ -93,7 +88,7 @@ class World:
 
 
 def connect(image: bytes) -> sqlite3.Connection:
-    """A fresh database in memory, the caller's to change and to close."""
+    """Open a fresh database in memory; the caller may change it and closes it."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     connection.deserialize(image)
     return connection
@@ -114,8 +109,8 @@ _POOLS = {
 }
 
 
-def generate(split: str, draws: Draws) -> World:
-    """A world of a split. Every status occurs among its orders, and at least two products share a name."""
+def generate(split: str, draws: Draws) -> Shop:
+    """Draw a shop. Every status occurs among its orders, and at least two products share a name."""
     numbers = draws.sample(pool(split), _USERS + _PRODUCTS + _ORDERS)
     users = tuple(_user(number, draws) for number in numbers[:_USERS])
     goods = draws.sample(GOODS, 4)
@@ -133,7 +128,7 @@ def generate(split: str, draws: Draws) -> World:
         )
         for position, number in enumerate(numbers[_USERS + _PRODUCTS :])
     )
-    return World(users, products, orders)
+    return Shop(users, products, orders)
 
 
 def address(draws: Draws) -> str:
@@ -142,19 +137,19 @@ def address(draws: Draws) -> str:
 
 
 def email(draws: Draws, number: int) -> str:
-    """An address that no other user of the world has, the number being the user's own."""
+    """An email address that no other user of the shop has: the number is the user's own."""
     return f"{draws.choice(NAMES)}{number:04d}@mail.com"
 
 
-def _user(number: int, draws: Draws) -> User:
-    return User(f"#U{number:04d}", draws.choice(NAMES).title(), email(draws, number), address(draws))
+def _user(number: int, draws: Draws) -> Customer:
+    return Customer(f"#U{number:04d}", draws.choice(NAMES).title(), email(draws, number), address(draws))
 
 
 def _product(number: int, name: str, draws: Draws) -> Product:
     return Product(f"#P{number:04d}", name, draws.integer(10, 49), draws.integer(10, 99))
 
 
-def _order(number: int, status: str, user: User, product: Product, draws: Draws) -> Order:
+def _order(number: int, status: str, user: Customer, product: Product, draws: Draws) -> Order:
     quantity = draws.integer(1, 2)
     return Order(
         f"#W{number:04d}", user.user_id, product.product_id, quantity, status, product.price * quantity,

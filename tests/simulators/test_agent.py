@@ -13,7 +13,7 @@ from openai import AsyncOpenAI
 from crosswind.simulators.environment import Verdict, load
 from crosswind.simulators.episodes.agent import AgentSettings, ToolAgent
 from crosswind.simulators.episodes.demonstrations import play
-from crosswind.simulators.episodes.record import Played
+from crosswind.simulators.episodes.record import Playthrough
 from crosswind.studies.proof.scripted_policy import Decide, ScriptedPolicy
 
 RETAIL = load("retail")
@@ -21,7 +21,7 @@ RETAIL = load("retail")
 
 async def played_by(
     decide: Decide, task_id: str, settings: AgentSettings
-) -> tuple[Played, Verdict, list[dict[str, Any]]]:
+) -> tuple[Playthrough, Verdict, list[dict[str, Any]]]:
     """One episode of the agent with a model that decides so; also the request bodies."""
     async with ScriptedPolicy(decide, keep=True).running() as server:
         client = AsyncOpenAI(base_url=server.url, api_key="any", max_retries=0)
@@ -127,5 +127,5 @@ async def test_a_server_that_is_not_there_is_an_error_not_a_failure() -> None:
     client = AsyncOpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="any", max_retries=0)
     agent = ToolAgent(RETAIL.instructions, RETAIL.tools, AgentSettings())
     played = await agent.play(client, RETAIL.reset(RETAIL.task("retail-test-00000"), 0), ("seed",))
-    assert played == Played(0, 0, 0, "APIConnectionError")
+    assert played == Playthrough(0, 0, 0, "APIConnectionError")
     await client.close()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosswind.simulators.benchmark.metrics import mean_by_key, paired, wilson
+from crosswind.simulators.benchmark.metrics import compare_paired, mean_by_key, wilson
 
 SHARES = st.floats(0, 1)
 BY_TASK = st.dictionaries(st.sampled_from("abcdefgh"), SHARES, min_size=1)
@@ -38,7 +38,7 @@ def test_wilson_of_nothing_says_nothing() -> None:
 def test_a_paired_difference_is_of_the_common_tasks(
     before: dict[str, float], after: dict[str, float]
 ) -> None:
-    found = paired(before, after, resamples=200)
+    found = compare_paired(before, after, resamples=200)
     common = before.keys() & after.keys()
     if not common:
         assert found is None
@@ -48,13 +48,13 @@ def test_a_paired_difference_is_of_the_common_tasks(
     assert found.difference == pytest.approx(found.after - found.before, abs=1e-9)
     differences = [after[task] - before[task] for task in common]
     assert min(differences) - 1e-9 <= found.low <= found.high <= max(differences) + 1e-9
-    back = paired(after, before, resamples=200)
+    back = compare_paired(after, before, resamples=200)
     assert back is not None and back.difference == pytest.approx(-found.difference)
 
 
 @given(by_task=BY_TASK)
 def test_a_run_does_not_differ_from_itself(by_task: dict[str, float]) -> None:
-    found = paired(by_task, by_task, resamples=50)
+    found = compare_paired(by_task, by_task, resamples=50)
     assert found is not None and (found.difference, found.low, found.high) == (0.0, 0.0, 0.0)
 
 
@@ -64,7 +64,7 @@ def test_the_bootstrap_interval_covers_the_truth_about_as_often_as_it_says() -> 
     for trial in range(200):
         before = {str(task): float(draw.random() < 0.3) for task in range(100)}
         after = {str(task): float(draw.random() < 0.5) for task in range(100)}
-        found = paired(before, after, seed=trial, resamples=400)
+        found = compare_paired(before, after, seed=trial, resamples=400)
         assert found is not None
         covered += found.low <= 0.2 <= found.high
     assert 176 <= covered <= 200

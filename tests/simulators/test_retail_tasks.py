@@ -41,7 +41,7 @@ def test_another_process_makes_the_same_demonstrations() -> None:
 @given(number=st.integers(0, tasks.PER_KIND * len(ALL) - 1), split=st.sampled_from(["train", "test"]))
 def test_a_task_names_only_ids_of_its_split(number: int, split: str) -> None:
     task = RETAIL.task(f"retail-{split}-{number:05d}")
-    case = tasks.case(task.id)
+    case = tasks.instantiate(task.id)
     world = generate(split, Draws("retail-task", task.id))
     named = {int(found) for found in re.findall(r"#[WPU](\d{4})", repr(world) + repr(case.goal))}
     assert named and named <= set(pool(split))

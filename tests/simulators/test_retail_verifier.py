@@ -8,16 +8,16 @@ from itertools import islice
 import pytest
 
 from crosswind.simulators.environment import Task, Verdict, load
-from crosswind.simulators.retail.claims import agree, read
-from crosswind.simulators.retail.tasks import Case, case
+from crosswind.simulators.retail.tasks import TaskInstance, instantiate
+from crosswind.simulators.retail.verifier import claims_agree, read_claims
 
 RETAIL = load("retail")
 
 
-def first(kind: str, *, writes: bool) -> Case:
+def first(kind: str, *, writes: bool) -> TaskInstance:
     """The first test task of a kind whose write is due, or refused."""
     for task in islice(RETAIL.tasks("test", kinds=kind, seed=0), 50):
-        found = case(task.id)
+        found = instantiate(task.id)
         if (found.goal.write is not None) == writes:
             return found
     raise AssertionError(f"no such task of kind {kind}")
@@ -69,7 +69,7 @@ def test_writing_another_order_fails_even_beside_the_right_one() -> None:
     assert verdict_of(due.task, [right], f"Order {others[0]} is cancelled.").reward == 0.0
 
 
-def pending_orders(due: Case) -> list[str]:
+def pending_orders(due: TaskInstance) -> list[str]:
     from crosswind.simulators.retail.world import connect
 
     rows = connect(due.image).execute("select order_id from orders where status = 'pending'").fetchall()
@@ -114,10 +114,12 @@ def test_a_write_that_nobody_asked_for_fails() -> None:
 
 
 def test_claims_leave_out_what_is_refused_and_what_ids_hold() -> None:
-    told = read('Order #W1234 (58) is shipped and cannot be cancelled; write to a1@b.com or "12 Oak Street".')
+    told = read_claims(
+        'Order #W1234 (58) is shipped and cannot be cancelled; write to a1@b.com or "12 Oak Street".'
+    )
     assert told["status"] == {"shipped"} and told["refused"] == {"yes"} and told["number"] == {"58"}
     assert (
         told["email"] == {"a1@b.com"} and told["address"] == {"12 Oak Street"} and told["order"] == {"#W1234"}
     )
-    assert agree(told, {"status": "shipped", "number": "58", "city": ""})
-    assert not agree(told, {"refused": ""}) and not agree(told, {"city": "Denver"})
+    assert claims_agree(told, {"status": "shipped", "number": "58", "city": ""})
+    assert not claims_agree(told, {"refused": ""}) and not claims_agree(told, {"city": "Denver"})

@@ -16,7 +16,7 @@ from crosswind.simulators.draws import stable_seed
 from crosswind.simulators.environment import Environment, Task
 from crosswind.simulators.episodes.agent import AgentSettings, ToolAgent
 from crosswind.simulators.episodes.record import Job, Record
-from crosswind.simulators.episodes.runner import Stage, model_client
+from crosswind.simulators.episodes.runner import EpisodeRunner, model_client
 from crosswind.studies.proof.cases import Case
 
 MAX_TURNS = 60
@@ -102,7 +102,7 @@ async def play(
         async def work() -> None:
             for number, (case, job) in jobs:
                 stream = bool(number % 2) if case.stream is None else case.stream
-                record = await stages[stream].perform(job)
+                record = await stages[stream].run(job)
                 if record.session_id is None:
                     raise RuntimeError(f"no session under {case.profile}: {record.error}")
                 on_outcome(Outcome(case, record, await client.events(record.session_id)))
@@ -116,12 +116,12 @@ async def play(
                 await stage.close()
 
 
-def _stage(environment: Environment, client: AsyncClient, *, stream: bool, recovers: bool) -> Stage:
+def _stage(environment: Environment, client: AsyncClient, *, stream: bool, recovers: bool) -> EpisodeRunner:
     settings = AgentSettings(max_turns=MAX_TURNS, stream=stream, patience=PATIENCE if recovers else 0)
     agent = ToolAgent(environment.instructions, environment.tools, settings)
     strict = DefaultAsyncHttpxClient(trust_env=False, event_hooks={"response": [_refuse_other_types]})
     model = model_client(max_retries=2 if recovers else 0, http_client=strict)
-    return Stage(environment, agent, client, model=model)
+    return EpisodeRunner(environment, agent, client, model=model)
 
 
 async def _refuse_other_types(response: httpx.Response) -> None:
