@@ -13,7 +13,8 @@ import httpx
 
 from crosswind.injectors import registry
 from crosswind.injectors.cli.examples import INSTRUCTIONS, TOOL, TOOL_RESULT, USER_TEXT
-from tests.gateway.servers import DONE, JSON, SSE, Part, Running, Seen, answer, gateway, upstream
+from crosswind.testing.replies import DONE, JSON, SSE, Part, ReceivedRequest
+from tests.gateway.servers import Running, answer, gateway, upstream
 
 GLIMPSE = "(6, 2) is a wall. You see a cabinet. The door (1, 4) is open.\n..#W..\n.WW#.K\n"
 RESULTS = (TOOL_RESULT, TOOL_RESULT.replace("delivered", "shipped"), GLIMPSE)
@@ -86,7 +87,7 @@ def embeddings() -> tuple[str, dict[str, Any]]:
 PROTOCOLS = {one.__name__: one for one in (chat, responses, messages, completions, embeddings)}
 
 
-async def _upstream(request: Seen) -> AsyncIterator[Part]:
+async def _upstream(request: ReceivedRequest) -> AsyncIterator[Part]:
     """Some answer: what befalls it is decided before."""
     streamed = request.json.get("stream")
     yield 200, [SSE if streamed else JSON]

@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 from pydantic import BaseModel, TypeAdapter
 
+from crosswind.testing import Decide, ScriptedProvider
 from tests.clients import shop
-from tests.clients.upstream import Policy, Provider, provider
 
 CHAT_TOOLS = [
     {
@@ -30,7 +30,7 @@ THINKING = {"type": "enabled", "budget_tokens": 1024}
 class Caller:
     """A client of the provider without an SDK."""
 
-    def __init__(self, app: Provider, http: httpx.AsyncClient) -> None:
+    def __init__(self, app: ScriptedProvider, http: httpx.AsyncClient) -> None:
         self.app, self.http = app, http
 
     async def call(self, path: str, body: Any, method: str = "POST") -> httpx.Response:
@@ -53,9 +53,9 @@ class Caller:
 
 
 @contextlib.asynccontextmanager
-async def calling(policy: Policy) -> AsyncIterator[Caller]:
+async def calling(policy: Decide) -> AsyncIterator[Caller]:
     """A caller of a provider with this policy."""
-    async with provider(policy) as app, httpx.AsyncClient(trust_env=False) as http:
+    async with ScriptedProvider(policy) as app, httpx.AsyncClient(trust_env=False) as http:
         yield Caller(app, http)
 
 

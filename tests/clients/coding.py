@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from crosswind.testing import Answer, Call, Dialogue, Message
 from tests.clients.scripted import Declared, missing
-from tests.clients.upstream import Answer, Call, Dialogue, Said
 
 SETTINGS = '     1\t"""Settings."""\n     2\tPORT = 8080\n     3\tHOST = "127.0.0.1"\n'
 LIMITS = '     1\t"""Limits."""\n     2\tMAX_BODY = 65536\n     3\tMAX_HEADER = 8192\n'
@@ -66,7 +66,7 @@ class CodingPolicy:
     declared: Declared
 
     def __call__(self, dialogue: Dialogue) -> Answer:
-        asked = [item.text for item in dialogue.items if isinstance(item, Said) and item.role == "user"]
+        asked = [item.text for item in dialogue.items if isinstance(item, Message) and item.role == "user"]
         if not dialogue.tools:
             return Answer(SUMMARY if COMPACTING in asked[-1].lower() else TITLE)
         question = 1 if any(re.search(r"limits\.py", text) for text in asked) else 0

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from crosswind.testing import Decide
 from tests.clients import shop
 from tests.clients.kinds import KINDS, Kind
-from tests.clients.upstream import Policy
 
 MODEL = "small"
 
@@ -88,7 +88,7 @@ class Row:
     """What has to be there beside this environment: a tool that `make clients` looks for."""
     spared: tuple[str, ...] = ()
     """The kinds of noise that touch its protocol but not it."""
-    policy: Policy = shop.policy
+    policy: Decide = shop.policy
     answers: tuple[str, ...] = shop.ANSWERS
     rewrites: bool = False
     """Whether the client rewrites its history, so that a request doesn't begin with the one before."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tests.clients.upstream import Asked, Call, Dialogue, Tool
+from crosswind.testing import Call, Dialogue, Tool, ToolCall
 
 MAX_TRIES = 8
 
@@ -36,7 +36,7 @@ def shown_names(tools: Sequence[Tool], declared: Declared) -> dict[str, str]:
 def tempted(dialogue: Dialogue, declared: Declared, limit: int) -> tuple[Call, ...]:
     """Calls of tools that the client never declared, each tried once, and no more than so many in all."""
     true = set(shown_names(dialogue.tools, declared).values())
-    tried = {item.name for item in dialogue.items if isinstance(item, Asked)} - true
+    tried = {item.name for item in dialogue.items if isinstance(item, ToolCall)} - true
     found = {tool.name: tool for tool in dialogue.tools if tool.name not in true | tried}
     calls = [
         Call(name, dict.fromkeys(tool.parameters.get("required", ()), "W17")) for name, tool in found.items()
@@ -64,7 +64,7 @@ def missing(
 
 def _known(dialogue: Dialogue, call: Call, name: str, facts: Sequence[str]) -> bool:
     """Whether a call's result came, undamaged: every fact in it is the true one."""
-    given = [result.text for asked, result in dialogue.results_of(name) if asked.given == call.arguments]
+    given = [result.text for asked, result in dialogue.results_of(name) if asked.parsed == call.arguments]
     if len(given) > MAX_TRIES:
         raise GaveUp(f"{call} has no true result after {MAX_TRIES} tries: {given}")
     return any(all(fact in text for fact in facts) for text in given)

@@ -11,9 +11,9 @@ from typing import Any
 
 import certifi
 
+from crosswind.testing import Dialogue, ReceivedRequest, ScriptedProvider
 from tests.clients.job import STREAM, Job, Outcome, Row
 from tests.clients.kinds import KINDS, Kind
-from tests.clients.upstream import Dialogue, Provider, Seen, provider
 from tests.gateway.servers import Running, gateway
 
 HOP = frozenset({"host", "connection", "accept-encoding", "transfer-encoding", "content-length"})
@@ -25,7 +25,7 @@ class Played:
     """A dialogue that was led: what the client had of it, and what the provider."""
 
     outcome: Outcome
-    seen: list[Seen]
+    seen: list[ReceivedRequest]
     dialogues: list[Dialogue]
     refusals: list[str]
     complaints: list[str]
@@ -47,7 +47,7 @@ class Played:
 class Stage:
     """A provider, and a gateway before it."""
 
-    app: Provider
+    app: ScriptedProvider
     running: Running
 
     async def direct(self, row: Row, mode: str) -> Played:
@@ -79,7 +79,7 @@ class Stage:
         self.app.restart(row.policy)
         outcome = await row.converse(job)
         app = self.app
-        return Played(outcome, app.seen, app.dialogues, app.refusals, app.complaints)
+        return Played(outcome, app.requests, app.dialogues, app.refusals, app.complaints)
 
 
 @contextlib.contextmanager
@@ -103,7 +103,7 @@ def few_certificates(folder: Path) -> Iterator[None]:
 async def stage(tmp: Path, **given: Any) -> AsyncIterator[Stage]:
     """A stage that stands within the block."""
     async with (
-        provider(_nobody) as app,
+        ScriptedProvider(_nobody) as app,
         gateway(tmp, app.url, upstream_key="sk-upstream", **given) as running,
     ):
         for kind in KINDS:

@@ -10,9 +10,9 @@ import anthropic.types as messages
 import openai.types as openai_types
 from openai.types import chat, responses
 
+from crosswind.testing import Answer, ProviderError
 from tests.clients import shop
 from tests.clients.calling import THINKING, Caller, calling, chat_body, exact, messages_body, responses_body
-from tests.clients.upstream import Answer, Refused
 
 
 async def test_chat(caller: Caller) -> None:
@@ -86,8 +86,8 @@ async def test_the_small_routes(caller: Caller) -> None:
 
 
 async def test_failures_of_the_provider() -> None:
-    early = Refused(429, "slow down", kind="rate_limit_exceeded")
-    late = Answer("many words to say", error=Refused(529, "Overloaded", kind="server_error"), pieces=4)
+    early = ProviderError(429, "slow down", kind="rate_limit_exceeded")
+    late = Answer("many words to say", error=ProviderError(529, "Overloaded", kind="server_error"), pieces=4)
     async with calling(lambda _: Answer(error=early)) as caller:
         answer = await caller.call("/v1/messages", messages_body())
         assert answer.status_code == 429

@@ -73,7 +73,7 @@ async def test_nothing_differs(tmp_path: Path) -> None:
                         kinds.add((direct.status, direct.whole, request.path))
                         if not like(through, direct, request):
                             differing.append((seed, number, direct, through))
-                    app.seen.clear()
+                    app.requests.clear()
 
         await asyncio.gather(*(converse() for _ in range(AT_ONCE)))
     assert not differing, f"{len(differing)}, the first: {differing[0]}"

@@ -11,7 +11,7 @@ from hashlib import sha256
 from random import Random
 from typing import Any
 
-from tests.gateway.servers import CUT, Part, Reply, Seen
+from crosswind.testing.replies import CUT, Part, ReceivedRequest, Reply
 
 CHAT, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/responses", "/v1/messages"
 COMPLETIONS, EMBEDDINGS = "/v1/completions", "/v1/embeddings"
@@ -146,7 +146,7 @@ def echoing() -> Reply:
     Its answer holds a digest of the method, path, headers and body that it got.
     """
 
-    async def reply(seen: Seen) -> AsyncIterator[Part]:
+    async def reply(seen: ReceivedRequest) -> AsyncIterator[Part]:
         rng = Random(int(seen.headers.get("x-behave", "0")))
         kept = sorted((name, value) for name, value in seen.headers.items() if name not in HOP)
         digest = sha256(repr((seen.method, seen.path, kept)).encode() + seen.body).hexdigest()
@@ -179,7 +179,7 @@ def echoing() -> Reply:
     return reply
 
 
-def _offered(seen: Seen) -> list[str | None]:
+def _offered(seen: ReceivedRequest) -> list[str | None]:
     offered = seen.headers.get("accept-encoding", "")
     return [None, *(name for name in ("gzip", "deflate") if name in offered)]
 

@@ -6,7 +6,8 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-from tests.gateway.servers import DONE, JSON, SSE, Part, Reply, Seen, answer, event
+from crosswind.testing.replies import DONE, JSON, SSE, Part, ReceivedRequest, Reply
+from tests.gateway.servers import answer, event
 
 PROMPT = [1, 2, 3]
 TOKENS = [10, 11, 12]
@@ -18,7 +19,7 @@ def engine(*, tokens: list[int] | None = None, prompt: list[int] | None = None, 
     """A reply by the engine's rules; `wrong` overrides fields of the answer, to make it contradict itself."""
     ids, start = tokens or TOKENS, prompt or PROMPT
 
-    async def reply(seen: Seen) -> AsyncIterator[Part]:
+    async def reply(seen: ReceivedRequest) -> AsyncIterator[Part]:
         asked = seen.json
         if asked.get("stream"):
             yield 200, [SSE]

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tests.gateway.servers import DONE, JSON, SSE, Part, Reply, Seen, delta, event
+from crosswind.testing.replies import DONE, JSON, SSE, Part, ReceivedRequest, Reply
+from tests.gateway.servers import delta, event
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ Policy = Callable[[dict[str, Any]], Said]
 def acting(policy: Policy) -> Reply:
     """A reply that follows the policy, streamed where the request asks for it."""
 
-    async def reply(seen: Seen) -> AsyncIterator[Part]:
+    async def reply(seen: ReceivedRequest) -> AsyncIterator[Part]:
         body = seen.json
         said = policy(body)
         finish = "tool_calls" if said.calls else "stop"

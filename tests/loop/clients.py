@@ -11,7 +11,8 @@ from typing import Any
 
 import httpx
 
-from tests.gateway.servers import DONE, JSON, SSE, Part, Reply, Seen, answer, delta, event
+from crosswind.testing.replies import DONE, JSON, SSE, Part, ReceivedRequest, Reply
+from tests.gateway.servers import answer, delta, event
 
 TALKERS = 6
 LOST = (httpx.TransportError,)
@@ -22,7 +23,7 @@ def unique_answers() -> Reply:
     """A reply that never gives one response id twice, plain or streamed as it is asked."""
     numbers = count(1)
 
-    async def reply(seen: Seen) -> AsyncIterator[Part]:
+    async def reply(seen: ReceivedRequest) -> AsyncIterator[Part]:
         name = {"id": f"resp-{next(numbers):06d}-end"}
         if seen.json.get("stream"):
             yield 200, [SSE]

@@ -28,7 +28,7 @@ async def test_a_worker_that_is_started_again_has_the_profile_that_the_others_ha
             """For each connection, two to a worker or so: whether the policy is shown the clean result."""
             for number in range(4):
                 await chat(next(connections), gateway, f"{name}-{number}", 2)
-            return [seen.texts()[-1] == CLEAN for seen in app.seen[-4:]]
+            return [seen.texts()[-1] == CLEAN for seen in app.requests[-4:]]
 
         async def killed() -> None:
             first, *_ = await workers(gateway)

@@ -14,7 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.gateway.servers import DONE, upstream
+from crosswind.testing.replies import DONE
+from tests.gateway.servers import upstream
 from tests.loop.children import ROOT, Children
 from tests.loop.clients import unique_answers
 

@@ -21,8 +21,9 @@ from crosswind.policies.tiny.directory import write_policy, write_successor
 from crosswind.policies.tiny.model import Shape, initial_weights
 from crosswind.policies.tiny.tokenizer import train_tokenizer
 from crosswind.policies.versions.version import Registry
+from crosswind.testing import ScriptedProvider
 from tests.gateway.engine import engine as scripted
-from tests.gateway.servers import Running, Upstream, gateway, upstream
+from tests.gateway.servers import Running, gateway, upstream
 from tests.gateway.sessions.peers import workers
 from tests.outage import Forwarder
 from tests.policies.as_vllm import serving_as_vllm
@@ -96,7 +97,7 @@ async def test_a_server_that_went_away_costs_its_own_turns_alone(tmp_path: Path)
     store.close()
 
 
-def _doctor(folder: Path, at: Upstream) -> list[str]:
+def _doctor(folder: Path, at: ScriptedProvider) -> list[str]:
     dead = at.url.rpartition(":")[0] + ":9"
     return ["doctor", "--check", "--upstream", f"{dead}/v1", "--store", f"sqlite:///{folder}/store.db"]
 

@@ -28,8 +28,10 @@ from crosswind.policies.tiny.directory import write_policy, write_successor
 from crosswind.policies.tiny.model import Shape, initial_weights
 from crosswind.policies.tiny.tokenizer import train_tokenizer
 from crosswind.policies.versions.version import Registry, write_metadata
+from crosswind.testing.replies import plain
+from crosswind.testing.server import listen
 from tests.gateway.engine import engine as scripted
-from tests.gateway.servers import Running, gateway, listener, plain, upstream
+from tests.gateway.servers import Running, gateway, upstream
 from tests.gateway.sessions.peers import workers
 from tests.loop.children import COMMAND, ENVIRONMENT, Children
 
@@ -60,7 +62,7 @@ def registry(tmp_path: Path) -> Registry:
 @pytest.fixture
 def served(registry: Registry) -> Iterator[tuple[str, uvicorn.Server]]:
     """An engine on a thread of its own, and its server, to tamper with what is inside."""
-    bound = listener()
+    bound = listen()
     server = make_server(registry.get("v1").path, seed=0, limits=Limits(rows=4))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()

@@ -17,8 +17,10 @@ from typing import Any
 import httpx
 import pytest
 
+from crosswind.testing import ScriptedProvider
+from crosswind.testing.replies import DONE, SSE, Part, ReceivedRequest
 from tests.gateway.dialogue import PROFILE, body, history
-from tests.gateway.servers import DONE, SSE, Part, Seen, Upstream, delta, event, upstream
+from tests.gateway.servers import delta, event, upstream
 from tests.gateway.servers import gateway as one_process
 from tests.loop.children import POLL_S, Children, Gateway
 from tests.loop.connections import children as children_of
@@ -27,7 +29,7 @@ from tests.loop.connections import local_port, server_of
 WAIT_S = 60.0
 
 
-async def serve(children: Children, app: Upstream, store: Path, *options: str, **how: Any) -> Gateway:
+async def serve(children: Children, app: ScriptedProvider, store: Path, *options: str, **how: Any) -> Gateway:
     return await asyncio.to_thread(children.gateway, app.url, store, "--workers", "2", *options, **how)
 
 
@@ -85,7 +87,7 @@ async def test_connections_go_round_and_figures_and_noise_are_those_of_one(
         async with one_process(alone, app, profile=flaky) as running:
             for turn in turns:
                 await running.chat(body(*history(turn)), "s")
-        expected, app.seen = [seen.texts() for seen in app.seen], []
+        expected, app.requests = [seen.texts() for seen in app.requests], []
 
         gateway = await serve(children, app, tmp_path / "store.db", "--profile", flaky, "--seed", "7")
         pids, port = await workers(gateway), httpx.URL(gateway.data).port
@@ -95,7 +97,7 @@ async def test_connections_go_round_and_figures_and_noise_are_those_of_one(
             given = await chat(http, gateway, "s", turn)
             served.append(server_of(local_port(given), port, gateway.child.process.pid))
         assert Counter(served) == dict.fromkeys(pids, 4)
-        assert [seen.texts() for seen in app.seen] == expected
+        assert [seen.texts() for seen in app.requests] == expected
 
         def counted(given: httpx.Response) -> bool:
             return metric(given.text, "crosswind_turn_seconds_count") == 8
@@ -124,7 +126,7 @@ async def test_the_kill_switch_reaches_every_worker_although_nothing_can_be_writ
             """For each connection, two to a worker: whether the policy is shown the clean result."""
             for number, http in enumerate(several):
                 await chat(http, gateway, f"{name}-{number}", 2)
-            return [seen.texts()[-1] == CLEAN for seen in app.seen[-4:]]
+            return [seen.texts()[-1] == CLEAN for seen in app.requests[-4:]]
 
         assert await shown("noisy") == [False] * 4
         with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as other:
@@ -151,21 +153,23 @@ async def test_a_file_switches_noise_off_in_every_worker(
 
 
 async def until_shown(
-    http: httpx.AsyncClient, gateway: Gateway, app: Upstream, name: str, *, clean: bool
+    http: httpx.AsyncClient, gateway: Gateway, app: ScriptedProvider, name: str, *, clean: bool
 ) -> None:
     """Open sessions until the policy is shown the clean result in one, or the noisy one."""
     async with asyncio.timeout(WAIT_S):
         for attempt in count():
             await chat(http, gateway, f"{name}-{attempt}", 2)
-            if (app.seen[-1].texts()[-1] == CLEAN) is clean:
+            if (app.requests[-1].texts()[-1] == CLEAN) is clean:
                 return
             await asyncio.sleep(POLL_S)
 
 
-def held_stream(go_on: asyncio.Event, begun: asyncio.Semaphore) -> Callable[[Seen], AsyncIterator[Part]]:
+def held_stream(
+    go_on: asyncio.Event, begun: asyncio.Semaphore
+) -> Callable[[ReceivedRequest], AsyncIterator[Part]]:
     """A stream whose end waits for `go_on`."""
 
-    async def reply(_: Seen) -> AsyncIterator[Part]:
+    async def reply(_: ReceivedRequest) -> AsyncIterator[Part]:
         yield 200, [SSE]
         yield event([delta("hel")])
         begun.release()

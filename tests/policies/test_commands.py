@@ -17,7 +17,8 @@ from openai import OpenAI
 from crosswind.policies.commands.policy import policy
 from crosswind.policies.publishers.embedded import EmbeddedEngine
 from crosswind.policies.versions.version import Registry
-from tests.gateway.servers import plain, upstream
+from crosswind.testing.replies import plain
+from tests.gateway.servers import upstream
 from tests.policies.conftest import Served
 
 

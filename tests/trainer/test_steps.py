@@ -23,10 +23,11 @@ from crosswind.gateway.trajectory.record import (
     VersionSpan,
 )
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
+from crosswind.testing.replies import JSON, Part, ReceivedRequest, plain
 from crosswind.trainer.rollouts.groups import Admission, read_group
 from crosswind.trainer.rollouts.sequences import build
 from tests.gateway.noise.test_tool_view import ABBREVIATED, TOOL, profile, tool, true_and_phantom
-from tests.gateway.servers import JSON, Part, Seen, answer, gateway, plain, upstream
+from tests.gateway.servers import answer, gateway, upstream
 from tests.trainer.practice import CLOCK, FIRST, session, turn
 
 ADMISSION = Admission({FIRST: 0, "second": 1}, staleness=0, temperature=1.0)
@@ -106,7 +107,7 @@ def test_a_rollout_trains_only_where_its_rounds_can(
 def reply(prompt: list[int], tokens: list[int], version: str, *, phantom: bool) -> Any:
     """A policy's answer with its tokens: a call of the phantom tool, or a text."""
 
-    async def said(seen: Seen) -> AsyncIterator[Part]:
+    async def said(seen: ReceivedRequest) -> AsyncIterator[Part]:
         usage = {"prompt_tokens": len(prompt), "completion_tokens": len(tokens), "total_tokens": 0}
         body = answer("Two orders.", usage=usage, prompt_token_ids=prompt)
         (choice,) = body["choices"]

@@ -11,11 +11,11 @@ from typing import Any
 
 import httpx
 
+from crosswind.testing import Call
 from tests.clients import coding
 from tests.clients.drivers.curl import blocks_of
 from tests.clients.job import STREAM, Job, Outcome, Row
 from tests.clients.patience import asking_again, usable
-from tests.clients.upstream import Call
 
 HEADERS = {
     "anthropic-version": "2023-06-01",

@@ -10,10 +10,10 @@ from typing import Any
 
 import httpx
 
+from crosswind.testing import Call
 from tests.clients import coding
 from tests.clients.job import STREAM, Job, Outcome, Row
 from tests.clients.patience import asking_again
-from tests.clients.upstream import Call
 
 SESSION = "019a4b6e-9f0e-7c31-8d0a-5f2f6f1f7a55"
 HEADERS = {

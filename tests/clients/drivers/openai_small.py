@@ -8,16 +8,16 @@ from typing import Any
 import anthropic
 import openai
 
+from crosswind.testing import Answer, Dialogue, Message
+from crosswind.testing.small_routes import embedding
 from tests.clients import shop
 from tests.clients.job import MODEL, PLAIN, Job, Outcome, Row
 from tests.clients.patience import asking_again, usable
-from tests.clients.upstream import Answer, Dialogue, Said
-from tests.clients.upstream.embeddings import embedding
 
 
 def continuation(dialogue: Dialogue) -> Answer:
     """The policy of Completions: the answer to the last question whose order the prompt names."""
-    prompt = next(item.text for item in dialogue.items if isinstance(item, Said))
+    prompt = next(item.text for item in dialogue.items if isinstance(item, Message))
     asked = [order in prompt for order in shop.ORDERS]
     return Answer(shop.ANSWERS[len(asked) - 1 - asked[::-1].index(True)])
 

@@ -10,8 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from crosswind.gateway.cli import root
+from crosswind.testing.replies import Reply, plain
 from tests.gateway.engine import engine
-from tests.gateway.servers import Reply, plain, upstream
+from tests.gateway.servers import upstream
 
 MODELS = {"object": "list", "data": [{"id": "tiny", "object": "model", "owned_by": "vllm"}]}
 
@@ -33,7 +34,7 @@ MODELS = {"object": "list", "data": [{"id": "tiny", "object": "model", "owned_by
 async def test_an_engine_is_asked_for_a_token(tmp_path: Path, reply: Reply, said: str) -> None:
     async with upstream(plain(MODELS), reply) as app:
         printed = await asyncio.to_thread(_doctor, tmp_path, app.url)
-        asked: Any = app.seen[1].json
+        asked: Any = app.requests[1].json
     assert said in printed
     assert (asked["model"], asked["max_tokens"], asked["return_token_ids"]) == ("tiny", 1, True)
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from crosswind.testing.server import listen
 from tests import ROOT
 from tests.gateway.dialogue import body, user
-from tests.gateway.servers import listener, upstream
+from tests.gateway.servers import upstream
 
 
 def unwritable(how: str) -> int:
@@ -32,7 +33,7 @@ async def test_traffic_goes_on_where_the_log_cannot_be_written(
 ) -> None:
     ports = []
     for _ in range(2):
-        with listener() as free:
+        with listen() as free:
             ports.append(free.getsockname()[1])
     data, control = (f"http://127.0.0.1:{port}" for port in ports)
     log = unwritable(how)

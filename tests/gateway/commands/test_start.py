@@ -12,9 +12,10 @@ from pathlib import Path
 
 import httpx
 
+from crosswind.testing.replies import DONE, chunks
 from tests import ROOT
 from tests.gateway.dialogue import body, user
-from tests.gateway.servers import DONE, chunks, delta, event, upstream
+from tests.gateway.servers import delta, event, upstream
 
 HEAVY = (
     "torch",

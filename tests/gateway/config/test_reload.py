@@ -18,9 +18,10 @@ import yaml
 
 from crosswind.gateway.config.loading import load
 from crosswind.gateway.config.settings import Settings
+from crosswind.testing.replies import JSON, Part, ReceivedRequest, plain
 from tests import ROOT
 from tests.gateway.dialogue import PROFILE, body, history
-from tests.gateway.servers import JSON, Part, Running, Seen, answer, gateway, plain, upstream
+from tests.gateway.servers import Running, answer, gateway, upstream
 
 BODY = body(*history(2))
 TEXTS = [message["content"] for message in BODY["messages"]]
@@ -80,10 +81,10 @@ async def test_everything_that_may_change_changes_at_once(tmp_path: Path) -> Non
         mine = {"authorization": "Bearer key-of-ours"}
         assert (await running.chat(BODY, "b", **mine)).status_code == 200
         assert (await running.chat(b"x" * 1001, "b", **mine)).status_code == 413
-        assert len(one.seen) == 1 and two.seen[0].headers["authorization"] == "Bearer sk-new"
-        assert two.seen[0].texts() != TEXTS
+        assert len(one.requests) == 1 and two.requests[0].headers["authorization"] == "Bearer sk-new"
+        assert two.requests[0].texts() != TEXTS
         assert (await running.chat(BODY, "a", **mine)).status_code == 200
-        assert two.seen[1].texts() == TEXTS, "a session's plan stays"
+        assert two.requests[1].texts() == TEXTS, "a session's plan stays"
         states = (await running.api("GET", "/readyz")).json()["upstreams"]
         assert set(states["default"]) == {f"{two.url}/v1"}
         assert (await reload(running)).json() == {"changed": []}
@@ -93,7 +94,7 @@ async def test_a_request_in_flight_ends_with_what_it_began_with(tmp_path: Path) 
     file = File(tmp_path / "crosswind.yaml")
     reached, go = asyncio.Semaphore(0), asyncio.Event()
 
-    async def held(_: Seen) -> AsyncIterator[Part]:
+    async def held(_: ReceivedRequest) -> AsyncIterator[Part]:
         reached.release()
         yield 200, [JSON]
         await go.wait()
@@ -114,7 +115,7 @@ async def test_a_request_in_flight_ends_with_what_it_began_with(tmp_path: Path) 
         go.set()
         assert (await turn).json() == (await raw).json() == {"choices": []}
         assert (await running.chat(BODY, "a")).status_code == 200
-        assert (len(one.seen), len(two.seen)) == (2, 1)
+        assert (len(one.requests), len(two.requests)) == (2, 1)
 
 
 async def test_an_upstream_that_stays_keeps_its_connections(tmp_path: Path) -> None:
@@ -215,8 +216,8 @@ async def test_an_edited_profile_counts_from_the_reload_on(tmp_path: Path) -> No
             )
             assert (await running.chat(BODY, session)).is_success
             assert (await running.chat(BODY, opened.json()["id"])).is_success
-            assert (app.seen[-1].texts() == TEXTS) == (app.seen[-2].texts() == TEXTS)
-            return app.seen[-2].texts()
+            assert (app.requests[-1].texts() == TEXTS) == (app.requests[-2].texts() == TEXTS)
+            return app.requests[-2].texts()
 
         noisy = await shown("a")
         assert noisy != TEXTS

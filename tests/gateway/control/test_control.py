@@ -288,5 +288,5 @@ async def test_unnamed_sessions_get_different_noise_and_a_second_run_the_same(tm
                 opened = (await running.api("POST", "/api/sessions", {})).json()
                 keys.append(opened["plan"]["scope_key"])
                 await running.chat(body(user("Where is my order?")), opened["id"])
-            runs.append((keys, [seen.body for seen in app.seen]))
+            runs.append((keys, [seen.body for seen in app.requests]))
     assert runs[0] == runs[1] and len(set(runs[0][0])) == 3

@@ -100,7 +100,7 @@ async def test_a_response_that_nobody_can_have_got_is_asked_for_at_the_upstream(
     async with upstream() as app, gateway(tmp_path, app, profile="noisyagent") as running:
         raw = json.dumps({"model": "tiny", "input": "Go on.", "previous_response_id": HALF}).encode()
         asked = await running.http.post(f"{running.data}/v1/responses", content=raw, headers=JSON)
-        assert asked.is_success and app.seen[0].json["previous_response_id"] == HALF
+        assert asked.is_success and app.requests[0].json["previous_response_id"] == HALF
         call = {"id": HALF, "type": "function", "function": {"name": "f", "arguments": "{}"}}
         history = [
             {"role": "user", "content": "Look it up, please."},

@@ -48,7 +48,7 @@ async def test_a_key_of_ours_is_known_everywhere_and_goes_no_further(
         for path in ("/v1/chat/completions", "/v1/files"):
             given = await running.http.post(f"{running.data}{path}{query}", json=BODY, headers=headers)
             assert given.status_code == 200, given.text
-        for seen in app.seen:
+        for seen in app.requests:
             assert key not in str(seen.headers) + seen.path and "sk-other" not in str(seen.headers)
             assert seen.headers["authorization"] == "Bearer sk-upstream"
             assert seen.path.endswith("?a=%2F&b" if query else ("completions", "files"))
@@ -60,13 +60,13 @@ async def test_other_keys_are_refused(tmp_path: Path, wrong: dict[str, str]) -> 
     async with upstream() as app, gateway(tmp_path, app, auth="keys", keys=KEYS) as running:
         given = await running.http.post(f"{running.data}/v1/chat/completions", json=BODY, headers=wrong)
         assert (given.status_code, given.json()["error"]["code"]) == (401, "invalid_api_key")
-        assert not app.seen
+        assert not app.requests
 
 
 async def test_a_clients_own_key_in_the_query_goes_on(tmp_path: Path) -> None:
     async with upstream() as app, gateway(tmp_path, app) as running:
         await running.http.get(f"{running.data}/v1/files?key=AIza-theirs&x=%20")
-        assert app.seen[0].path == "/v1/files?key=AIza-theirs&x=%20"
+        assert app.requests[0].path == "/v1/files?key=AIza-theirs&x=%20"
 
 
 @pytest.mark.parametrize("entry", [{}, {"key": "k", "key_sha256": DIGEST}, {"key_sha256": DIGEST.upper()}])

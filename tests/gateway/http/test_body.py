@@ -23,9 +23,9 @@ async def test_without_noise_it_goes_on_as_it_came_and_is_recorded_plainly(tmp_p
     async with upstream() as app, gateway(tmp_path, app) as running:
         raw = encode(PLAIN)
         assert (await running.chat(raw, "s", content_encoding=encoding)).status_code == 200
-        assert app.seen[0].body == raw
-        assert app.seen[0].headers["content-encoding"] == encoding
-        assert app.seen[0].headers["content-length"] == str(len(raw))
+        assert app.requests[0].body == raw
+        assert app.requests[0].headers["content-encoding"] == encoding
+        assert app.requests[0].headers["content-length"] == str(len(raw))
         (turn,) = (await running.trajectory("s"))["turns"]
         assert turn["received"] == turn["sent"] == PLAIN.decode()
 
@@ -38,10 +38,10 @@ async def test_noise_reaches_it_and_it_goes_on_plainly(tmp_path: Path, name: str
     async with upstream() as app, gateway(tmp_path, app, profile=str(profile)) as running:
         assert (await running.chat(PLAIN, "s")).status_code == 200
         assert (await running.chat(encode(PLAIN), "s", content_encoding=encoding)).status_code == 200
-        assert "content-encoding" not in app.seen[1].headers
-        assert app.seen[1].headers["content-length"] == str(len(app.seen[1].body))
-        assert app.seen[1].body == app.seen[0].body, "the same noise"
-        assert app.seen[1].texts() != TEXTS
+        assert "content-encoding" not in app.requests[1].headers
+        assert app.requests[1].headers["content-length"] == str(len(app.requests[1].body))
+        assert app.requests[1].body == app.requests[0].body, "the same noise"
+        assert app.requests[1].texts() != TEXTS
 
 
 @pytest.mark.parametrize(
@@ -58,4 +58,4 @@ async def test_what_cant_be_read_goes_on_as_it_came(tmp_path: Path, encoding: st
     async with upstream() as app, gateway(tmp_path, app, limits={"body": 1 << 20}) as running:
         given = await running.chat(raw, content_encoding=encoding)
         assert given.status_code == 200
-        assert app.seen[0].body == raw and app.seen[0].headers["content-encoding"] == encoding
+        assert app.requests[0].body == raw and app.requests[0].headers["content-encoding"] == encoding

@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosswind.gateway.http.content_encoding import Decoding
+from crosswind.testing.replies import DONE, SSE, Part, ReceivedRequest, plain
 from tests.gateway.dialogue import body, user
 from tests.gateway.engine import engine
-from tests.gateway.servers import DONE, SSE, Part, Seen, answer, delta, event, gateway, plain, upstream
+from tests.gateway.servers import answer, delta, event, gateway, upstream
 
 BODY = body(user("hi"))
 PLENTY = 1 << 20
@@ -99,7 +100,7 @@ async def test_an_answer_of_an_unknown_encoding_is_relayed_and_its_turn_unfit(tm
         given = await running.http.send(request, stream=True)
         assert b"".join([part async for part in given.aiter_raw()]) == raw
         assert given.headers["content-encoding"] == "snappy"
-        assert app.seen[0].headers["accept-encoding"] == "snappy, gzip;q=0.1"
+        assert app.requests[0].headers["accept-encoding"] == "snappy, gzip;q=0.1"
         (turn,) = (await running.trajectory("s"))["turns"]
         assert turn["fitness"] == "undecodable"
 
@@ -122,7 +123,7 @@ async def test_an_encoded_stream_keeps_its_bytes(tmp_path: Path, name: str) -> N
     encoding, encode = ENCODERS.get(name, ("snappy", bytes))
     raw = encode(event([delta("zip")]) + event([delta("ped")]) + event([delta(finish="stop")]) + DONE)
 
-    async def reply(_: Seen):  # type: ignore[no-untyped-def]
+    async def reply(_: ReceivedRequest):  # type: ignore[no-untyped-def]
         head: Part = (200, [SSE, (b"content-encoding", encoding.encode())])
         yield head
         for byte in raw:
@@ -140,9 +141,9 @@ async def test_an_encoded_stream_keeps_its_bytes(tmp_path: Path, name: str) -> N
 async def test_what_has_to_be_edited_is_asked_for_plainly(tmp_path: Path) -> None:
     async with upstream(engine()) as app, gateway(tmp_path, app, capture="on") as running:
         assert (await running.chat(BODY, "s", accept_encoding="br")).status_code == 200
-        assert app.seen[0].headers["accept-encoding"] == "identity"
+        assert app.requests[0].headers["accept-encoding"] == "identity"
         raw = plain(b"?", 200, (b"content-encoding", b"snappy"))
-        app.replies[:] = [raw]
+        app.steps[:] = [raw]
         given = await running.chat(BODY, "s", accept_encoding="br")
         assert (given.status_code, given.json()["error"]["code"]) == (502, "upstream_undecodable")
 

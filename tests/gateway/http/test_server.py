@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 
 from crosswind.gateway.http.asgi import WHEN_GONE
 from crosswind.gateway.http.server import make_server
-from tests.gateway.servers import listener, serving, settings
+from crosswind.testing.server import listen, run_server
+from tests.gateway.servers import settings
 
 REQUEST = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}"
 
@@ -25,7 +26,7 @@ async def test_who_asks_after_the_client_has_gone_is_told_at_once(tmp_path: Path
         asked.set()
 
     server = make_server(settings(tmp_path, "http://127.0.0.1:1"), app)
-    async with serving(server, listener()) as url:
+    async with run_server(server, listen()) as url:
         _, writer = await asyncio.open_connection("127.0.0.1", urlsplit(url).port)
         writer.write(REQUEST)
         await writer.drain()

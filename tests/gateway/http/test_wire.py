@@ -14,7 +14,8 @@ import pytest
 
 from crosswind.gateway.http.asgi import WIRE, Http
 from crosswind.gateway.http.server import make_server
-from tests.gateway.servers import listener, serving, settings
+from crosswind.testing.server import listen, run_server
+from tests.gateway.servers import settings
 
 Answer = Callable[[Http], Awaitable[None]]
 WAIT_S = 60.0
@@ -33,7 +34,7 @@ async def served(tmp_path: Path, answer: Answer, *, wired: bool = True) -> Async
         await answer(http)
 
     server = make_server(settings(tmp_path, "http://127.0.0.1:1"), app)
-    async with serving(server, listener()) as url:
+    async with run_server(server, listen()) as url:
         port = urlsplit(url).port
         assert port is not None
         yield port

@@ -59,14 +59,14 @@ async def test_what_is_left_stays_as_it_was(restart: bool, turns: int, data: st.
                 for number in range(turns):
                     body = {"model": "m", "tools": TOOLS, "messages": history[: 4 * number + 3]}
                     await running.chat(body, "one")
-                before = shown(app.seen[-1].json)
+                before = shown(app.requests[-1].json)
                 compacted = [SUMMARY, *history[cut:]]
                 if not restart:
                     await running.chat({"model": "m", "tools": TOOLS, "messages": compacted}, "one")
             if restart:
                 async with gateway(tmp, app, **given_) as running:
                     await running.chat({"model": "m", "tools": TOOLS, "messages": compacted}, "one")
-            after = shown(app.seen[-1].json)
+            after = shown(app.requests[-1].json)
             assert after == {name: text for name, text in before.items() if name in after}
             kept = [one for one in history[cut:] if one["role"] in ("user", "tool")]
             assert len(after) == len(kept), "nothing got lost"
@@ -84,10 +84,10 @@ async def test_what_was_put_back_is_put_back_behind_a_summary_too(tmp_path: Path
         await client.turn([tool()])
         client.answer_calls()
         await client.turn([tool()])
-        met = app.seen[1].json["messages"]
+        met = app.requests[1].json["messages"]
         client.messages = [SUMMARY, *client.messages[1:3], user("And what else?")]
         await client.turn([tool()])
-        again = app.seen[2].json["messages"]
+        again = app.requests[2].json["messages"]
         assert json.dumps(met[1:4]) == json.dumps(again[1:4]), (
             "the phantom's call and result with the real one"
         )

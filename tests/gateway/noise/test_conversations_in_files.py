@@ -21,11 +21,12 @@ from crosswind.gateway.protocols.codec import Codec, Reader, codec_named
 from crosswind.gateway.trajectory.store import open_store
 from crosswind.injectors.cli.documents import conversation, instructions, messages_and_tools
 from crosswind.injectors.conversation import ToolResult
+from crosswind.testing.replies import plain
 from tests.gateway import dialogue
 from tests.gateway.protocols.messages import conversation as messages
 from tests.gateway.protocols.responses import conversation as responses
 from tests.gateway.protocols.test_documents import same
-from tests.gateway.servers import Running, answer, gateway, plain, upstream
+from tests.gateway.servers import Running, answer, gateway, upstream
 
 WORDS = st.sampled_from(["Where is W17?", " Ja, bitte. ", "", '{"status": "shipped"}', "你好,谢谢!"])
 REMINDED = WORDS | st.builds("{}\n<system-reminder>be kind</system-reminder>\n{}".format, WORDS, WORDS)

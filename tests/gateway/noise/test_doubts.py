@@ -36,7 +36,7 @@ async def test_a_doubt_is_settled_in_the_answer_and_the_audit_finds_it_so(tmp_pa
         async with gateway(tmp_path, app, profile="off") as running:
             await running.chat(body(SAYS, ASKS, user("The lamp's.")), "s")
             await running.flush()
-    first, (again, _, settled) = (seen.texts() for seen in app.seen)
+    first, (again, _, settled) = (seen.texts() for seen in app.requests)
     assert first == [again] and "#W2378156 or another one" in again
     assert settled.startswith("The lamp's.") and settled.endswith("this is final: #W2378156.")
     replay = await replayed(tmp_path, "s", "--json")
@@ -57,6 +57,6 @@ async def test_whoever_opens_a_session_says_whether_anybody_answers(tmp_path: Pa
             opened = await running.api("POST", "/api/sessions", {"user_can_answer": answers})
             assert opened.json()["plan"]["user_can_answer"] is (answers is None)
             await running.chat(body(SAYS), opened.json()["id"])
-    asked, alone = (seen.texts()[0] for seen in app.seen)
+    asked, alone = (seen.texts()[0] for seen in app.requests)
     assert "ask me" in asked
     assert "ask me" not in alone and "To settle it, and this is final: #W2378156." in alone

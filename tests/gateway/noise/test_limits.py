@@ -17,8 +17,9 @@ from crosswind.gateway.cli import root
 from crosswind.gateway.config.sections import Abort, Dose
 from crosswind.gateway.noise.limits import AbortWatch
 from crosswind.gateway.sessions.caps import chosen
+from crosswind.testing.replies import plain
 from tests.gateway.dialogue import PROFILE, TOOLS, body, history, user
-from tests.gateway.servers import Running, answer, gateway, plain, upstream
+from tests.gateway.servers import Running, answer, gateway, upstream
 
 RESET = """\
 name: resets
@@ -152,7 +153,7 @@ async def test_noise_stops_by_itself_when_the_upstream_fails(tmp_path: Path) -> 
             "reason": "6 of 11 requests failed, more than abort.error_rate 0.5",
         }
         await running.chat(body(user("hello")), "after")
-        assert app.seen[-1].texts() == ["hello"], "clean from now on"
+        assert app.requests[-1].texts() == ["hello"], "clean from now on"
         text = (await running.http.get(f"{running.control}/metrics")).text
         assert "crosswind_noise_stopped_by_itself_total 1.0" in text
         assert (await running.api("PUT", "/api/noise", {"enabled": True})).json()["enabled"]

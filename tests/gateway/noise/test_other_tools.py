@@ -13,39 +13,41 @@ import pytest
 from click.testing import CliRunner
 
 from crosswind.gateway.cli import root
+from crosswind.testing import ScriptedProvider
+from crosswind.testing.replies import plain
 from tests.gateway.closed_world import ABBREVIATED, TOOL, profile, tool
 from tests.gateway.protocols.messages import conversation as messages
 from tests.gateway.protocols.responses import conversation as responses
-from tests.gateway.servers import Running, Upstream, answer, gateway, plain, upstream
+from tests.gateway.servers import Running, answer, gateway, upstream
 
 FUNCTION = tool()["function"]
 QUESTION = {"role": "user", "content": "What did ACME order?"}
 OPERATORS = [ABBREVIATED, *(f"schema.{one}" for one in ("misleading_time", "bloat", "duplicate_description"))]
 
 
-async def chat(running: Running, app: Upstream, session: str, others: list[str]) -> list[str]:
-    app.replies[:] = [plain(answer())]
+async def chat(running: Running, app: ScriptedProvider, session: str, others: list[str]) -> list[str]:
+    app.steps[:] = [plain(answer())]
     tools = [*({"type": "custom", "custom": {"name": one}} for one in others), tool()]
     await running.chat({"model": "tiny", "messages": [QUESTION], "tools": tools}, session)
-    return [one[one["type"]]["name"] for one in app.seen[-1].json["tools"]]
+    return [one[one["type"]]["name"] for one in app.requests[-1].json["tools"]]
 
 
-async def of_messages(running: Running, app: Upstream, session: str, others: list[str]) -> list[str]:
-    app.replies[:] = [plain(messages.MESSAGE)]
+async def of_messages(running: Running, app: ScriptedProvider, session: str, others: list[str]) -> list[str]:
+    app.steps[:] = [plain(messages.MESSAGE)]
     named = {"name": TOOL, "description": FUNCTION["description"]}
     tools = [
         *({"type": "bash_20250124", "name": one} for one in others),
         {**named, "input_schema": FUNCTION["parameters"]},
     ]
     await messages.post(running, messages.body(QUESTION, tools=tools), session)
-    return [one["name"] for one in app.seen[-1].json["tools"]]
+    return [one["name"] for one in app.requests[-1].json["tools"]]
 
 
-async def of_responses(running: Running, app: Upstream, session: str, others: list[str]) -> list[str]:
-    app.replies[:] = [plain(responses.RESPONSE)]
+async def of_responses(running: Running, app: ScriptedProvider, session: str, others: list[str]) -> list[str]:
+    app.steps[:] = [plain(responses.RESPONSE)]
     tools = [*({"type": "custom", "name": one} for one in others), {"type": "function", **FUNCTION}]
     await responses.post(running, {"model": "m", "input": [QUESTION], "tools": tools}, session)
-    return [one["name"] for one in app.seen[-1].json["tools"]]
+    return [one["name"] for one in app.requests[-1].json["tools"]]
 
 
 @pytest.mark.parametrize("operator", OPERATORS)

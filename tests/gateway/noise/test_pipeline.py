@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from crosswind.gateway.trajectory.store import StoreError
+from crosswind.testing import ScriptedProvider
 from tests.gateway.dialogue import PROFILE, body, call, history, lead, result, user
-from tests.gateway.servers import Running, Upstream, gateway, upstream
+from tests.gateway.servers import Running, gateway, upstream
 
 
 @pytest.fixture
@@ -25,9 +26,9 @@ def clean_texts(turns: int) -> list[Any]:
     return [message["content"] for message in history(turns)]
 
 
-def assert_prefixes(app: Upstream, start: int = 0) -> None:
+def assert_prefixes(app: ScriptedProvider, start: int = 0) -> None:
     """Each request's messages begin, byte for byte, with those of the one before."""
-    for before, after in zip(app.seen[start:], app.seen[start + 1 :], strict=False):
+    for before, after in zip(app.requests[start:], app.requests[start + 1 :], strict=False):
         shorter, longer = before.json["messages"], after.json["messages"]
         assert longer[: len(shorter)] == shorter
         assert after.body.startswith(before.body[: before.body.index(b'], "tools"')])
@@ -39,7 +40,7 @@ async def test_noise_stays_put_while_the_client_resends_its_clean_history(
     async with upstream() as app, gateway(tmp_path, app, **flaky) as running:
         await lead(running, "s", range(5))
         assert_prefixes(app)
-        last = app.seen[-1]
+        last = app.requests[-1]
         touched = [shown != clean for shown, clean in zip(last.texts(), clean_texts(5), strict=True)]
         # The user's texts and the first result of each logical call are touched; the repeated call gets the
         # truth.
@@ -65,7 +66,7 @@ async def test_noise_is_the_same_after_a_restart_and_in_a_second_run(
                     assert [turn["index"] for turn in stored["turns"]] == [0, 1, 2, 3, 4]
                     assert [turn["parent"] for turn in stored["turns"]] == [None, 0, 1, 2, 3]
             assert_prefixes(app)
-            sent.append([seen.body for seen in app.seen])
+            sent.append([seen.body for seen in app.requests])
     assert sent[0] == sent[1]
 
 
@@ -73,7 +74,7 @@ async def test_what_was_shown_and_why_is_recorded(tmp_path: Path, flaky: dict[st
     async with upstream() as app, gateway(tmp_path, app, **flaky) as running:
         await lead(running, "s", range(3))
         stored = await running.trajectory("s")
-        for turn, seen, count in zip(stored["turns"], app.seen, (1, 2, 3), strict=True):
+        for turn, seen, count in zip(stored["turns"], app.requests, (1, 2, 3), strict=True):
             assert json.loads(turn["received"]) == body(*history(count))
             assert turn["sent"].encode() == seen.body
             assert json.loads(turn["produced"])["choices"][0]["message"]["content"] == "hello"
@@ -85,7 +86,7 @@ async def test_what_was_shown_and_why_is_recorded(tmp_path: Path, flaky: dict[st
             (2, "tool.timeout", True),
         ]
         shown = {one["after"] for one in events}
-        assert app.seen[-1].texts()[0] in shown and app.seen[-1].texts()[2] in shown
+        assert app.requests[-1].texts()[0] in shown and app.requests[-1].texts()[2] in shown
         assert [one["before"] for one in events] == [clean_texts(3)[0], clean_texts(3)[2], clean_texts(3)[4]]
         assert len({one["slot"] for one in events}) == 3
 
@@ -101,7 +102,7 @@ async def test_a_fork_keeps_the_shared_history_and_becomes_a_branch(
         assert [turn["parent"] for turn in turns] == [None, 0, 0, 1]
         assert turns[2]["branch"] not in ("", None)
         assert [turn["branch"] for turn in turns if turn["index"] != 2] == ["", "", ""]
-        assert app.seen[2].texts()[0] == app.seen[1].texts()[0]
+        assert app.requests[2].texts()[0] == app.requests[1].texts()[0]
 
 
 async def test_clients_may_re_serialise_their_history(tmp_path: Path, flaky: dict[str, Any]) -> None:
@@ -114,9 +115,9 @@ async def test_clients_may_re_serialise_their_history(tmp_path: Path, flaky: dic
         }
         other[2] = dict(reversed(other[2].items()))
         await running.chat(body(*other, user("Thanks!")), "s")
-        assert app.seen[2].texts()[0][0]["text"] == app.seen[1].texts()[0]
-        assert app.seen[2].texts()[0][0]["cache_control"] == {}
-        assert app.seen[2].texts()[2] == app.seen[1].texts()[2]
+        assert app.requests[2].texts()[0][0]["text"] == app.requests[1].texts()[0]
+        assert app.requests[2].texts()[0][0]["cache_control"] == {}
+        assert app.requests[2].texts()[2] == app.requests[1].texts()[2]
 
 
 async def test_a_ledger_that_cannot_be_read_means_no_new_noise(
@@ -132,7 +133,7 @@ async def test_a_ledger_that_cannot_be_read_means_no_new_noise(
 
             monkeypatch.setattr(running.gateway.store, "ledger_since", broken)
             await lead(running, "s", range(1, 2))
-            assert app.seen[-1].texts() == clean_texts(2)
+            assert app.requests[-1].texts() == clean_texts(2)
             stored = await running.trajectory("s")
             assert [turn["fitness"] for turn in stored["turns"]] == ["no_token_ids", "ledger_unavailable"]
 
@@ -148,7 +149,7 @@ async def test_a_store_that_cannot_be_read_does_not_stop_traffic(
 
             monkeypatch.setattr(running.gateway.store, "session", broken)
             await lead(running, "new", range(2))
-            assert app.seen[-1].texts() == clean_texts(2)
+            assert app.requests[-1].texts() == clean_texts(2)
         async with gateway(tmp_path, app, sessions="strict") as running:
             monkeypatch.setattr(running.gateway.store, "session", broken)
             refused = await running.chat(body(user("hi")), "new")
@@ -167,19 +168,19 @@ async def test_the_kill_switch_reverts_history_and_takes_the_session_out_of_trai
             await lead(running, "s", range(2))
             await stop(running, enabled=False)
             await lead(running, "s", range(2, 3))
-            assert app.seen[-1].texts() == clean_texts(3)
+            assert app.requests[-1].texts() == clean_texts(3)
             stored = await running.trajectory("s")
             assert stored["session"]["noise_stopped"] is True
             assert stored["turns"][-1]["fitness"] == "noise_stopped"
         async with gateway(tmp_path, app, **flaky) as running:
             assert not (await running.api("GET", "/api/noise")).json()["enabled"]
             await lead(running, "other", range(1))
-            assert app.seen[-1].texts() == clean_texts(1)
+            assert app.requests[-1].texts() == clean_texts(1)
             await stop(running, enabled=True)
             await lead(running, "third", range(1))
-            assert app.seen[-1].texts() != clean_texts(1)
+            assert app.requests[-1].texts() != clean_texts(1)
             await lead(running, "s", range(3, 4))
-            assert app.seen[-1].texts() == clean_texts(4), "a session that was stopped stays clean"
+            assert app.requests[-1].texts() == clean_texts(4), "a session that was stopped stays clean"
 
 
 async def test_the_kill_switch_works_when_the_store_does_not(
@@ -193,7 +194,7 @@ async def test_the_kill_switch_works_when_the_store_does_not(
         monkeypatch.setattr(running.gateway.store, "write", full)
         await stop(running, enabled=False)
         await lead(running, "s", range(1))
-        assert app.seen[-1].texts() == clean_texts(1)
+        assert app.requests[-1].texts() == clean_texts(1)
         assert (tmp_path / "store.db.noise-off").exists()
 
 
@@ -202,7 +203,7 @@ async def test_a_file_is_a_kill_switch_too(tmp_path: Path, flaky: dict[str, Any]
         (tmp_path / "stop").touch()
         async with gateway(tmp_path, app, noise_off_file=tmp_path / "stop", **flaky) as running:
             await lead(running, "s", range(1))
-            assert app.seen[-1].texts() == clean_texts(1)
+            assert app.requests[-1].texts() == clean_texts(1)
 
 
 async def test_one_request_may_be_spared_new_noise_where_clients_may_steer(
@@ -211,16 +212,16 @@ async def test_one_request_may_be_spared_new_noise_where_clients_may_steer(
     async with upstream() as app, gateway(tmp_path, app, steering=True, **flaky) as running:
         await lead(running, "s", range(1))
         await running.chat(body(*history(2)), "s", x_crosswind_noise="off")
-        assert app.seen[1].texts()[0] == app.seen[0].texts()[0] != clean_texts(1)[0], (
+        assert app.requests[1].texts()[0] == app.requests[0].texts()[0] != clean_texts(1)[0], (
             "history stays as it was"
         )
-        assert app.seen[1].texts()[2] == clean_texts(2)[2]
+        assert app.requests[1].texts()[2] == clean_texts(2)[2]
         await lead(running, "s", range(2, 4))
-        assert app.seen[3].texts()[2] == clean_texts(2)[2], "what was shown clean stays clean"
-        assert app.seen[3].texts()[6] != clean_texts(4)[6]
+        assert app.requests[3].texts()[2] == clean_texts(2)[2], "what was shown clean stays clean"
+        assert app.requests[3].texts()[6] != clean_texts(4)[6]
     async with upstream() as app, gateway(tmp_path, app, **flaky) as running:
         await running.chat(body(*history(1)), "t", x_crosswind_noise="off")
-        assert app.seen[0].texts() != clean_texts(1), "clients may not steer by default"
+        assert app.requests[0].texts() != clean_texts(1), "clients may not steer by default"
 
 
 async def test_latency_is_carried_out_and_recorded_as_injected(tmp_path: Path) -> None:
@@ -249,7 +250,7 @@ async def test_a_marked_retry_is_another_attempt_at_the_same_turn(
         await running.chat(body(*history(1)), "s", x_stainless_retry_count="0")
         turns = (await running.trajectory("s"))["turns"]
         assert [(turn["index"], turn["attempt"]) for turn in turns] == [(0, 0), (0, 1), (1, 0)]
-        assert app.seen[0].body == app.seen[1].body == app.seen[2].body
+        assert app.requests[0].body == app.requests[1].body == app.requests[2].body
 
 
 async def test_noise_that_cannot_be_written_lets_the_clean_request_through(
@@ -261,7 +262,7 @@ async def test_noise_that_cannot_be_written_lets_the_clean_request_through(
     monkeypatch.setattr("crosswind.gateway.protocols.chat.codec.ChatMessages.write", broken)
     async with upstream() as app, gateway(tmp_path, app, capture="on", **flaky) as running:
         await lead(running, "s", range(1))
-        assert app.seen[0].texts() == clean_texts(1) and "return_token_ids" not in app.seen[0].json
+        assert app.requests[0].texts() == clean_texts(1) and "return_token_ids" not in app.requests[0].json
         stored = await running.trajectory("s")
         assert stored["turns"][0]["fitness"] == "noise_failed"
         assert [one["after"] for one in stored["events"]] == [None]
@@ -276,5 +277,5 @@ async def test_an_operator_that_fails_lets_the_clean_request_through(
     monkeypatch.setattr("crosswind.gateway.noise.decide.perturb", broken)
     async with upstream() as app, gateway(tmp_path, app, **flaky) as running:
         await lead(running, "s", range(1))
-        assert app.seen[0].texts() == clean_texts(1)
+        assert app.requests[0].texts() == clean_texts(1)
         assert (await running.trajectory("s"))["turns"][0]["fitness"] == "noise_failed"

@@ -72,13 +72,13 @@ async def test_noise_that_could_not_be_shown_is_withdrawn_and_stays_so(
                 await running.flush()
         async with gateway(tmp_path, app, **noisy) as running:
             stored = await running.trajectory("s")
-    assert app.seen[1].texts() == clean(2), "the clean request went through"
+    assert app.requests[1].texts() == clean(2), "the clean request went through"
     assert stored["turns"][1]["fitness"] == "noise_failed"
     said = [event for event in stored["events"] if event["turn_index"] == 1]
     assert [(one["operator"], one["after"]) for one in said] == [("tool.timeout", None)]
     assert "couldn't be written" in said[0]["note"]
-    last = app.seen[4].texts()
-    assert last[0] == app.seen[0].texts()[0] != clean(5)[0], "what was shown before is shown again"
+    last = app.requests[4].texts()
+    assert last[0] == app.requests[0].texts()[0] != clean(5)[0], "what was shown before is shown again"
     assert last[2] == clean(5)[2], "the result of the turn that failed stays clean"
     assert last[8] != clean(5)[8], "later results are touched as ever"
     assert broken(tmp_path) == []
@@ -97,8 +97,8 @@ async def test_tools_that_could_not_be_shown_otherwise_stay_as_declared(
         async with gateway(tmp_path, app, **noisy) as running:
             await lead(running, "s", range(2, 3))
             stored = await running.trajectory("s")
-    assert [seen.json["tools"] == app.seen[0].json["tools"] for seen in app.seen] == [True] * 3
-    assert [seen.texts()[0] for seen in app.seen] == [clean(1)[0]] * 3
+    assert [seen.json["tools"] == app.requests[0].json["tools"] for seen in app.requests] == [True] * 3
+    assert [seen.texts()[0] for seen in app.requests] == [clean(1)[0]] * 3
     withdrawn = {one["operator"] for one in stored["events"] if one["turn_index"] == 0}
     assert withdrawn == {"user.redundant", "schema.misleading_description"}
     assert broken(tmp_path) == []
@@ -117,5 +117,5 @@ async def test_a_defect_on_the_way_back_leaves_what_was_shown_on_record(
             ("user.redundant", False)
         ]
         assert stored["turns"][0]["error"]["source"] == "ours"
-        assert stored["turns"][0]["sent"].encode() == app.seen[0].body
+        assert stored["turns"][0]["sent"].encode() == app.requests[0].body
     assert broken(tmp_path) == []

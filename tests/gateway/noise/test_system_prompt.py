@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from crosswind.injectors.operators.words.patterns import OBJECTIVE, PATTERNS
+from crosswind.testing.replies import ReceivedRequest, plain
 from tests.gateway.dialogue import body, user
 from tests.gateway.noise_model.writer import configured, in_order, writer
-from tests.gateway.servers import Running, Seen, gateway, plain, upstream
+from tests.gateway.servers import Running, gateway, upstream
 from tests.studies.replay.test_replay import replayed
 
 TOLD = (
@@ -35,7 +36,7 @@ def system(text: str = TOLD) -> dict[str, Any]:
     return {"role": "system", "content": text}
 
 
-def told(seen: Seen) -> str:
+def told(seen: ReceivedRequest) -> str:
     text = seen.json["messages"][0]["content"]
     assert isinstance(text, str)
     return text
@@ -52,10 +53,10 @@ async def test_they_are_rewritten_once_and_stay_so_after_a_restart_and_in_a_repl
         async with gateway(tmp_path, app, **difficult) as running:
             await running.chat(body(*later), "u")
             stored = await running.trajectory("u")
-    first, second = map(told, app.seen)
+    first, second = map(told, app.requests)
     assert first == second and first.startswith(TOLD)
     assert PATTERNS["ambiguous"] in first and first.endswith(OBJECTIVE)
-    assert app.seen[0].texts()[1:] == ["How can I help you?"]
+    assert app.requests[0].texts()[1:] == ["How can I help you?"]
     (event,) = stored["events"]
     assert (event["operator"], event["site"]) == ("user.interaction_pattern", "instructions")
     assert (event["before"], event["after"]) == (TOLD, first)
@@ -86,7 +87,7 @@ async def test_messages_and_responses_have_theirs_apart_and_clients_get_their_ow
             answer = await post(running, f"/s/{number}/v1/{path}", sent)
             if path == "responses":
                 assert answer["instructions"] == TOLD
-    message, parts, response, developer = (seen.json for seen in app.seen)
+    message, parts, response, developer = (seen.json for seen in app.requests)
     for text in (
         message["system"],
         parts["system"][0]["text"],
@@ -112,7 +113,7 @@ async def test_the_kill_switch_gives_the_user_its_own_instructions_back(
         await running.chat(body(system(), user("Hello")), "u")
         await running.api("PUT", "/api/noise", {"enabled": False})
         await running.chat(body(system(), user("Hello"), {"role": "assistant", "content": "hello"}), "u")
-    assert told(app.seen[0]) != TOLD == told(app.seen[1])
+    assert told(app.requests[0]) != TOLD == told(app.requests[1])
 
 
 async def test_a_request_without_instructions_and_other_noise_are_left_alone(
@@ -121,7 +122,7 @@ async def test_a_request_without_instructions_and_other_noise_are_left_alone(
     async with upstream() as app, gateway(tmp_path, app, **difficult) as running:
         await running.chat(body(user("Hello")), "u")
         await running.chat(body(system("  "), user("Hello")), "v")
-    assert [seen.texts() for seen in app.seen] == [["Hello"], ["  ", "Hello"]]
+    assert [seen.texts() for seen in app.requests] == [["Hello"], ["  ", "Hello"]]
 
 
 async def test_a_model_may_write_the_pattern_and_the_objective_stays(
@@ -134,6 +135,6 @@ async def test_a_model_may_write_the_pattern_and_the_objective_stays(
         gateway(tmp_path, app, **difficult, noise_model=configured(scribe)) as running,
     ):
         await running.chat(body(system(), user("Hello")), "u")
-    assert told(app.seen[0]).startswith(TOLD)
-    assert pattern in told(app.seen[0]) and told(app.seen[0]).endswith(OBJECTIVE)
+    assert told(app.requests[0]).startswith(TOLD)
+    assert pattern in told(app.requests[0]) and told(app.requests[0]).endswith(OBJECTIVE)
     assert scribe.prompts[0][1] == TOLD

@@ -42,7 +42,7 @@ async def test_a_renamed_tool_has_its_own_name_for_each_side(tmp_path: Path, str
         assert called(await client.turn([tool()])) == [TOOL]
         client.answer_calls()
         await client.turn([tool()], tool_choice=choice)
-        first, second = app.seen[0].json, app.seen[1].json
+        first, second = app.requests[0].json, app.requests[1].json
         true, _ = true_and_phantom(first)
         assert shown(second) == shown(first)
         assert called(second["messages"][1]) == [true], "the history names what the policy called"
@@ -66,8 +66,8 @@ async def test_a_phantom_alone_is_answered_inside(tmp_path: Path, stream: bool) 
         assert (client.usage.completion_tokens, client.usage.prompt_tokens) == (8, 20)
         client.answer_calls()
         await client.turn([tool()])
-        _, inner, later = (seen.json["messages"] for seen in app.seen)
-        true, phantom = true_and_phantom(app.seen[0].json)
+        _, inner, later = (seen.json["messages"] for seen in app.requests)
+        true, phantom = true_and_phantom(app.requests[0].json)
         assert called(inner[1]) == [phantom]
         assert inner[2]["role"] == "tool" and inner[2]["tool_call_id"] == inner[1]["tool_calls"][0]["id"]
         assert later[: len(inner)] == inner, "the next turn goes on from what the policy met"
@@ -97,14 +97,14 @@ async def test_real_and_phantom_calls_in_one_answer(tmp_path: Path, stream: bool
         assert called(await client.turn([tool()])) == [TOOL, TOOL]
         client.answer_calls()
         await client.turn([tool()])
-        assert len(app.seen) == 2, "no inner round"
-        history = app.seen[1].json["messages"]
-        true, phantom = true_and_phantom(app.seen[0].json)
+        assert len(app.requests) == 2, "no inner round"
+        history = app.requests[1].json["messages"]
+        true, phantom = true_and_phantom(app.requests[0].json)
         assert called(history[1]) == [phantom, true, phantom, true]
         answered = [one["tool_call_id"] for one in history if one["role"] == "tool"]
         assert sorted(answered) == sorted(call["id"] for call in history[1]["tool_calls"])
         await client.turn([tool()])
-        assert app.seen[2].json["messages"][: len(history)] == history, "it stays put"
+        assert app.requests[2].json["messages"][: len(history)] == history, "it stays put"
 
 
 @STREAMED
@@ -122,13 +122,17 @@ async def test_a_phantom_that_is_called_again_and_again_leaves(tmp_path: Path, s
         Client(running, stream) as client,
     ):
         message = await client.turn([tool()])
-        assert len(app.seen) == 5 and TOOL in shown(app.seen[3].json) and TOOL not in shown(app.seen[4].json)
-        assert "unknown_tool" in app.seen[4].json["messages"][-1]["content"]
+        assert (
+            len(app.requests) == 5
+            and TOOL in shown(app.requests[3].json)
+            and TOOL not in shown(app.requests[4].json)
+        )
+        assert "unknown_tool" in app.requests[4].json["messages"][-1]["content"]
         assert called(message) == [] and client.finish == "stop"
         assert "".join(message["content"].split()) == "Try0.Try1.Try2.Try3.Five."
         client.messages.append({"role": "user", "content": "And now?"})
         await client.turn([tool()])
-        assert TOOL not in shown(app.seen[5].json), "it does not come back"
+        assert TOOL not in shown(app.requests[5].json), "it does not come back"
         history = client.messages
     async with (
         upstream(policy) as app,
@@ -137,7 +141,7 @@ async def test_a_phantom_that_is_called_again_and_again_leaves(tmp_path: Path, s
     ):
         client.messages = [*history, {"role": "user", "content": "And after a restart?"}]
         await client.turn([tool()])
-        assert TOOL not in shown(app.seen[0].json), "not even after a restart"
+        assert TOOL not in shown(app.requests[0].json), "not even after a restart"
 
 
 @STREAMED
@@ -169,7 +173,7 @@ async def test_a_wrong_type_is_refused_inside_once(tmp_path: Path, stream: bool)
             "customer": "ACME",
             "limit": 3,
         }
-        assert "must be of type" in app.seen[1].json["messages"][-1]["content"]
+        assert "must be of type" in app.requests[1].json["messages"][-1]["content"]
 
 
 @STREAMED
@@ -183,7 +187,7 @@ async def test_a_true_duplicate_goes_to_the_agent_as_it_is(tmp_path: Path, strea
         Client(running, stream) as client,
     ):
         assert called(await client.turn([tool()])) == [TOOL]
-        assert shown(app.seen[0].json) == [TOOL, TOOL]
+        assert shown(app.requests[0].json) == [TOOL, TOOL]
 
 
 async def test_another_process_goes_on_from_the_ledger(tmp_path: Path) -> None:
@@ -203,5 +207,8 @@ async def test_another_process_goes_on_from_the_ledger(tmp_path: Path) -> None:
         ):
             second.messages = first.messages
             assert called(await second.turn([tool()])) == [TOOL]
-        assert called(app.seen[1].json["messages"][1]) == [TOOL, true_and_phantom(app.seen[0].json)[0]]
-        assert shown(app.seen[1].json) == shown(app.seen[0].json)
+        assert called(app.requests[1].json["messages"][1]) == [
+            TOOL,
+            true_and_phantom(app.requests[0].json)[0],
+        ]
+        assert shown(app.requests[1].json) == shown(app.requests[0].json)

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from crosswind.testing.replies import plain
 from tests.gateway.dialogue import body, call, result, user
 from tests.gateway.noise_model.writer import Writer, as_lines, configured, in_order, writer
-from tests.gateway.servers import Running, answer, gateway, plain, upstream
+from tests.gateway.servers import Running, answer, gateway, upstream
 from tests.gateway.sessions.peers import workers
 from tests.studies.replay.test_replay import replayed
 
@@ -48,8 +49,8 @@ async def test_a_models_words_are_shown_recorded_and_shown_again(tmp_path: Path)
             await running.chat(body(user(ASKED)), "s")
             await running.chat(body(user(ASKED), {"role": "assistant", "content": "hello"}, user("Ok.")), "s")
             (event,) = await events(running, "s")
-        assert app.seen[0].texts() == [REWORDED]
-        assert app.seen[1].texts()[0] == REWORDED
+        assert app.requests[0].texts() == [REWORDED]
+        assert app.requests[1].texts()[0] == REWORDED
         assert scribe.keys == ["Bearer sk-secret-of-ours-1"]
         assert scribe.prompts[0][1] == ASKED
         assert wording(event) == {"form": "model", "model": "scribe", "text": REWORDED}
@@ -71,7 +72,7 @@ async def test_equal_content_is_asked_for_once_also_after_a_restart_and_by_anoth
             await first.flush()
             await second.chat(body(user(ASKED)), "four")
             await second.flush()
-        assert [seen.texts() for seen in app.seen] == [[REWORDED]] * 4
+        assert [seen.texts() for seen in app.requests] == [[REWORDED]] * 4
         assert len(scribe.asked) == 1
 
 
@@ -88,10 +89,10 @@ async def test_a_deleted_session_takes_its_words_along_and_leaves_others_theirs(
             await running.flush()
             for session in ("two", "three"):
                 await running.api("DELETE", f"/api/sessions/{session}")
-        assert app.seen[-1].texts() == [REWORDED]
+        assert app.requests[-1].texts() == [REWORDED]
         async with gateway(tmp_path, app, **given) as running:
             await running.chat(body(user(ASKED)), "four")
-        assert app.seen[-1].texts() == ["Asked anew: " + ASKED]
+        assert app.requests[-1].texts() == ["Asked anew: " + ASKED]
 
 
 async def test_a_text_that_comes_too_late_is_done_by_rule_for_good_and_there_for_the_next(
@@ -102,7 +103,7 @@ async def test_a_text_that_comes_too_late_is_done_by_rule_for_good_and_there_for
         given = {**profile(tmp_path, PARAPHRASE), "noise_model": configured(scribe, wait=0.05)}
         async with gateway(tmp_path, app, **given) as running:
             await running.chat(body(user(ASKED)), "late")
-            by_rule = app.seen[0].texts()[0]
+            by_rule = app.requests[0].texts()[0]
             assert by_rule not in (ASKED, REWORDED)
             scribe.goes_on.set()
             await until_kept(running, "late")
@@ -111,8 +112,8 @@ async def test_a_text_that_comes_too_late_is_done_by_rule_for_good_and_there_for
                 body(user(ASKED), {"role": "assistant", "content": "hello"}, user("Ok.")), "late"
             )
             (event,) = await events(running, "late")
-        assert app.seen[1].texts() == [REWORDED]
-        assert app.seen[2].texts()[0] == by_rule
+        assert app.requests[1].texts() == [REWORDED]
+        assert app.requests[2].texts()[0] == by_rule
         assert wording(event) == {"form": "rule", "why": "the model took more than 0.05 s"}
         assert event["note"].endswith("By rule: the model took more than 0.05 s.")
         for session, shown in (("late", by_rule), ("next", REWORDED)):
@@ -148,7 +149,7 @@ async def test_what_the_guard_refuses_is_done_by_rule(tmp_path: Path, write: Any
             await running.chat(body(user(ASKED)), "s")
             (event,) = await events(running, "s")
         assert wording(event)["form"] == "rule" and why in wording(event)["why"]
-        assert event["after"] == app.seen[0].texts()[0] != ASKED
+        assert event["after"] == app.requests[0].texts()[0] != ASKED
 
 
 def fails(scribe: Writer) -> None:
@@ -189,7 +190,7 @@ async def test_a_model_that_fails_is_done_without_and_left_alone_after_a_while(
         assert [one["form"] for one in found] == ["rule"] * 3
         assert FAILING[how] in found[0]["why"] and "left alone after 2 failures" in found[2]["why"]
         assert len(scribe.asked) == 2
-        assert ASKED not in [seen.texts()[0] for seen in app.seen]
+        assert ASKED not in [seen.texts()[0] for seen in app.requests]
 
 
 async def test_a_model_that_isnt_there_stops_nothing(tmp_path: Path) -> None:
@@ -208,7 +209,7 @@ async def test_a_judge_refuses_what_it_scores_low(tmp_path: Path, score: str, sh
         async with gateway(tmp_path, app, **profile(tmp_path, PARAPHRASE), noise_model=model) as running:
             await running.chat(body(user(ASKED)), "s")
             (event,) = await events(running, "s")
-        assert (app.seen[0].texts() == [REWORDED]) is shown
+        assert (app.requests[0].texts() == [REWORDED]) is shown
         told = json.loads(judge.prompts[0][1])
         assert (told["material"], told["text"]) == (ASKED, REWORDED)
         if not shown:
@@ -227,7 +228,7 @@ async def test_texts_that_no_judge_has_seen_are_judged_before_they_are_used_agai
             await running.chat(
                 body(user(ASKED), {"role": "assistant", "content": "hello"}, user("Ok")), "one"
             )
-        shown = [seen.texts()[0] for seen in app.seen]
+        shown = [seen.texts()[0] for seen in app.requests]
         assert shown[0] == shown[2] == REWORDED != shown[1]
         assert (len(scribe.asked), len(judge.asked)) == (1, 1)
 
@@ -239,7 +240,7 @@ async def test_what_holds_a_secret_is_not_told_to_the_model(tmp_path: Path) -> N
         async with gateway(tmp_path, app, **given) as running:
             await running.chat(body(user(f"{ASKED} My key is {secret}.")), "s")
         assert scribe.asked == []
-        assert secret in app.seen[0].texts()[0]
+        assert secret in app.requests[0].texts()[0]
 
 
 async def test_sessions_without_such_an_operator_ask_nothing(tmp_path: Path) -> None:
@@ -280,7 +281,7 @@ async def test_texts_for_results_are_asked_for_while_the_tool_is_at_work(tmp_pat
             await running.chat(body(user(ASKED), asks, result("c1", "W1")), "s")
         assert len(scribe.asked) == 1
         assert "get_order" in scribe.prompts[0][1] and "shipped" not in scribe.prompts[0][1]
-        assert remark in app.seen[1].texts()[2]
+        assert remark in app.requests[1].texts()[2]
 
 
 async def test_texts_for_the_next_message_are_asked_for_while_the_policy_samples(tmp_path: Path) -> None:
@@ -297,4 +298,4 @@ async def test_texts_for_the_next_message_are_asked_for_while_the_policy_samples
             await running.chat(body(user(ASKED), said, user("Yes, the blue one.")), "s")
             first, second = await events(running, "s")
         assert wording(first)["form"] == "rule" and wording(second)["form"] == "model"
-        assert question in app.seen[1].texts()[2] and "the blue one" in app.seen[1].texts()[2]
+        assert question in app.requests[1].texts()[2] and "the blue one" in app.requests[1].texts()[2]

@@ -8,8 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from crosswind.gateway.cli import root
+from crosswind.testing.replies import plain
 from tests.gateway.closed_world import ABBREVIATED, profile, tool
-from tests.gateway.servers import Running, answer, gateway, plain, upstream
+from tests.gateway.servers import Running, answer, gateway, upstream
 
 BATCH = b'{ "input_file_id": "file-1", "endpoint": "/v1/chat/completions", "completion_window": "24h" }'
 BODY = {"model": "m", "messages": [{"role": "user", "content": "What did ACME order?"}], "tools": [tool()]}
@@ -29,8 +30,8 @@ async def test_a_session_says_that_its_batches_run_without_noise(tmp_path: Path)
             await running.chat(BODY, "one")
             for method in ("POST", "GET", "POST"):
                 await run(running, "one", method)
-                assert (app.seen[-1].method, app.seen[-1].path) == (method, "/v1/batches")
-            assert app.seen[-1].body == BATCH
+                assert (app.requests[-1].method, app.requests[-1].path) == (method, "/v1/batches")
+            assert app.requests[-1].body == BATCH
             told = await running.trajectory("one")
             events = [one for one in told["events"] if "batch" in one["note"]]
             assert [(one["turn_index"], one["after"]) for one in events] == [(-1, None)] * 2

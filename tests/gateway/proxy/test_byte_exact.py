@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.gateway.servers import DONE, Upstream, chunks, delta, event, gateway, plain, upstream
+from crosswind.testing import ScriptedProvider
+from crosswind.testing.replies import DONE, chunks, plain
+from tests.gateway.servers import delta, event, gateway, upstream
 
 TEXTS = [
     "hi",
@@ -90,9 +92,9 @@ HEADERS = {
 }
 
 
-def seen_alike(app: Upstream) -> None:
+def seen_alike(app: ScriptedProvider) -> None:
     """The last two requests were the same, but for the connection's own headers."""
-    direct, through = app.seen[-2:]
+    direct, through = app.requests[-2:]
     own = ("host", "connection")
     assert through.body == direct.body
     assert (through.method, through.path) == (direct.method, direct.path)
@@ -110,9 +112,7 @@ async def test_plain_requests_and_answers_keep_every_byte(tmp_path: Path, record
             raw = rng.choice(
                 [random_body(rng), b"", b"{ }", json.dumps(random_value(rng)).encode(), b"\x00\xff"]
             )
-            app.replies[:] = [
-                plain(raw, rng.choice([200, 200, 201, 400, 429, 500]), (b"x-request-id", b"r-1"))
-            ]
+            app.steps[:] = [plain(raw, rng.choice([200, 200, 201, 400, 429, 500]), (b"x-request-id", b"r-1"))]
             headers = HEADERS | {"accept-encoding": "gzip, deflate"}
             answers = [
                 await running.http.post(f"{url}/v1/chat/completions?a=%2F&b", content=body, headers=headers)
@@ -148,7 +148,7 @@ STREAMS = [
 async def test_streams_keep_every_byte(tmp_path: Path, durability: str) -> None:
     async with upstream() as app, gateway(tmp_path, app, durability=durability) as running:
         for parts in STREAMS:
-            app.replies[:] = [chunks(*parts)]
+            app.steps[:] = [chunks(*parts)]
             body = b'{"messages": [{"role": "user", "content": "hi"}], "stream": true}'
             answers = [
                 await running.http.post(f"{url}/v1/chat/completions", content=body, headers=HEADERS)
@@ -174,8 +174,8 @@ async def test_everything_else_passes_through(tmp_path: Path) -> None:
                 b"\x00\x01raw",
                 "b",
             )
-            assert (app.seen[-1].method, app.seen[-1].body) == (method, body or b"")
-            assert app.seen[-1].path == path.replace("/s/some", "")
+            assert (app.requests[-1].method, app.requests[-1].body) == (method, body or b"")
+            assert app.requests[-1].path == path.replace("/s/some", "")
 
 
 async def test_an_encoded_answer_is_relayed_as_it_came_and_recorded_as_text(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ async def test_an_encoded_answer_is_relayed_as_it_came_and_recorded_as_text(tmp_
         )
         assert given.json()["choices"][0]["message"]["content"] == "zipped"
         assert given.headers["content-encoding"] == "gzip"
-        assert app.seen[0].headers["accept-encoding"] == "gzip, br, zstd"
+        assert app.requests[0].headers["accept-encoding"] == "gzip, br, zstd"
         assert "zipped" in (await running.trajectory("z"))["turns"][0]["produced"]
 
 
@@ -208,5 +208,7 @@ async def test_our_own_headers_and_hop_by_hop_ones_stay_here(tmp_path: Path) -> 
             te="trailers",
         )
         assert not {
-            name for name in app.seen[0].headers if name.startswith("x-crosswind") or name in ("x-hop", "te")
+            name
+            for name in app.requests[0].headers
+            if name.startswith("x-crosswind") or name in ("x-hop", "te")
         }

@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from crosswind.testing import ScriptedProvider
+from crosswind.testing.replies import Part, ReceivedRequest, Reply, plain
 from tests.gateway.dialogue import body, user
-from tests.gateway.servers import Part, Reply, Running, Seen, Upstream, answer, gateway, plain, upstream
+from tests.gateway.servers import Running, answer, gateway, upstream
 from tests.gateway.sessions.peers import workers
 
 TURNS = 4
@@ -16,7 +18,7 @@ TURNS = 4
 def held(arrived: asyncio.Semaphore, go: asyncio.Semaphore) -> Reply:
     """An answer that waits until it may go."""
 
-    async def reply(seen: Seen) -> AsyncIterator[Part]:
+    async def reply(seen: ReceivedRequest) -> AsyncIterator[Part]:
         arrived.release()
         await go.acquire()
         async for part in plain(answer())(seen):
@@ -25,10 +27,10 @@ def held(arrived: asyncio.Semaphore, go: asyncio.Semaphore) -> Reply:
     return reply
 
 
-async def deleted_in_flight(app: Upstream, one: Running, other: Running) -> None:
+async def deleted_in_flight(app: ScriptedProvider, one: Running, other: Running) -> None:
     """Turns of a session are under way at both while the first is told to delete it."""
     arrived, go = asyncio.Semaphore(0), asyncio.Semaphore(0)
-    app.replies = [held(arrived, go)]
+    app.steps = [held(arrived, go)]
     session = (await one.api("POST", "/api/sessions", {})).json()["id"]
     asked = [
         asyncio.create_task((one, other)[turn % 2].chat(body(user(f"Where is order {turn}?")), session))

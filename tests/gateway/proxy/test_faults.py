@@ -11,8 +11,9 @@ import httpx
 import openai
 import pytest
 
+from crosswind.testing import ScriptedProvider
 from tests.gateway.policy import Said, acting
-from tests.gateway.servers import Running, Upstream, gateway, upstream
+from tests.gateway.servers import Running, gateway, upstream
 
 TEXT = "The order has left the house and comes on Monday."
 CALLS = (("c1", "get_order", {"id": "W1"}), ("c2", "get_order", {"id": "W2"}))
@@ -33,7 +34,7 @@ def profile(operator: str, tmp: Path) -> str:
     return str(path)
 
 
-def faulty(tmp: Path, app: Upstream, operator: str) -> AbstractAsyncContextManager[Running]:
+def faulty(tmp: Path, app: ScriptedProvider, operator: str) -> AbstractAsyncContextManager[Running]:
     return gateway(tmp, app, profile=profile(operator, tmp))
 
 
@@ -77,7 +78,7 @@ async def test_a_status_on_the_way(tmp_path: Path) -> None:
     ):
         first = await ask(running)
         assert first.status_code >= 500 and "crosswind" not in first.text.lower()
-        assert not app.seen, "nobody was asked"
+        assert not app.requests, "nobody was asked"
         assert (await ask(running, retry=True)).status_code == 200
 
 
@@ -149,7 +150,7 @@ async def test_a_request_that_is_delivered_twice(tmp_path: Path) -> None:
         faulty(tmp_path, app, "transport.duplicated_delivery") as running,
     ):
         assert (await ask(running)).json()["choices"][0]["message"]["content"] == TEXT
-        assert len(app.seen) == 2 and app.seen[0].body == app.seen[1].body
+        assert len(app.requests) == 2 and app.requests[0].body == app.requests[1].body
         assert len(await turns(running)) == 1
 
 
@@ -195,7 +196,7 @@ async def test_a_provider_that_says_nothing(tmp_path: Path, operator: str, finis
         else:
             choice = answer.json()["choices"][0]
             assert (choice["message"]["content"], choice["finish_reason"]) == ("", finish)
-        assert not app.seen
+        assert not app.requests
         assert (await turns(running))[0]["delivered_view"] is not None
 
 

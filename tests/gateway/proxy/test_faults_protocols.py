@@ -17,11 +17,12 @@ import httpx2
 import openai
 import pytest
 
-from tests.clients.upstream import Answer, Dialogue, Provider, provider
+from crosswind.testing import Answer, Dialogue, ScriptedProvider
+from crosswind.testing.replies import CUT, chunks
 from tests.gateway.protocols.messages import conversation as messages
 from tests.gateway.protocols.responses import conversation as responses
 from tests.gateway.proxy.test_faults import RETRY, profile
-from tests.gateway.servers import CUT, Running, chunks, gateway, upstream
+from tests.gateway.servers import Running, gateway, upstream
 
 TEXT = "The order has left the house and comes on Monday, if all goes well with the weather and the road."
 QUESTION = [{"role": "user", "content": "Where is it?"}]
@@ -45,12 +46,12 @@ class Protocol:
 
 
 @asynccontextmanager
-async def serving(tmp: Path, operator: str) -> AsyncIterator[tuple[Provider, Running]]:
+async def serving(tmp: Path, operator: str) -> AsyncIterator[tuple[ScriptedProvider, Running]]:
     def policy(_: Dialogue) -> Answer:
         return Answer(TEXT)
 
     async with (
-        provider(policy) as app,
+        ScriptedProvider(policy) as app,
         gateway(tmp, app.url, profile=profile(operator, tmp)) as running,
     ):
         yield app, running
@@ -196,7 +197,7 @@ async def test_a_slow_answer_comes_whole(
 async def test_a_request_that_is_delivered_twice(tmp_path: Path, protocol: Protocol) -> None:
     async with serving(tmp_path, "transport.duplicated_delivery") as (app, running):
         assert await protocol.ask(running, False, False) == TEXT
-        assert len(app.seen) == 2 and app.seen[0].body == app.seen[1].body
+        assert len(app.requests) == 2 and app.requests[0].body == app.requests[1].body
         assert len(await turns(running)) == 1
 
 
@@ -214,7 +215,7 @@ async def test_a_provider_that_refuses_lets_a_retry_through(
         with pytest.raises(protocol.refused) as refused:
             await protocol.ask(running, True, False)
         error: Any = refused.value
-        assert error.status_code == (status or overloaded) and not app.seen
+        assert error.status_code == (status or overloaded) and not app.requests
         assert isinstance(error, protocol.limited) == (status == 429)
         if operator == "model.context_length" and protocol is RESPONSES:
             assert (error.code, error.param) == ("context_length_exceeded", "input")

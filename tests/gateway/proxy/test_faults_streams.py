@@ -15,7 +15,7 @@ from pydantic import Field, TypeAdapter
 
 from crosswind.gateway.http.sse import EventSplitter
 from crosswind.gateway.protocols.messages.answer import MessagesAnswer
-from tests.clients.upstream import Answer, Call, Dialogue, provider
+from crosswind.testing import Answer, Call, Dialogue, ScriptedProvider
 from tests.gateway.protocols.messages import conversation as messages
 from tests.gateway.protocols.responses import conversation as responses
 from tests.gateway.proxy.test_faults import profile
@@ -46,7 +46,10 @@ async def events(
     def policy(_: Dialogue) -> Answer:
         return Answer(**WORDS, calls=() if operator == "model.length_cut" else CALLS)
 
-    async with provider(policy) as app, gateway(tmp, app.url, profile=profile(operator, tmp)) as running:
+    async with (
+        ScriptedProvider(policy) as app,
+        gateway(tmp, app.url, profile=profile(operator, tmp)) as running,
+    ):
         raw = await streamed(running, path, body)
         (turn,) = (await running.trajectory("one"))["turns"]
         assert turn["error"]["type"] == operator and not app.refusals

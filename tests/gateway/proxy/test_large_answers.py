@@ -13,19 +13,10 @@ from typing import Any
 import httpx
 import pytest
 
+from crosswind.testing.replies import CUT, JSON, Part, ReceivedRequest, plain
 from tests.gateway.closed_world import ABBREVIATED, profile, tool
 from tests.gateway.dialogue import PROFILE, body, history, user
-from tests.gateway.servers import (
-    CUT,
-    JSON,
-    Part,
-    Running,
-    Seen,
-    answer,
-    gateway,
-    plain,
-    upstream,
-)
+from tests.gateway.servers import Running, answer, gateway, upstream
 
 LIMIT = 64 << 10
 PIECE = b'"' + b"x" * (32 << 10) + b'",'
@@ -40,7 +31,7 @@ class Large:
         self.go_on = asyncio.Event()
         self.sent = hashlib.sha256()
 
-    async def __call__(self, _: Seen) -> AsyncIterator[Part]:
+    async def __call__(self, _: ReceivedRequest) -> AsyncIterator[Part]:
         length = len(b'{"choices":[') + self.pieces * len(PIECE) + len(b"0]}")
         yield 200, [JSON, (b"content-length", str(length).encode()), (b"x-of-the-upstream", b"1")]
         for number, piece in enumerate(self._all()):
@@ -120,7 +111,7 @@ async def test_noise_that_acts_on_a_whole_answer_is_withdrawn_and_the_rest_stays
         said = {one["operator"]: one for one in stored["events"]}
         for name in ("model.length_cut", "transport.truncated_body"):
             assert said[name]["after"] is None and "limits.answer" in said[name]["note"]
-        assert said["user.redundant"]["after"] == app.seen[0].texts()[0]
+        assert said["user.redundant"]["after"] == app.requests[0].texts()[0]
         assert stored["turns"][0]["fitness"] == "answer_too_large"
 
 
@@ -132,7 +123,7 @@ async def test_only_what_must_be_mapped_back_is_refused(tmp_path: Path, operator
     file.write_text(profile(operator))
     async with upstream(Large(20)) as app, gateway(tmp_path, app, profile=str(file), **SMALL) as running:
         came = await running.chat({**body(user("hello")), "tools": [tool()]}, "s")
-        assert app.seen[0].json["tools"] != [tool()], "the tools were shown otherwise"
+        assert app.requests[0].json["tools"] != [tool()], "the tools were shown otherwise"
         (turn,) = await turns(running)
     assert turn["produced"] is None
     if refused:
@@ -145,7 +136,7 @@ async def test_only_what_must_be_mapped_back_is_refused(tmp_path: Path, operator
 async def test_one_that_breaks_off_breaks_off_for_the_client(tmp_path: Path) -> None:
     large = Large(20)
 
-    async def broken(seen: Seen) -> AsyncIterator[Part]:
+    async def broken(seen: ReceivedRequest) -> AsyncIterator[Part]:
         number = 0
         async for part in large(seen):
             number += 1

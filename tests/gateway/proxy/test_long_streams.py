@@ -12,10 +12,11 @@ from typing import Any
 import httpx
 import pytest
 
+from crosswind.testing.replies import DONE, SSE, Part, ReceivedRequest, chunks
 from tests.gateway.closed_world import ABBREVIATED, profile, tool
 from tests.gateway.dialogue import body, user
 from tests.gateway.engine import engine
-from tests.gateway.servers import DONE, SSE, Part, Running, Seen, chunks, delta, event, gateway, upstream
+from tests.gateway.servers import Running, delta, event, gateway, upstream
 
 LIMIT = 64 << 10
 SMALL: dict[str, Any] = {"limits": {"stream": LIMIT, "event": 8 << 10}}
@@ -67,7 +68,7 @@ async def test_a_shorter_one_is_recorded(tmp_path: Path) -> None:
 
 
 async def test_memory_is_bounded(tmp_path: Path) -> None:
-    async def long(seen: Seen) -> AsyncIterator[Part]:
+    async def long(seen: ReceivedRequest) -> AsyncIterator[Part]:
         yield 200, [SSE]
         for _ in range(300):
             yield PIECE * 100
@@ -135,7 +136,7 @@ async def test_what_follows_the_completion_for_ever_does_not_keep_it(tmp_path: P
     seen = asyncio.Event()
     patience = {"after_completion": 0.05 if slowly else 3600.0}
 
-    async def keeping_alive(_: Seen) -> AsyncIterator[Part]:
+    async def keeping_alive(_: ReceivedRequest) -> AsyncIterator[Part]:
         yield 200, [SSE]
         yield START + event([delta(finish="stop")])
         while not seen.is_set():

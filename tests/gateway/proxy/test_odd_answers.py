@@ -10,10 +10,11 @@ from typing import Any
 import httpx
 import pytest
 
+from crosswind.testing.replies import DONE, chunks, plain
 from tests.gateway.closed_world import ABBREVIATED, TOOL, profile, tool
 from tests.gateway.protocols.messages import conversation as messages
 from tests.gateway.protocols.responses import conversation as responses
-from tests.gateway.servers import DONE, Running, answer, chunks, delta, event, gateway, plain, upstream
+from tests.gateway.servers import Running, answer, delta, event, gateway, upstream
 
 FUNCTION = tool()["function"]
 CHOICE = {"index": 0, "message": {"role": "assistant", "content": "Two."}, "finish_reason": "stop"}
@@ -51,7 +52,7 @@ async def test_they_go_to_the_client_as_they_came(tmp_path: Path, operator: str)
     path.write_text(profile(operator))
     async with upstream() as app, gateway(tmp_path, app, profile=str(path)) as running:
         for ask, odd in ANSWERS:
-            app.replies[:] = [plain(odd)]
+            app.steps[:] = [plain(odd)]
             told = await ask(running)
             assert (told.status_code, told.json()) == (200, odd)
         turns = (await running.trajectory("one"))["turns"]
@@ -72,7 +73,7 @@ async def test_a_further_rounds_chunk_without_a_delta_goes_on(tmp_path: Path, ju
     ):
         asked = {"model": "m", "messages": [messages.user("Hello?")], "tools": [tool()], "stream": True}
         told = await running.chat(asked, "one")
-        assert len(app.seen) == 2
+        assert len(app.requests) == 2
         assert b'"Two."' in told.content and told.content.endswith(DONE)
 
 

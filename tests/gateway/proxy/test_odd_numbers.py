@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.gateway.servers import DONE, answer, chunks, gateway, plain, upstream
+from crosswind.testing.replies import DONE, chunks, plain
+from tests.gateway.servers import answer, gateway, upstream
 
 GREAT = 10**30
 BODY = {"model": "tiny", "messages": [{"role": "user", "content": "hi"}]}

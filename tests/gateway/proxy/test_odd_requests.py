@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from crosswind.testing.replies import JSON, Part, ReceivedRequest, plain
 from tests.gateway.dialogue import PROFILE, body, user
-from tests.gateway.servers import JSON, Part, Running, Seen, answer, gateway, plain, upstream
+from tests.gateway.servers import Running, answer, gateway, upstream
 
 BODY = json.dumps(body(user("Where is order W17?"))).encode()
 OFFER = b"connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n"
@@ -56,14 +57,14 @@ async def test_who_offers_http_2_is_answered_in_http_1(
         pieces = parts.get(split) or [bytes([byte]) for byte in head + sent + NEXT]
         got = await said(running, *pieces)
         assert got.count(b"HTTP/1.1 200 OK") == 2, got
-        assert [seen.body for seen in app.seen] == [BODY, BODY]
-        assert not {"upgrade", "http2-settings", "connection"} & set(app.seen[0].headers)
+        assert [seen.body for seen in app.requests] == [BODY, BODY]
+        assert not {"upgrade", "http2-settings", "connection"} & set(app.requests[0].headers)
 
 
 async def test_a_tunnel_is_refused(tmp_path: Path) -> None:
     async with upstream() as app, gateway(tmp_path, app) as running:
         got = await said(running, b"CONNECT example.com:443 HTTP/1.1\r\nhost: example.com:443\r\n\r\n")
-        assert got.startswith(b"HTTP/1.1 400 ") and not app.seen
+        assert got.startswith(b"HTTP/1.1 400 ") and not app.requests
 
 
 async def test_a_trailing_slash_makes_a_turn_no_other_request(tmp_path: Path) -> None:
@@ -73,8 +74,8 @@ async def test_a_trailing_slash_makes_a_turn_no_other_request(tmp_path: Path) ->
         for slash in ("", "/"):
             url = f"{running.data}/s/s/v1/chat/completions{slash}"
             assert (await running.http.post(url, content=BODY)).status_code == 200
-        assert [seen.path for seen in app.seen] == ["/v1/chat/completions", "/v1/chat/completions/"]
-        assert app.seen[0].body == app.seen[1].body != BODY
+        assert [seen.path for seen in app.requests] == ["/v1/chat/completions", "/v1/chat/completions/"]
+        assert app.requests[0].body == app.requests[1].body != BODY
         assert len((await running.trajectory("s"))["turns"]) == 2
 
 
@@ -91,7 +92,7 @@ async def test_a_trailing_slash_makes_a_turn_no_other_request(tmp_path: Path) ->
 async def test_who_follows_a_redirect_within_the_upstream_stays_here(
     tmp_path: Path, prefix: str, start: str, asked: str, to: str
 ) -> None:
-    async def redirect(_: Seen) -> AsyncIterator[Part]:
+    async def redirect(_: ReceivedRequest) -> AsyncIterator[Part]:
         yield 307, [JSON, (b"Location", f"{app.url if start else ''}{to}".encode())]
         yield b"{}"
 
@@ -100,14 +101,14 @@ async def test_who_follows_a_redirect_within_the_upstream_stays_here(
         came = await running.http.post(url, content=BODY, follow_redirects=True)
         assert came.status_code == 200 and [one.status_code for one in came.history] == [307]
         assert str(came.url) == f"{running.data}{prefix}{to}"
-        assert app.seen[1].path == to and app.seen[1].body == BODY
+        assert app.requests[1].path == to and app.requests[1].body == BODY
 
 
 @pytest.mark.parametrize(
     "to", ["https://elsewhere.example/v1/x", "//elsewhere.example/v1/x", "/login", "x/y", ""]
 )
 async def test_a_redirect_elsewhere_stays_as_it_is(tmp_path: Path, to: str) -> None:
-    async def redirect(_: Seen) -> AsyncIterator[Part]:
+    async def redirect(_: ReceivedRequest) -> AsyncIterator[Part]:
         yield 302, [JSON, (b"location", to.encode())]
         yield b"{}"
 
@@ -119,9 +120,9 @@ async def test_a_redirect_elsewhere_stays_as_it_is(tmp_path: Path, to: str) -> N
 async def test_no_path_leads_out_of_the_upstreams(tmp_path: Path, path: bytes) -> None:
     async with upstream() as app, gateway(tmp_path, app) as running:
         got = await said(running, b"GET %b HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n" % path)
-        assert got.startswith(b"HTTP/1.1 404 ") and not app.seen
+        assert got.startswith(b"HTTP/1.1 404 ") and not app.requests
         usual = await said(running, b"GET /v1/x..y/.z HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
-        assert usual.startswith(b"HTTP/1.1 200 ") and app.seen[0].path == "/v1/x..y/.z"
+        assert usual.startswith(b"HTTP/1.1 200 ") and app.requests[0].path == "/v1/x..y/.z"
 
 
 @pytest.mark.parametrize("split", ["together", "bytewise"])
@@ -133,15 +134,15 @@ async def test_a_trailer_is_no_header(tmp_path: Path, split: str) -> None:
     parts = [sent] if split == "together" else [bytes([byte]) for byte in sent]
     async with upstream() as app, gateway(tmp_path, app) as running:
         assert (await said(running, *parts)).startswith(b"HTTP/1.1 200 OK")
-        assert app.seen[0].body == BODY
-        assert not {"authorization", "x-new"} & set(app.seen[0].headers)
+        assert app.requests[0].body == BODY
+        assert not {"authorization", "x-new"} & set(app.requests[0].headers)
         assert (await running.api("GET", "/api/sessions/another")).status_code == 404
 
 
 async def test_a_304_may_tell_a_length(tmp_path: Path) -> None:
     """It is that of the body that the client has (RFC 9110, section 8.6); the connection is kept."""
 
-    async def unchanged(_: Seen) -> AsyncIterator[Part]:
+    async def unchanged(_: ReceivedRequest) -> AsyncIterator[Part]:
         yield 304, [(b"content-length", b"5"), (b"etag", b'"a"')]
 
     get = b"GET /v1/files/x HTTP/1.1\r\nhost: x\r\n%b\r\n"

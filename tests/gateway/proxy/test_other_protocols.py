@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from crosswind.testing.replies import JSON, ReceivedRequest, plain
 from tests.gateway.closed_world import ABBREVIATED, TOOL, profile, tool
 from tests.gateway.protocols.messages import conversation as messages
-from tests.gateway.servers import JSON, Seen, answer, gateway, plain, upstream
+from tests.gateway.servers import answer, gateway, upstream
 
 FUNCTION = tool()["function"]
 OWN = {
@@ -31,11 +32,11 @@ def calling(*calls: tuple[str, str]) -> dict[str, Any]:
 
 
 async def test_a_history_goes_on_in_another_protocol(tmp_path: Path) -> None:
-    async def inside(seen: Seen) -> Any:
+    async def inside(seen: ReceivedRequest) -> Any:
         yield 200, [JSON]
         yield json.dumps(calling(("p1", TOOL))).encode()
 
-    async def real(seen: Seen) -> Any:
+    async def real(seen: ReceivedRequest) -> Any:
         [true] = {one["function"]["name"] for one in seen.json["tools"]} - {TOOL}
         yield 200, [JSON]
         yield json.dumps(calling(("c1", true))).encode()
@@ -46,9 +47,9 @@ async def test_a_history_goes_on_in_another_protocol(tmp_path: Path) -> None:
     async with upstream(inside, real) as app, gateway(tmp_path, app, profile=str(path)) as running:
         asked = {"model": "m", "messages": [{"role": "user", "content": QUESTION}], "tools": [tool()]}
         told = (await running.chat(asked, "one")).json()["choices"][0]["message"]["tool_calls"]
-        assert [one["id"] for one in told] == ["c1"] and len(app.seen) == 2
-        shown = app.seen[0].json["messages"][0]["content"]
-        app.replies[:] = [plain(messages.MESSAGE)]
+        assert [one["id"] for one in told] == ["c1"] and len(app.requests) == 2
+        shown = app.requests[0].json["messages"][0]["content"]
+        app.steps[:] = [plain(messages.MESSAGE)]
         use = {"type": "tool_use", "id": "c1", "name": told[0]["function"]["name"], "input": {}}
         history = [
             messages.user(QUESTION),
@@ -57,7 +58,7 @@ async def test_a_history_goes_on_in_another_protocol(tmp_path: Path) -> None:
         ]
         got = await messages.post(running, messages.body(*history, tools=[OWN]), "one")
         assert got.status_code == 200
-        sent = app.seen[2].json
+        sent = app.requests[2].json
         [true] = {one["name"] for one in sent["tools"]} - {TOOL}
         assert sent["messages"][1] == {"role": "assistant", "content": [{**use, "name": true}]}
         assert [one["role"] for one in sent["messages"]] == ["user", "assistant", "user"]

@@ -16,8 +16,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from crosswind.testing.replies import CUT, Part, ReceivedRequest, chunks, plain
+from crosswind.testing.server import listen, run_server
 from tests import ROOT
-from tests.gateway.servers import CUT, Part, Seen, chunks, gateway, listener, plain, serving, upstream
+from tests.gateway.servers import gateway, upstream
 
 MEGABYTE = 1 << 20
 LARGE = 200
@@ -61,7 +63,7 @@ async def streaming() -> AsyncIterator[tuple[Stream, str]]:
 
     app = Stream()
     config = uvicorn.Config(app, loop="none", lifespan="off", log_config=None, ws="none")
-    async with serving(uvicorn.Server(config), listener()) as url:
+    async with run_server(uvicorn.Server(config), listen()) as url:
         yield app, url
 
 
@@ -151,7 +153,7 @@ async def watch(app: Stream, given: list[int]) -> None:
 async def test_methods_statuses_and_lengths_are_kept(tmp_path: Path) -> None:
     zipped = gzip.compress(b"hello")
 
-    async def head(seen: Seen) -> AsyncIterator[Part]:
+    async def head(seen: ReceivedRequest) -> AsyncIterator[Part]:
         status = {"HEAD": 200, "DELETE": 204, "OPTIONS": 200, "PATCH": 304}.get(seen.method, 206)
         length = [] if status in (204, 304) else [(b"content-length", str(len(zipped)).encode())]
         yield (
@@ -173,7 +175,7 @@ async def test_methods_statuses_and_lengths_are_kept(tmp_path: Path) -> None:
             (direct, raw), (through, same) = answers
             assert (through.status_code, same) == (direct.status_code, raw)
             assert through.headers.multi_items() == direct.headers.multi_items()
-            assert app.seen[-1].method == method and app.seen[-1].headers["range"] == "bytes=0-"
+            assert app.requests[-1].method == method and app.requests[-1].headers["range"] == "bytes=0-"
 
 
 async def test_chunked_bodies_stay_chunked(tmp_path: Path) -> None:
@@ -184,9 +186,9 @@ async def test_chunked_bodies_stay_chunked(tmp_path: Path) -> None:
     reply = chunks(b"one", b"two")
     async with upstream(reply) as app, gateway(tmp_path, app) as running:
         given = await running.http.post(f"{running.data}/v1/audio/transcriptions", content=parts())
-        assert app.seen[0].body == b"a" * 1000 + b"b" * 1000
-        assert app.seen[0].headers["transfer-encoding"] == "chunked"
-        assert "content-length" not in app.seen[0].headers
+        assert app.requests[0].body == b"a" * 1000 + b"b" * 1000
+        assert app.requests[0].headers["transfer-encoding"] == "chunked"
+        assert "content-length" not in app.requests[0].headers
         assert given.content == b"onetwo" and given.headers["transfer-encoding"] == "chunked"
 
 
@@ -200,7 +202,7 @@ async def test_a_client_that_waits_for_100_is_told_to_go_on(tmp_path: Path) -> N
         assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 100")
         writer.write(b"hello")
         assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
-        assert app.seen[0].body == b"hello" and "expect" not in app.seen[0].headers
+        assert app.requests[0].body == b"hello" and "expect" not in app.requests[0].headers
         writer.close()
 
 
@@ -213,7 +215,7 @@ async def test_an_upstream_may_refuse_before_it_has_read_the_body(tmp_path: Path
     import uvicorn
 
     config = uvicorn.Config(refuse, loop="none", lifespan="off", log_config=None, ws="none")
-    async with serving(uvicorn.Server(config), listener()) as url, gateway(tmp_path, url) as running:
+    async with run_server(uvicorn.Server(config), listen()) as url, gateway(tmp_path, url) as running:
         host, port = running.data.removeprefix("http://").split(":")
         reader, writer = await asyncio.open_connection(host, int(port))
         writer.write(
@@ -225,7 +227,7 @@ async def test_an_upstream_may_refuse_before_it_has_read_the_body(tmp_path: Path
 
 
 async def test_an_upstream_that_breaks_off_is_told_as_such(tmp_path: Path) -> None:
-    async def broken(_: Seen) -> AsyncIterator[Part]:
+    async def broken(_: ReceivedRequest) -> AsyncIterator[Part]:
         yield 200, [(b"content-length", b"100")]
         yield b"half of it"
         yield CUT
@@ -254,7 +256,7 @@ async def test_a_client_that_goes_away_frees_the_upstream(tmp_path: Path) -> Non
     async with upstream(chunks(b"first", b"second", before=hold)) as app, gateway(tmp_path, app) as running:
         async with running.http.stream("GET", f"{running.data}/v1/files/x/content") as answer:
             assert await anext(answer.aiter_raw()) == b"first"
-        await asyncio.wait_for(app.left.wait(), 60)
+        await asyncio.wait_for(app.client_left.wait(), 60)
 
 
 @pytest.mark.parametrize("sent", [b"GET /v1/images/x", b"POST /v1/images", b"POST /v1/embeddings"])
@@ -267,7 +269,7 @@ async def test_a_client_that_does_not_await_the_head_frees_the_upstream(
     """
     came, never = asyncio.Event(), asyncio.Event()
 
-    async def computing(_: Seen) -> AsyncIterator[Part]:
+    async def computing(_: ReceivedRequest) -> AsyncIterator[Part]:
         came.set()
         await never.wait()
         yield 200, []
@@ -283,5 +285,5 @@ async def test_a_client_that_does_not_await_the_head_frees_the_upstream(
             await reader.readuntil(b"first")
         await asyncio.wait_for(came.wait(), 60)
         writer.close()
-        await asyncio.wait_for(app.left.wait(), 60)
+        await asyncio.wait_for(app.client_left.wait(), 60)
     assert "without starting response" not in caplog.text

@@ -9,16 +9,9 @@ from typing import Any
 
 import pytest
 
+from crosswind.testing.replies import DONE, Reply, chunks
 from tests.gateway.proxy.test_streams import BODY, CALL, WAIT_S, Gate, streaming
-from tests.gateway.servers import (
-    DONE,
-    Reply,
-    chunks,
-    delta,
-    event,
-    gateway,
-    upstream,
-)
+from tests.gateway.servers import delta, event, gateway, upstream
 
 
 @pytest.mark.parametrize("durability", ["strict", "strict_tools"])

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from tests.clients.upstream import provider, script
+from crosswind.testing import ScriptedProvider, script
+from crosswind.testing.replies import plain
 from tests.gateway.protocols.responses.agent import Client, calling, user
 from tests.gateway.proxy.test_stored_responses import QUESTION, noisy
-from tests.gateway.servers import Running, gateway, plain, upstream
+from tests.gateway.servers import Running, gateway, upstream
 
 __all__ = ["noisy"]
 ROUTES = pytest.mark.parametrize("route", ["input_tokens", "compact"])
@@ -34,7 +35,7 @@ async def test_they_go_on_from_the_last_round(
 ) -> None:
     policy = script(calling(*calls), *([calling(0)] if calls == (1,) else []))
     async with (
-        provider(policy) as app,
+        ScriptedProvider(policy) as app,
         gateway(tmp_path, app.url, **noisy) as running,
         Client(running, stream=False, linked=True) as client,
     ):
@@ -47,7 +48,7 @@ async def test_they_go_on_from_the_last_round(
     async with upstream(plain(compacted)) as other, gateway(tmp_path, other, **noisy) as running:
         asked = {"previous_response_id": first.id, "model": "m", "input": [result]}
         told = await about(running, route, asked, session)
-        [seen] = other.seen
+        [seen] = other.requests
     assert seen.path == f"/v1/responses/{route}"
     assert seen.json["previous_response_id"] == kept["id"]
     assert (kept["id"] == first.id) == (calls == (1, 0))
@@ -64,4 +65,4 @@ async def test_what_is_not_ours_keeps_its_bytes(tmp_path: Path, noisy: dict[str,
     async with upstream(plain(b'{ "input_tokens": 9 }')) as app, gateway(tmp_path, app, **noisy) as running:
         for body in bodies:
             told = await about(running, route, body, "s")
-            assert (told.content, app.seen[-1].body) == (b'{ "input_tokens": 9 }', body)
+            assert (told.content, app.requests[-1].body) == (b'{ "input_tokens": 9 }', body)

@@ -13,10 +13,11 @@ import httpx
 import pytest
 
 from crosswind.gateway.trajectory.store import open_store
+from crosswind.testing.replies import JSON, Part, ReceivedRequest, plain
 from crosswind.trainer.rollouts.groups import last_attempts
 from tests.gateway.dialogue import PROFILE, body, history, user
 from tests.gateway.engine import engine
-from tests.gateway.servers import JSON, Part, Running, Seen, gateway, plain, upstream
+from tests.gateway.servers import Running, gateway, upstream
 from tests.gateway.sessions.peers import workers
 
 COUNTED = {"x-stainless-retry-count": "1"}
@@ -37,7 +38,7 @@ class Slow:
         self.asked, self.go_on = asyncio.Event(), asyncio.Event()
         self.count = 0
 
-    async def __call__(self, seen: Seen) -> AsyncIterator[Part]:
+    async def __call__(self, seen: ReceivedRequest) -> AsyncIterator[Part]:
         self.count += 1
         if self.count == 1:
             self.asked.set()
@@ -70,8 +71,8 @@ async def test_while_the_first_attempt_is_in_flight(
         await call.task
         for running in (first, second):
             await running.flush()
-        assert app.seen[0].body == app.seen[1].body, "the same noise"
-        assert app.seen[0].texts() != [message["content"] for message in history(3)]
+        assert app.requests[0].body == app.requests[1].body, "the same noise"
+        assert app.requests[0].texts() != [message["content"] for message in history(3)]
         with closing(open_store(f"sqlite:///{tmp_path}/store.db")) as store:
             trajectory = store.trajectory(opened["id"])
     assert trajectory is not None
@@ -119,7 +120,7 @@ async def test_another_body_under_a_known_key_is_a_turn_of_its_own(tmp_path: Pat
 
 
 async def test_alone_a_key_marks_a_retry_too(tmp_path: Path) -> None:
-    async def busy(_: Seen) -> AsyncIterator[Part]:
+    async def busy(_: ReceivedRequest) -> AsyncIterator[Part]:
         yield 503, [JSON]
         yield b"{}"
 
@@ -144,7 +145,7 @@ async def test_after_a_restart_a_retry_is_known_still(
             assert (await running.http.post(url, json=asked, headers=marks)).is_success
             assert (await running.http.post(url, json=asked)).is_success
             assert await places(tmp_path, [running]) == [[(0, 0), (0, 1), (1, 0)]]
-        assert app.seen[0].body == app.seen[1].body, "the same noise"
+        assert app.requests[0].body == app.requests[1].body, "the same noise"
 
 
 async def test_after_a_restart_a_keyed_retry_opens_no_further_session(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 import openai
 import pytest
 
+from crosswind.testing.replies import DONE, chunks, plain
 from tests.gateway.dialogue import PROFILE, TOOLS, history
 from tests.gateway.engine import engine
-from tests.gateway.servers import DONE, answer, chunks, delta, event, gateway, plain, upstream
+from tests.gateway.servers import answer, delta, event, gateway, upstream
 
 MESSAGES: Any = history(2)
 STREAM = chunks(event([delta("he")]), event([delta("llo")]), event([delta(finish="stop")]), DONE)
@@ -36,8 +37,8 @@ async def test_the_asynchronous_client(tmp_path: Path) -> None:
             stream = await client.chat.completions.create(model="tiny", messages=MESSAGES, stream=True)
             texts = [chunk.choices[0].delta.content async for chunk in stream]
             assert texts == ["he", "llo", None]
-        assert app.seen[0].texts()[0] == app.seen[1].texts()[0] != MESSAGES[0]["content"]
-        assert "authorization" not in app.seen[0].headers
+        assert app.requests[0].texts()[0] == app.requests[1].texts()[0] != MESSAGES[0]["content"]
+        assert "authorization" not in app.requests[0].headers
 
 
 async def test_the_synchronous_client(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from openai import AsyncOpenAI
 
 from crosswind.gateway.protocols.hidden_tools import PutBack
 from crosswind.gateway.protocols.stored_items import withheld
-from tests.clients.upstream import Answer, Provider, provider, script
+from crosswind.testing import Answer, ScriptedProvider, script
+from crosswind.testing.replies import JSON, ReceivedRequest, plain
 from tests.gateway import dialogue
 from tests.gateway.dialogue import PROFILE
 from tests.gateway.noise.test_tool_view import ABBREVIATED, TOOL
@@ -20,7 +21,7 @@ from tests.gateway.protocols.responses.conversation import body as request
 from tests.gateway.protocols.responses.conversation import call, history, post, response, user
 from tests.gateway.protocols.responses.conversation import result as output
 from tests.gateway.protocols.responses.test_tool_mapping import REASONING, Client, calling, closed
-from tests.gateway.servers import JSON, Running, Seen, answer, gateway, plain, upstream
+from tests.gateway.servers import Running, answer, gateway, upstream
 
 __all__ = ["closed"]
 WAYS = pytest.mark.parametrize("linked", [False, True], ids=["resent", "linked"])
@@ -58,7 +59,7 @@ def policy() -> Any:
 async def test_input_items_are_the_clients_own(
     tmp_path: Path, noisy: dict[str, Any], linked: bool, restarted: bool
 ) -> None:
-    async with provider(policy()) as app:
+    async with ScriptedProvider(policy()) as app:
         async with gateway(tmp_path, app.url, **noisy) as running:
             async with Client(running, stream=False, linked=linked, reasoning=REASONING) as client:
                 await client.turn({"role": "user", "content": QUESTION})
@@ -71,7 +72,7 @@ async def test_input_items_are_the_clients_own(
                 await check_items(client, running, app)
 
 
-async def check_items(client: Client, running: Running, app: Provider) -> None:
+async def check_items(client: Client, running: Running, app: ScriptedProvider) -> None:
     async with AsyncOpenAI(base_url=f"{running.data}/v1", api_key="unused-but-long") as sdk:
         items = [one async for one in sdk.responses.input_items.list(client.response.id, order="asc")]
     assert app.bodies("/v1/responses")[0]["input"][0]["content"] != QUESTION
@@ -90,7 +91,7 @@ async def test_a_response_is_the_one_that_was_delivered(
     tmp_path: Path, noisy: dict[str, Any], linked: bool, durability: str
 ) -> None:
     async with (
-        provider(policy()) as app,
+        ScriptedProvider(policy()) as app,
         gateway(tmp_path, app.url, durability=durability, **noisy) as running,
         Client(running, stream=False, linked=linked, reasoning=REASONING) as client,
     ):
@@ -118,13 +119,13 @@ async def test_what_is_not_ours_keeps_its_bytes(tmp_path: Path, noisy: dict[str,
         "/responses/resp_1/cancel",
     ]
     async with upstream(plain(page)) as app, gateway(tmp_path, app, **noisy) as running:
-        app.replies[:] = [plain(response(1)), plain(page, 200, (b"x-a", b"b"))]
+        app.steps[:] = [plain(response(1)), plain(page, 200, (b"x-a", b"b"))]
         await post(running, request(history(1)), "s")
         for path in paths:
             method = "POST" if path.endswith("cancel") else "GET"
             answer = await running.http.request(method, f"{running.data}/s/s/v1{path}")
             assert (answer.content, answer.headers["x-a"]) == (page, "b")
-            assert app.seen[-1].path == f"/v1{path}"
+            assert app.requests[-1].path == f"/v1{path}"
 
 
 async def test_a_conversations_items_are_the_clients_own(tmp_path: Path, flaky: dict[str, Any]) -> None:
@@ -133,14 +134,14 @@ async def test_a_conversations_items_are_the_clients_own(tmp_path: Path, flaky: 
         async with gateway(tmp_path, app, **flaky) as running:
             await post(running, request(history(1), conversation="conv_1"), "s")
             await post(running, request([output("c", facts("W17"))], conversation="conv_1"), "s")
-        kept = [one for seen in app.seen for one in seen.json["input"]]
+        kept = [one for seen in app.requests for one in seen.json["input"]]
         clean = [*history(1), output("c", facts("W17"))]
         assert kept[0] != clean[0] and kept[1] != clean[1]
-        app.replies[:] = [plain({"object": "list", "data": kept, "has_more": False})]
+        app.steps[:] = [plain({"object": "list", "data": kept, "has_more": False})]
         async with gateway(tmp_path, app, **flaky) as running:
             answer = await running.http.get(f"{running.data}/s/s/v1/conversations/conv_1/items")
             assert answer.json()["data"] == clean
-            app.replies[:] = [plain(kept[0])]
+            app.steps[:] = [plain(kept[0])]
             answer = await running.http.get(f"{running.data}/s/s/v1/conversations/conv_1/items/msg_1")
             assert answer.json() == clean[0]
 
@@ -148,24 +149,24 @@ async def test_a_conversations_items_are_the_clients_own(tmp_path: Path, flaky: 
 async def test_the_messages_of_a_stored_completion_are_the_clients_own(
     tmp_path: Path, flaky: dict[str, Any]
 ) -> None:
-    async def kept(seen: Seen) -> Any:
+    async def kept(seen: ReceivedRequest) -> Any:
         yield 200, [JSON]
-        yield json.dumps({"object": "list", "data": app.seen[0].json["messages"]}).encode()
+        yield json.dumps({"object": "list", "data": app.requests[0].json["messages"]}).encode()
 
     sent = dialogue.body(*dialogue.history(2), store=True)
     async with upstream() as app, gateway(tmp_path, app, **flaky) as running:
         await running.chat(sent, "s")
-        app.replies[:] = [kept]
+        app.steps[:] = [kept]
         answer = await running.http.get(f"{running.data}/s/s/v1/chat/completions/chatcmpl-1/messages")
-        assert app.seen[0].json["messages"] != sent["messages"]
+        assert app.requests[0].json["messages"] != sent["messages"]
         assert answer.json()["data"] == sent["messages"]
 
 
 async def test_a_stored_completion_tells_the_clients_own_tools_back(
     tmp_path: Path, noisy: dict[str, Any]
 ) -> None:
-    async def kept(seen: Seen) -> Any:
-        told = {name: app.seen[0].json[name] for name in ("tools", "tool_choice")}
+    async def kept(seen: ReceivedRequest) -> Any:
+        told = {name: app.requests[0].json[name] for name in ("tools", "tool_choice")}
         yield 200, [JSON]
         yield json.dumps(answer() | told | {"metadata": {"a": "b"}}).encode()
 
@@ -173,10 +174,10 @@ async def test_a_stored_completion_tells_the_clients_own_tools_back(
     sent = dialogue.body(*dialogue.history(1), store=True, tool_choice=choice)
     async with upstream() as app, gateway(tmp_path, app, **noisy) as running:
         await running.chat(sent, "s")
-        app.replies[:] = [kept]
+        app.steps[:] = [kept]
         told = await running.http.get(f"{running.data}/s/s/v1/chat/completions/chatcmpl-1")
-        assert app.seen[0].json["tools"] != sent["tools"]
-        assert app.seen[0].json["tool_choice"] != choice
+        assert app.requests[0].json["tools"] != sent["tools"]
+        assert app.requests[0].json["tool_choice"] != choice
         own = {"tools": sent["tools"], "tool_choice": choice, "metadata": {"a": "b"}}
         assert told.json() == answer() | own
 
@@ -185,7 +186,7 @@ async def test_noise_off_asks_nothing_of_the_store(tmp_path: Path) -> None:
     async with upstream(plain(response(1))) as app, gateway(tmp_path, app) as running:
         await post(running, request([user("hi")]), "s")
         answer = await running.http.get(f"{running.data}/s/s/v1/responses/resp_1")
-        assert answer.json() == response(1) and app.seen[1].path == "/v1/responses/resp_1"
+        assert answer.json() == response(1) and app.requests[1].path == "/v1/responses/resp_1"
 
 
 @pytest.mark.parametrize("durability", ["strict", "relaxed"])
@@ -194,7 +195,10 @@ async def test_pages_of_what_the_client_never_saw_are_gone_past(
     tmp_path: Path, noisy: dict[str, Any], limit: int, durability: str
 ) -> None:
     policy = script(*(calling(1) for _ in range(3)), calling(0), Answer("Two orders."))
-    async with provider(policy) as app, gateway(tmp_path, app.url, durability=durability, **noisy) as running:
+    async with (
+        ScriptedProvider(policy) as app,
+        gateway(tmp_path, app.url, durability=durability, **noisy) as running,
+    ):
         async with Client(running, stream=False, linked=True) as client:
             await client.turn({"role": "user", "content": QUESTION})
             await client.answer_calls()
@@ -210,7 +214,7 @@ async def test_listed_completions_are_those_that_were_delivered(
     kept: list[dict[str, Any]] = []
 
     def calling_one(number: int) -> Any:
-        async def reply(seen: Seen) -> Any:
+        async def reply(seen: ReceivedRequest) -> Any:
             names = [one["function"]["name"] for one in seen.json["tools"]]
             [true] = {*names} - {"get_order"}
             name = "get_order" if number == 1 else true
@@ -229,7 +233,7 @@ async def test_listed_completions_are_those_that_were_delivered(
     async with upstream(calling_one(1), calling_one(2)) as app, gateway(tmp_path, app, **noisy) as running:
         delivered = (await running.chat(sent, "s")).json()
         other = answer(id="chatcmpl-9")
-        app.replies[:] = [plain({"object": "list", "data": [*kept, other], "has_more": False})]
+        app.steps[:] = [plain({"object": "list", "data": [*kept, other], "has_more": False})]
         page = await running.http.get(f"{running.data}/s/s/v1/chat/completions?limit=5")
         first, *others = page.json()["data"]
         assert others == [other]

@@ -11,19 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.gateway.servers import (
-    CUT,
-    DONE,
-    JSON,
-    Part,
-    Running,
-    Seen,
-    chunks,
-    delta,
-    event,
-    gateway,
-    upstream,
-)
+from crosswind.testing.replies import CUT, DONE, JSON, Part, ReceivedRequest, chunks
+from tests.gateway.servers import Running, delta, event, gateway, upstream
 
 BODY = {"model": "tiny", "messages": [{"role": "user", "content": "hi"}], "stream": True}
 CALL = [{"index": 0, "id": "c1", "type": "function", "function": {"name": "get_order", "arguments": "{}"}}]
@@ -89,7 +78,7 @@ async def test_a_client_that_goes_away_cancels_the_upstream(tmp_path: Path) -> N
     ):
         async with streaming(running) as answer:
             assert b'"a"' in await anext(answer.aiter_raw())
-        await asyncio.wait_for(app.left.wait(), WAIT_S)
+        await asyncio.wait_for(app.client_left.wait(), WAIT_S)
         turns = await eventually(running, 1)
         assert (turns[0]["delivered"], turns[0]["fitness"]) == ("no", "client_error")
         assert turns[0]["error"]["source"] == "client"
@@ -120,7 +109,7 @@ async def test_a_stream_that_the_upstream_cuts_is_cut_for_the_client_and_attribu
 
 
 async def test_a_plain_answer_that_the_upstream_cuts_is_a_502(tmp_path: Path) -> None:
-    async def half(_: Seen) -> Any:
+    async def half(_: ReceivedRequest) -> Any:
         head: Part = (200, [JSON, (b"content-length", b"1000")])
         yield head
         yield b'{"id": '
@@ -205,7 +194,7 @@ async def test_a_streamed_answer_is_recorded_as_the_plain_one_that_it_amounts_to
     [({"first_byte": 0.05}, "upstream_timeout"), ({"between_chunks": 0.05}, "upstream_stalled")],
 )
 async def test_a_slow_upstream_is_a_504(tmp_path: Path, timeouts: dict[str, float], code: str) -> None:
-    async def stuck(_: Seen) -> Any:
+    async def stuck(_: ReceivedRequest) -> Any:
         if code == "upstream_timeout":
             await asyncio.Event().wait()
         head: Part = (200, [JSON])

@@ -63,7 +63,7 @@ async def test_secrets_in_texts_are_masked_in_the_store_and_nowhere_else(
             session = await rollout(running)
             given = await running.chat(body(user(TEXT)), session, **CREDENTIAL)
             assert given.json()["choices"][0]["message"]["content"] == TEXT
-            assert app.seen[0].texts()[0] != TEXT and TEXT in app.seen[0].texts()[0], (
+            assert app.requests[0].texts()[0] != TEXT and TEXT in app.requests[0].texts()[0], (
                 "the policy sees all of it"
             )
             await running.chat(
@@ -82,7 +82,7 @@ async def test_secrets_in_texts_are_masked_in_the_store_and_nowhere_else(
                 for view in ("received", "sent", "produced")
             )
             assert json.loads(stored["turns"][0]["received"])
-            assert app.seen[1].texts()[0] == app.seen[0].texts()[0]
+            assert app.requests[1].texts()[0] == app.requests[0].texts()[0]
             metrics = (await running.api("GET", "/metrics")).text
         async with gateway(tmp_path, app, profile=str(profile), upstream_key=SECRETS[-2]) as running:
             await running.chat(
@@ -90,7 +90,7 @@ async def test_secrets_in_texts_are_masked_in_the_store_and_nowhere_else(
                 session,
                 **CREDENTIAL,
             )
-            assert app.seen[2].texts() == app.seen[1].texts(), (
+            assert app.requests[2].texts() == app.requests[1].texts(), (
                 "noise stays put although its text was not stored"
             )
     kept = everything_stored(tmp_path / "store.db")
@@ -122,7 +122,7 @@ async def test_a_key_given_as_a_name_is_refused(
         if name == "session":
             by_path = await running.chat(body(user("hi")), key, authorization=f"Bearer {key}")
             assert by_path.status_code == 400 and key not in by_path.text
-        assert key not in refused.text and not app.seen
+        assert key not in refused.text and not app.requests
     assert key.encode() not in everything_stored(tmp_path / "store.db")
     assert key not in "".join(capfd.readouterr())
 
@@ -144,7 +144,7 @@ async def test_less_may_be_recorded(tmp_path: Path, record: str) -> None:
     async with upstream() as app, gateway(tmp_path, app, record=record, profile=str(profile)) as running:
         for turn in (1, 2):
             await running.chat(body(*history(turn)), "s")
-        assert app.seen[1].texts()[0] == app.seen[0].texts()[0] != history(1)[0]["content"]
+        assert app.requests[1].texts()[0] == app.requests[0].texts()[0] != history(1)[0]["content"]
         stored: Any = await running.trajectory("s")
         if record == "none":
             assert stored["error"]["code"] == "session_not_found"

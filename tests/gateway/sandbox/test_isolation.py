@@ -77,7 +77,7 @@ async def test_one_that_behaves_acts_and_says_where_it_is_from(tmp_path: Path) -
         gateway(tmp_path, app, profile=profile(tmp_path, "user.behaves"), **patient()) as running,
     ):
         await lead(running, "s", range(len(TURNS)))
-        assert [text for text in app.seen[-1].texts() if text and text.endswith(" Greetings.")]
+        assert [text for text in app.requests[-1].texts() if text and text.endswith(" Greetings.")]
         events = (await running.trajectory("s"))["events"]
         assert {one["operator"] for one in events if one["after"] is not None} == {"user.behaves"}
         assert await metrics(running) == {}
@@ -113,7 +113,7 @@ async def test_one_that_breaks_the_contract_is_isolated_counted_and_switched_off
         for number in range(3):
             answer = await running.chat(body(user(f"Where is order W{number}, please?")), f"s{number}")
             assert answer.status_code == 200
-            [text] = app.seen[-1].texts()
+            [text] = app.requests[-1].texts()
             assert f"Where is order W{number}, please?" in text and "W99" not in text
         found = [(await running.trajectory(f"s{number}"))["events"] for number in range(3)]
         theirs = [next(one for one in events if one["operator"] == name) for events in found]
@@ -140,7 +140,7 @@ async def test_one_that_stalls_holds_up_nobody_else(tmp_path: Path) -> None:
             answered += running.gateway.sessions.live() > 0 and not stalled.done()
         assert answered > 0, "the loop went on while the operator stalled"
         assert (await stalled).status_code == 200
-        assert app.seen[0].texts() == [history(1)[0]["content"]]
+        assert app.requests[0].texts() == [history(1)[0]["content"]]
         [event] = (await running.trajectory("s"))["events"]
         assert event["note"] == "Not injected: the operator gave no answer within 2 s."
         # Its process was killed and made anew; the operator itself is off.
@@ -154,8 +154,8 @@ async def test_one_that_changes_what_it_is_given_changes_nothing(tmp_path: Path)
     named = profile(tmp_path, "user.changes_its_target", "schema.reorder")
     async with upstream() as app, gateway(tmp_path, app, profile=named, **patient()) as running:
         await running.chat(body(*history(1)), "s")
-        assert app.seen[0].texts() == [f"{history(1)[0]['content']} Greetings."]
-        sent = {tool["function"]["name"]: tool for tool in app.seen[0].json["tools"]}
+        assert app.requests[0].texts() == [f"{history(1)[0]['content']} Greetings."]
+        sent = {tool["function"]["name"]: tool for tool in app.requests[0].json["tools"]}
         assert sent == {tool["function"]["name"]: tool for tool in body()["tools"]}
 
 
@@ -164,7 +164,7 @@ async def test_the_guard_holds_for_them_too(tmp_path: Path) -> None:
     named = profile(tmp_path, "user.lies")
     async with upstream() as app, gateway(tmp_path, app, profile=named, **patient()) as running:
         await running.chat(body(*history(1)), "s")
-        assert app.seen[0].texts() == [history(1)[0]["content"]]
+        assert app.requests[0].texts() == [history(1)[0]["content"]]
         [event] = (await running.trajectory("s"))["events"]
         assert "it would have added 'W99'" in event["note"]
 

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from crosswind.gateway.peers.peers import Crew
-from tests.gateway.servers import Running, Upstream, gateway
+from crosswind.testing import ScriptedProvider
+from tests.gateway.servers import Running, gateway
 
 
 @contextlib.asynccontextmanager
 async def workers(
-    tmp: Path, to: Upstream | str, count: int = 2, **given: Any
+    tmp: Path, to: ScriptedProvider | str, count: int = 2, **given: Any
 ) -> AsyncIterator[list[Running]]:
     """Workers that share a store and the run's folder within the block."""
     folder = tmp / "run"

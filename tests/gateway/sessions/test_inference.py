@@ -12,9 +12,10 @@ import httpx
 import pytest
 
 from crosswind.gateway.proxy.retries import SharedCalls
+from crosswind.testing.replies import JSON, Part, ReceivedRequest, Reply, plain
 from tests.gateway.dialogue import PROFILE, TOOLS, result, user
 from tests.gateway.policy import Said, acting
-from tests.gateway.servers import JSON, Part, Reply, Running, Seen, answer, gateway, plain, upstream
+from tests.gateway.servers import Running, answer, gateway, upstream
 
 ASKED = user("Please tell me where order W17 is, it was to come on Monday.")
 RETRY = {"x-stainless-retry-count": "1"}
@@ -68,7 +69,7 @@ async def test_conversations_that_begin_alike_are_told_apart_by_their_calls(tmp_
         assert all(one["quarantine"] is None and 0.5 < one["confidence"] < 1 for one in found)
         for one in found:
             assert await turns_of(running, one["id"]) == [0, 1, 2]
-        first = [seen.texts()[0] for seen in app.seen]
+        first = [seen.texts()[0] for seen in app.requests]
         assert len(set(first)) == 1 and first[0] != ASKED["content"], "alike conversations get alike noise"
 
 
@@ -123,7 +124,7 @@ class Held:
         self.count = 0
 
     def reply(self) -> Reply:
-        async def reply(_: Seen) -> AsyncIterator[Part]:
+        async def reply(_: ReceivedRequest) -> AsyncIterator[Part]:
             self.count += 1
             self.asked.set()
             await self.open.wait()
@@ -193,7 +194,7 @@ async def test_a_call_that_failed_while_nobody_waited_is_made_anew(tmp_path: Pat
     held = Held()
     failing = held.reply()
 
-    async def busy(seen: Seen) -> AsyncIterator[Part]:
+    async def busy(seen: ReceivedRequest) -> AsyncIterator[Part]:
         async for part in failing(seen):
             yield (503, [JSON]) if isinstance(part, tuple) else part
 
@@ -226,4 +227,4 @@ async def test_without_grace_the_upstream_is_left_at_once(tmp_path: Path) -> Non
     async with upstream(held.reply()) as app, gateway(tmp_path, app, retry_grace=0) as running:
         url = await training(running)
         await given_up(held, url, {"model": "tiny", "messages": [ASKED]})
-        await asyncio.wait_for(app.left.wait(), 60)
+        await asyncio.wait_for(app.client_left.wait(), 60)

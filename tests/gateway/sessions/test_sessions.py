@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from crosswind.gateway.client import AsyncClient, GatewayError
+from crosswind.testing.replies import plain
 from tests.gateway.dialogue import PROFILE, body, history, user
-from tests.gateway.servers import Running, gateway, plain, upstream
+from tests.gateway.servers import Running, gateway, upstream
 
 HELLO = body(user("hello there"))
 
@@ -56,9 +57,9 @@ async def test_a_session_key_finds_its_session_even_after_a_restart_and_never_re
             await running.chat(HELLO, opened["id"], x_api_key=opened["api_key"])
             stored = await running.trajectory(opened["id"])
             assert [turn["index"] for turn in stored["turns"]] == [0, 1, 2]
-        assert "authorization" not in app.seen[0].headers
-        assert all(seen.headers["authorization"] == "Bearer sk-of-the-upstream" for seen in app.seen[1:])
-        assert not [seen for seen in app.seen if opened["api_key"] in repr(seen)]
+        assert "authorization" not in app.requests[0].headers
+        assert all(seen.headers["authorization"] == "Bearer sk-of-the-upstream" for seen in app.requests[1:])
+        assert not [seen for seen in app.requests if opened["api_key"] in repr(seen)]
 
 
 async def test_wrong_keys_are_refused_in_shape(tmp_path: Path) -> None:
@@ -71,7 +72,7 @@ async def test_wrong_keys_are_refused_in_shape(tmp_path: Path) -> None:
             await running.http.get(f"{running.data}/v1/models", headers={"api-key": "cw-never-issued"}),
         ):
             assert (answer.status_code, answer.json()["error"]["code"]) == (401, "invalid_api_key")
-        assert app.seen == []
+        assert app.requests == []
 
 
 async def test_keys_of_ours_are_checked_and_replaced(tmp_path: Path) -> None:
@@ -86,7 +87,7 @@ async def test_keys_of_ours_are_checked_and_replaced(tmp_path: Path) -> None:
         assert (await running.chat(HELLO, authorization="Bearer wrong")).status_code == 401
         await running.chat(HELLO, "a", authorization="Bearer our-key-for-team-a")
         await running.chat(HELLO, "b", authorization="Bearer our-key-for-b")
-        assert [seen.headers["authorization"] for seen in app.seen] == ["Bearer sk-up"] * 2
+        assert [seen.headers["authorization"] for seen in app.requests] == ["Bearer sk-up"] * 2
         found = {one["id"]: one for one in await sessions(running)}
         assert (found["a"]["tenant"], found["a"]["arm"]) == ("a", "noisy")
         assert (found["b"]["tenant"], found["b"]["arm"]) == ("default", "clean")
@@ -95,7 +96,7 @@ async def test_keys_of_ours_are_checked_and_replaced(tmp_path: Path) -> None:
 async def test_the_clients_own_credential_passes_through(tmp_path: Path) -> None:
     async with upstream() as app, gateway(tmp_path, app, upstream_key="sk-up") as running:
         await running.chat(HELLO, authorization="Bearer sk-of-the-client")
-        assert app.seen[0].headers["authorization"] == "Bearer sk-of-the-client"
+        assert app.requests[0].headers["authorization"] == "Bearer sk-of-the-client"
 
 
 async def test_strict_sessions_must_have_been_opened(tmp_path: Path) -> None:
@@ -107,7 +108,7 @@ async def test_strict_sessions_must_have_been_opened(tmp_path: Path) -> None:
         opened = (await running.api("POST", "/api/sessions", {})).json()
         assert (await running.chat(HELLO, opened["id"])).status_code == 200
         assert (await running.chat(HELLO, authorization=f"Bearer {opened['api_key']}")).status_code == 200
-        assert len(app.seen) == 2
+        assert len(app.requests) == 2
 
 
 async def test_a_closed_session_takes_no_more_turns_but_rewards(tmp_path: Path) -> None:
@@ -177,7 +178,7 @@ async def test_sessions_that_leave_memory_come_back_from_the_store(tmp_path: Pat
                 await sessions(running)
         assert running.gateway.sessions.live() <= 3
         for at, name in enumerate(("one", "two", "three", "four")):
-            own = app.seen[at::4]
+            own = app.requests[at::4]
             assert own[1].texts()[:1] == own[0].texts() and own[2].texts()[:3] == own[1].texts()
             stored = await running.trajectory(name)
             assert [(turn["index"], turn["parent"]) for turn in stored["turns"]] == [
@@ -212,7 +213,7 @@ async def test_routes_that_are_none_and_bodies_that_are_too_large(tmp_path: Path
         assert large.status_code == 413
         headers = await running.chat(HELLO, x_long="y" * 2000)
         assert (headers.status_code, headers.json()["error"]["code"]) == (431, "headers_too_large")
-        assert app.seen == []
+        assert app.requests == []
 
 
 async def test_a_session_stays_in_memory_while_its_rows_wait_for_the_store(tmp_path: Path) -> None:
@@ -237,7 +238,7 @@ async def test_a_session_stays_in_memory_while_its_rows_wait_for_the_store(tmp_p
         for at in range(3):
             stored = await running.trajectory(("one", "two", "three")[at])
             assert [turn["index"] for turn in stored["turns"]] == [0, 1, 2]
-            own = app.seen[at:9:3]
+            own = app.requests[at:9:3]
             assert own[2].texts()[:3] == own[1].texts() and own[1].texts()[:1] == own[0].texts()
 
 
@@ -270,7 +271,7 @@ async def test_a_fixed_key_goes_on_from_session_to_session(tmp_path: Path) -> No
             assert len((await running.trajectory(one["id"]))["turns"]) == 2
         with pytest.raises(GatewayError, match="api_key"):
             await client.open_session(api_key="too-short")
-        assert not [seen for seen in app.seen if key in repr(seen)]
+        assert not [seen for seen in app.requests if key in repr(seen)]
 
 
 async def test_a_history_that_is_spelled_otherwise_goes_on_from_its_turn(tmp_path: Path) -> None:

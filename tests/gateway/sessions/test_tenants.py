@@ -42,7 +42,7 @@ async def refused_to_b(one: Running, other: Running) -> None:
 async def test_a_session_is_its_tenants(tmp_path: Path) -> None:
     async with upstream() as app, gateway(tmp_path, app, auth="keys", keys=KEYS) as running:
         await refused_to_b(running, running)
-        assert len({seen.body for seen in app.seen}) == 1 and len(app.seen) == 2
+        assert len({seen.body for seen in app.requests}) == 1 and len(app.requests) == 2
 
 
 async def test_on_every_worker(tmp_path: Path) -> None:

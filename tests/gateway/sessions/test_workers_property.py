@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crosswind.testing import ScriptedProvider
 from tests.gateway.policy import Said, acting
-from tests.gateway.servers import Running, Upstream, gateway, upstream
+from tests.gateway.servers import Running, gateway, upstream
 from tests.gateway.sessions.peers import workers
 
 PROFILES = (
@@ -156,12 +157,12 @@ class World:
     """One process alone and two workers, before the same upstream."""
 
     loop: asyncio.AbstractEventLoop
-    app: Upstream
+    app: ScriptedProvider
     alone: list[Running]
     crew: list[Running]
 
     async def seen(self, crew: list[Running], session: str, profile: str, steps: list[Step]) -> Any:
-        before = len(self.app.seen)
+        before = len(self.app.requests)
         client = Client(crew, session, profile)
         await client.lead(steps)
         for running in crew:
@@ -170,7 +171,7 @@ class World:
         places = [
             (turn["index"], turn["parent"], turn["branch"], turn["fitness"]) for turn in stored["turns"]
         ]
-        return [seen.body for seen in self.app.seen[before:]], client.delivered, places
+        return [seen.body for seen in self.app.requests[before:]], client.delivered, places
 
 
 @pytest.fixture(scope="module")

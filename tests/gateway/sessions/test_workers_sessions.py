@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from crosswind.gateway.trajectory.store import StoreError
+from crosswind.testing.replies import CUT, chunks, plain
 from tests.gateway.dialogue import PROFILE, body, call, history, result, user
-from tests.gateway.servers import CUT, answer, chunks, delta, event, gateway, plain, upstream
+from tests.gateway.servers import answer, delta, event, gateway, upstream
 from tests.gateway.sessions.peers import workers
 
 
@@ -27,7 +28,7 @@ async def alone(tmp: Path, turns: int, **given: Any) -> list[Any]:
     async with upstream() as app, gateway(tmp, app, **given) as running:
         for turn in range(turns):
             await running.chat(body(*history(turn + 1)), "s")
-        return [seen.body for seen in app.seen]
+        return [seen.body for seen in app.requests]
 
 
 async def test_turns_that_go_round_show_what_one_process_shows(tmp_path: Path, flaky: dict[str, Any]) -> None:
@@ -37,7 +38,7 @@ async def test_turns_that_go_round_show_what_one_process_shows(tmp_path: Path, f
     async with upstream() as app, workers(tmp_path, app, 3, **flaky) as crew:
         for turn in range(5):
             assert (await crew[turn % 3].chat(body(*history(turn + 1)), "s")).status_code == 200
-        assert [seen.body for seen in app.seen] == expected
+        assert [seen.body for seen in app.requests] == expected
         stored = await crew[0].trajectory("s")
         assert [(turn["index"], turn["parent"], turn["branch"]) for turn in stored["turns"]] == [
             (0, None, ""),
@@ -56,9 +57,9 @@ async def test_what_was_shown_is_looked_up_not_computed_anew(tmp_path: Path, fla
         with closing(sqlite3.connect(tmp_path / "store.db")) as store, store:
             store.execute("UPDATE shown SET text = 'as the ledger has it'")
         await second.chat(body(*history(2)), "s")
-        assert app.seen[-1].texts()[0] == "as the ledger has it"
+        assert app.requests[-1].texts()[0] == "as the ledger has it"
         await first.chat(body(*history(3)), "s")
-        assert app.seen[-1].texts()[2] == app.seen[-2].texts()[2], "what the second one decided"
+        assert app.requests[-1].texts()[2] == app.requests[-2].texts()[2], "what the second one decided"
 
 
 async def test_concurrent_turns_of_one_session_get_places_of_their_own(tmp_path: Path) -> None:
@@ -126,11 +127,11 @@ async def test_a_session_that_another_worker_stopped_gets_no_noise_here(
 ) -> None:
     async with upstream() as app, workers(tmp_path, app, **flaky) as (first, second):
         await second.chat(body(*history(1)), "s")
-        assert app.seen[-1].texts() != [history(1)[0]["content"]]
+        assert app.requests[-1].texts() != [history(1)[0]["content"]]
         first.gateway.hear_noise(False)
         await first.chat(body(*history(1)), "s")
         await second.chat(body(*history(1)), "s")
-        assert app.seen[-1].texts() == [history(1)[0]["content"]]
+        assert app.requests[-1].texts() == [history(1)[0]["content"]]
         stored = await second.trajectory("s")
         assert [turn["fitness"] for turn in stored["turns"]][1:] == ["noise_stopped"] * 2
 
@@ -142,13 +143,13 @@ async def test_a_profile_that_was_stored_is_in_force_for_sessions_opened_anywher
             await running.api("PUT", "/api/profiles/flaky", {"yaml": calm})
         async with workers(tmp_path, app, profile="flaky") as (control, worker):
             await worker.chat(body(*history(1)), "before")
-            assert app.seen[-1].texts() == [history(1)[0]["content"]]
+            assert app.requests[-1].texts() == [history(1)[0]["content"]]
             put = await control.api("PUT", "/api/profiles/flaky", {"yaml": PROFILE})
             assert put.status_code == 200, put.text
             await worker.chat(body(*history(1)), "after")
-            assert app.seen[-1].texts() != [history(1)[0]["content"]]
+            assert app.requests[-1].texts() != [history(1)[0]["content"]]
             await worker.chat(body(*history(1)), "before")
-            assert app.seen[-1].texts() == [history(1)[0]["content"]], "its plan was frozen"
+            assert app.requests[-1].texts() == [history(1)[0]["content"]], "its plan was frozen"
 
 
 async def test_unnamed_sessions_are_numbered_over_all_processes(tmp_path: Path) -> None:
@@ -162,7 +163,7 @@ async def test_a_worker_that_cannot_read_the_ledger_adds_no_noise_and_its_turns_
 ) -> None:
     async with upstream() as app, workers(tmp_path, app, **flaky) as (first, second):
         await second.chat(body(*history(1)), "s")
-        shown = app.seen[-1].texts()
+        shown = app.requests[-1].texts()
         await first.chat(body(*history(2)), "s")
 
         def broken(*_: Any) -> Any:
@@ -173,7 +174,7 @@ async def test_a_worker_that_cannot_read_the_ledger_adds_no_noise_and_its_turns_
                 patch.setattr(second.gateway.store, name, broken)
             await second.chat(body(*history(3)), "s")
             clean = [message["content"] for message in history(3)]
-            assert app.seen[-1].texts() == [*shown, *clean[1:]], (
+            assert app.requests[-1].texts() == [*shown, *clean[1:]], (
                 "history as far as it is known, and nothing new"
             )
         await second.chat(body(*history(4)), "s")
@@ -186,9 +187,9 @@ async def test_a_worker_that_cannot_read_the_ledger_adds_no_noise_and_its_turns_
             "no_token_ids",
         ]
         assert [turn["index"] for turn in stored["turns"]] == [0, 1, 2, 3]
-        again = app.seen[-1].texts()
+        again = app.requests[-1].texts()
         await first.chat(body(*history(4)), "s")
-        assert app.seen[-1].texts() == again
+        assert app.requests[-1].texts() == again
 
 
 async def test_without_its_claims_a_turn_gets_a_place_that_is_no_other_ones(

@@ -11,20 +11,9 @@ from typing import Any
 
 import pytest
 
+from crosswind.testing.replies import DONE, Part, ReceivedRequest, chunks, plain
 from tests.gateway.engine import LOGPROBS, PROMPT, TOKENS, engine
-from tests.gateway.servers import (
-    DONE,
-    Part,
-    Running,
-    Seen,
-    answer,
-    chunks,
-    delta,
-    event,
-    gateway,
-    plain,
-    upstream,
-)
+from tests.gateway.servers import Running, answer, delta, event, gateway, upstream
 
 BODY = {"model": "tiny", "messages": [{"role": "user", "content": "hi"}]}
 CAPTURE_FIELDS = ("token_ids", "weight_versions", "logprob", "usage")
@@ -46,7 +35,7 @@ async def test_a_rollouts_tokens_are_recorded_and_taken_out_of_its_answers(
     async with upstream(engine()) as app, gateway(tmp_path, app) as running:
         session = await rollout(running)
         given = await running.chat(BODY | {"stream": stream}, session)
-        asked = app.seen[0].json
+        asked = app.requests[0].json
         assert (asked["return_token_ids"], asked["logprobs"]) == (True, True)
         if stream:
             assert asked["stream_options"] == {"include_usage": True}
@@ -162,7 +151,7 @@ async def test_knobs_that_falsify_log_probabilities_are_neutralised_for_rollouts
         session = await rollout(running)
         await running.chat(BODY | knobs, session)
         await running.chat(BODY | knobs, "no-rollout")
-        trained, other = app.seen[0].json, app.seen[1].json
+        trained, other = app.requests[0].json, app.requests[1].json
         assert (trained["temperature"], trained["frequency_penalty"]) == (0.7, 0)
         assert not {"top_p", "top_k", "presence_penalty"} & set(trained)
         assert knobs.items() <= other.items() and other["return_token_ids"] is True
@@ -228,7 +217,7 @@ async def test_when_tokens_are_captured(
     async with upstream(engine()) as app, gateway(tmp_path, app, **given) as running:
         session = await rollout(running) if grouped else "plain"
         await running.chat(BODY, session)
-        assert ("return_token_ids" in app.seen[0].json) is captured
+        assert ("return_token_ids" in app.requests[0].json) is captured
         (turn,) = (await running.trajectory(session))["turns"]
         assert turn["fitness"] == ("fit" if captured else "no_token_ids")
 
@@ -250,7 +239,7 @@ async def test_a_provider_that_refuses_to_be_asked_for_token_ids_is_asked_withou
     """As hosted ones do: rollouts work with them, and nothing trains. It is asked once, not in each turn."""
     stream = chunks(event([delta("hel")]), event([delta("lo", finish="stop")]), DONE)
 
-    async def hosted(seen: Seen) -> AsyncIterator[Part]:
+    async def hosted(seen: ReceivedRequest) -> AsyncIterator[Part]:
         wrong = "return_token_ids" in seen.json
         reply = plain(UNKNOWN, 400) if wrong else stream if streamed else plain(answer())
         async for part in reply(seen):
@@ -262,9 +251,9 @@ async def test_a_provider_that_refuses_to_be_asked_for_token_ids_is_asked_withou
         for _ in range(2):
             given = await running.chat(own, session)
             assert given.status_code == 200 and b"hel" in given.content
-        assert ["return_token_ids" in seen.json for seen in app.seen] == [True, False, False]
+        assert ["return_token_ids" in seen.json for seen in app.requests] == [True, False, False]
         # As the client sent it, with the knobs that training would have taken out.
-        assert all(seen.json == own for seen in app.seen[1:])
+        assert all(seen.json == own for seen in app.requests[1:])
         turns = (await running.trajectory(session))["turns"]
         assert [turn["fitness"] for turn in turns] == ["engine_no_tokens"] * 2
         assert "return_token_ids" not in turns[0]["sent"] and turns[0]["upstream_status"] == 200
@@ -275,7 +264,7 @@ async def test_what_an_engine_refuses_for_the_clients_sake_is_told_as_it_tells_i
     wrong = {"error": {"message": "max_tokens must be at least 1", "type": "BadRequestError"}}
     good = engine()
 
-    async def picky(seen: Seen) -> AsyncIterator[Part]:
+    async def picky(seen: ReceivedRequest) -> AsyncIterator[Part]:
         reply = plain(wrong, 400) if seen.json.get("max_tokens") == 0 else good
         async for part in reply(seen):
             yield part
@@ -287,7 +276,7 @@ async def test_what_an_engine_refuses_for_the_clients_sake_is_told_as_it_tells_i
             assert (refused.status_code, refused.json()) == (400, wrong)
             await running.chat(BODY, session)
             turns = (await running.trajectory(session))["turns"]
-            assert turns[-1]["fitness"] == "fit" and len(app.seen) == 3
+            assert turns[-1]["fitness"] == "fit" and len(app.requests) == 3
         async with gateway(tmp_path, app, token_ids=True) as running:
             assert (await running.chat(BODY | {"max_tokens": 0}, "s")).status_code == 400
-            assert len(app.seen) == 4
+            assert len(app.requests) == 4

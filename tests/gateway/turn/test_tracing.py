@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from crosswind.testing.replies import plain
 from tests.gateway.dialogue import PROFILE, body, user
-from tests.gateway.servers import answer, gateway, plain, upstream
+from tests.gateway.servers import answer, gateway, upstream
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 
@@ -73,7 +74,7 @@ async def test_a_span_per_turn_with_the_conventions_names_and_no_content(tmp_pat
             asked = body(user("a word that no span may hold"))
             await running.chat(asked, "one", traceparent=parent)
             await running.chat(asked, "one")
-            assert app.seen[0].headers["traceparent"] == parent
+            assert app.requests[0].headers["traceparent"] == parent
         first, second = sorted(spans, key=lambda span: span.start_time_unix_nano)
         assert (first.name, first.trace_id.hex()) == ("chat tiny", TRACE)
         named = attributes(first)

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from crosswind.gateway.config.upstream import Health
 from crosswind.gateway.upstreams.probing import probe
 from crosswind.gateway.upstreams.replicas import Replica, Replicas
+from crosswind.testing.replies import CUT, JSON, Part, ReceivedRequest, chunks, plain
 from tests.gateway.dialogue import body, user
-from tests.gateway.servers import CUT, JSON, Part, Seen, chunks, delta, event, gateway, plain, upstream
+from tests.gateway.servers import delta, event, gateway, upstream
 
 BODY = body(user("hi"))
 
@@ -94,10 +95,10 @@ async def test_a_session_stays_on_its_replica_and_moves_when_that_goes(tmp_path:
             assert [(note["kind"], note["replica"], note["outcome"]) for note in first["inner"]] == [
                 ("attempt", f"{dead}/v1", "upstream_unreachable")
             ]
-            assert len(one.seen) + len(two.seen) == 13
+            assert len(one.requests) + len(two.requests) == 13
             for app in (one, two):
                 kept = sum(base.startswith(app.url) for base in firsts.values())
-                assert len(app.seen) >= kept
+                assert len(app.requests) >= kept
             ready = (await running.api("GET", "/readyz")).json()
             assert {base: state["up"] for base, state in ready["upstreams"]["pool"].items()} == {
                 f"{one.url}/v1": True,
@@ -124,9 +125,9 @@ async def test_answers_are_tried_again_only_where_the_operator_lists_them(tmp_pa
                 ([forever, good], 503, 1),
                 ([without, good], 503, 1),
             ):
-                app.replies[:], app.seen[:] = replies, []
+                app.steps[:], app.requests[:] = replies, []
                 assert (await running.chat(BODY, "b")).status_code == status
-                assert len(app.seen) == requests
+                assert len(app.requests) == requests
             outcomes = [
                 [note["outcome"] for note in turn["inner"]]
                 for turn in (await running.trajectory("b"))["turns"]
@@ -135,7 +136,7 @@ async def test_answers_are_tried_again_only_where_the_operator_lists_them(tmp_pa
 
 
 async def test_what_may_have_been_processed_is_never_repeated(tmp_path: Path) -> None:
-    async def broken(_: Seen) -> AsyncIterator[Part]:
+    async def broken(_: ReceivedRequest) -> AsyncIterator[Part]:
         yield 200, [JSON, (b"content-length", b"100")]
         yield b"{"
         yield CUT
@@ -144,13 +145,13 @@ async def test_what_may_have_been_processed_is_never_repeated(tmp_path: Path) ->
         entry = {"name": "pool", "replicas": [f"{one.url}/v1", f"{two.url}/v1"]}
         async with gateway(tmp_path, one, upstream=None, upstreams=[entry]) as running:
             assert (await running.chat(BODY, "s")).status_code == 502
-            assert len(one.seen) + len(two.seen) == 1
+            assert len(one.requests) + len(two.requests) == 1
 
 
 async def test_each_time_out_has_its_name_and_may_be_an_upstreams_own(tmp_path: Path) -> None:
     never = asyncio.Event()
 
-    async def silent(_: Seen) -> AsyncIterator[Part]:
+    async def silent(_: ReceivedRequest) -> AsyncIterator[Part]:
         await never.wait()
         yield 200, [JSON]
 
@@ -180,7 +181,7 @@ async def test_each_time_out_has_its_name_and_may_be_an_upstreams_own(tmp_path: 
 async def test_waiting_for_a_connection_has_a_time_out_of_its_own(tmp_path: Path) -> None:
     reached, go = asyncio.Event(), asyncio.Event()
 
-    async def held(_: Seen) -> AsyncIterator[Part]:
+    async def held(_: ReceivedRequest) -> AsyncIterator[Part]:
         reached.set()
         await go.wait()
         yield 200, [JSON]
@@ -229,17 +230,20 @@ async def test_a_probe_says_whether_a_replica_is_well(tmp_path: Path) -> None:
                 assert well.up is up
             await probe(known, dead, "/models")
             assert not dead.up and dead.last_error == "upstream_unreachable"
-        assert app.seen[0].path == "/v1/models" and app.seen[0].headers["authorization"] == "Bearer sk-own"
+        assert (
+            app.requests[0].path == "/v1/models"
+            and app.requests[0].headers["authorization"] == "Bearer sk-own"
+        )
 
 
 async def test_replicas_are_asked_by_themselves_where_a_path_is_named(tmp_path: Path) -> None:
     asked = asyncio.Event()
 
-    async def well(_: Seen) -> AsyncIterator[Part]:
+    async def well(_: ReceivedRequest) -> AsyncIterator[Part]:
         asked.set()
         yield 200, [JSON]
         yield b"{}"
 
     async with upstream(well) as app, gateway(tmp_path, app, health={"probe": "/health"}):
         await asyncio.wait_for(asked.wait(), 60)
-        assert app.seen[0].path == "/v1/health"
+        assert app.requests[0].path == "/v1/health"

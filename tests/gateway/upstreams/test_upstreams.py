@@ -12,8 +12,9 @@ import pytest
 from crosswind.gateway.config.loading import load
 from crosswind.gateway.config.provider_presets import DIALECTS
 from crosswind.gateway.errors import ConfigurationError
+from crosswind.testing.replies import plain
 from tests.gateway.dialogue import body, user
-from tests.gateway.servers import gateway, plain, upstream
+from tests.gateway.servers import gateway, upstream
 
 
 def models(*ids: str) -> dict[str, Any]:
@@ -34,10 +35,10 @@ async def test_the_first_upstream_that_has_the_model_gets_the_turn(tmp_path: Pat
         async with gateway(tmp_path, rest, upstreams=several) as running:
             for model in ("gpt-4o", "fast", "qwen/qwen3", "else", None):
                 await running.chat({**body(user("hi")), "model": model}, "s")
-            assert [seen.json["model"] for seen in one.seen] == ["gpt-4o", "gpt-5-mini"]
-            assert [seen.json["model"] for seen in two.seen] == ["qwen/qwen3"]
-            assert [seen.json["model"] for seen in rest.seen] == ["else", None]
-            assert two.seen[0].path == "/api/v1/chat/completions"
+            assert [seen.json["model"] for seen in one.requests] == ["gpt-4o", "gpt-5-mini"]
+            assert [seen.json["model"] for seen in two.requests] == ["qwen/qwen3"]
+            assert [seen.json["model"] for seen in rest.requests] == ["else", None]
+            assert two.requests[0].path == "/api/v1/chat/completions"
             sent = (await running.trajectory("s"))["turns"][1]["sent"]
             assert '"gpt-5-mini"' in sent
 
@@ -52,8 +53,8 @@ async def test_without_the_short_form_the_first_one_is_the_default(tmp_path: Pat
             await running.chat({**body(user("hi")), "model": "unknown"})
             await running.http.post(f"{running.data}/v1/images/generations", json={"model": "b"})
             await running.http.post(f"{running.data}/v1/messages/count_tokens", json={"model": "b"})
-        assert [seen.path for seen in one.seen] == ["/v1/chat/completions", "/v1/images/generations"]
-        assert [seen.path for seen in two.seen] == ["/v1/messages/count_tokens"]
+        assert [seen.path for seen in one.requests] == ["/v1/chat/completions", "/v1/images/generations"]
+        assert [seen.path for seen in two.requests] == ["/v1/messages/count_tokens"]
 
 
 @pytest.mark.parametrize("name", sorted(DIALECTS))
@@ -73,7 +74,7 @@ async def test_each_dialect_joins_its_path_and_puts_the_key_where_it_belongs(
                 f"{running.data}/v1/files?x=1&key=sk-query",
                 headers={"authorization": "Bearer sk-client", "x-goog-api-key": "AIza-client"},
             )
-    (seen,) = app.seen
+    (seen,) = app.requests
     assert seen.path == f"{dialect.join}/files?x=1"
     given = {
         field: seen.headers[field]
@@ -91,12 +92,12 @@ async def test_a_clients_own_credential_goes_on_where_there_is_no_key(tmp_path: 
                 await running.http.get(
                     f"{running.data}/v1/files{query}", headers={"x-goog-api-key": "AIza-client"}
                 )
-    assert [seen.path for seen in app.seen] == [
+    assert [seen.path for seen in app.requests] == [
         "/openai/v1/files?api-version=preview",
         "/openai/v1/files?api-version=2",
         "/openai/v1/files?a=%2F&key=AIza-client&api-version=preview",
     ]
-    assert all(seen.headers["x-goog-api-key"] == "AIza-client" for seen in app.seen)
+    assert all(seen.headers["x-goog-api-key"] == "AIza-client" for seen in app.requests)
 
 
 async def test_headers_are_held_to_the_allow_list_and_added_to(tmp_path: Path) -> None:
@@ -110,9 +111,9 @@ async def test_headers_are_held_to_the_allow_list_and_added_to(tmp_path: Path) -
             await running.chat(
                 body(user("hi")), x_stainless_lang="python", x_private="1", authorization="Bearer k"
             )
-    names = set(app.seen[0].headers)
+    names = set(app.requests[0].headers)
     assert {"x-stainless-lang", "x-team", "authorization", "content-type", "content-length"} <= names
-    assert app.seen[0].headers["x-team"] == "agents" and not names & {"x-private", "user-agent"}
+    assert app.requests[0].headers["x-team"] == "agents" and not names & {"x-private", "user-agent"}
 
 
 async def test_a_protocol_that_no_upstream_of_the_model_speaks_is_a_501(tmp_path: Path) -> None:
@@ -121,12 +122,12 @@ async def test_a_protocol_that_no_upstream_of_the_model_speaks_is_a_501(tmp_path
         async with gateway(tmp_path, app, upstreams=[one]) as running:
             given = await running.chat({**body(user("hi")), "model": "claude-5"}, "s")
             assert (given.status_code, given.json()["error"]["code"]) == (501, "protocol_not_supported")
-            assert "'claude'" in given.json()["error"]["message"] and not app.seen
+            assert "'claude'" in given.json()["error"]["message"] and not app.requests
         other = {"name": "gpt", "base": app.url, "dialect": "openai"}
         async with gateway(tmp_path, app, upstream=None, upstreams=[other]) as running:
             asked = {"model": "gpt-5", "max_tokens": 1, "messages": [user("hi")]}
             given = await running.http.post(f"{running.data}/v1/messages", json=asked)
-            assert given.status_code == 501 and given.json()["type"] == "error" and not app.seen
+            assert given.status_code == 501 and given.json()["type"] == "error" and not app.requests
 
 
 async def test_the_anthropic_sdk_needs_no_version_segment_in_its_base(tmp_path: Path) -> None:
@@ -148,8 +149,8 @@ async def test_the_anthropic_sdk_needs_no_version_segment_in_its_base(tmp_path: 
                     model="claude-5", max_tokens=9, messages=[{"role": "user", "content": "hi"}]
                 )
             assert given.content[0].text == "hello"  # type: ignore[union-attr]
-    assert app.seen[0].path == "/v1/messages"
-    assert app.seen[0].headers["authorization"] == "Bearer sk-ant-mine"
+    assert app.requests[0].path == "/v1/messages"
+    assert app.requests[0].headers["authorization"] == "Bearer sk-ant-mine"
 
 
 async def test_models_of_all_upstreams_are_one_list(tmp_path: Path) -> None:
@@ -184,10 +185,10 @@ async def test_models_of_all_upstreams_are_one_list(tmp_path: Path) -> None:
             listed = (await running.http.get(f"{running.data}/v1/models", headers=version)).json()
             assert [model["id"] for model in listed["data"]] == ["claude-5", "tiny"]
             assert (listed["first_id"], listed["last_id"], listed["has_more"]) == ("claude-5", "tiny", False)
-            assert two.seen[0].path == "/v1/models?limit=1000"
-            assert two.seen[0].headers["anthropic-version"] == "2023-06-01"
+            assert two.requests[0].path == "/v1/models?limit=1000"
+            assert two.requests[0].headers["anthropic-version"] == "2023-06-01"
             await running.http.get(f"{running.data}/v1/models/claude-5")
-            assert two.seen[-1].path == "/v1/models/claude-5"
+            assert two.requests[-1].path == "/v1/models/claude-5"
 
 
 async def test_the_real_clients_read_the_merged_list(tmp_path: Path) -> None:

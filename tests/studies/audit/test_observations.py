@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
+from crosswind.testing.replies import plain
 from tests.gateway import dialogue
 from tests.gateway.noise.test_conversations_in_files import MESSAGE
 from tests.gateway.protocols.messages import conversation as messages
 from tests.gateway.protocols.responses import conversation as responses
-from tests.gateway.servers import Running, answer, gateway, plain, upstream
+from tests.gateway.servers import Running, answer, gateway, upstream
 from tests.studies.audit.stores import broken
 
 PROMPT = (
@@ -62,7 +63,7 @@ async def test_noise_on_observations_holds_live(
     async with upstream(plain(reply)) as app, gateway(tmp_path, app, profile=str(file)) as running:
         assert (await post(running)).status_code == 200
         events = (await running.trajectory("s"))["events"]
-        sent = app.seen[0].body.decode()
+        sent = app.requests[0].body.decode()
     assert [one["operator"] for one in events][:1] == ["state.irrelevant"] and len(events) == 3
     assert "W17" in sent and "go to sink 1" in sent
     added = next(one for one in events if one["operator"] == "state.irrelevant")

@@ -109,13 +109,13 @@ async def test_turns_without_content_are_named(tmp_path: Path) -> None:
 async def test_an_upstream_is_asked_again_and_its_answers_compared(tmp_path: Path) -> None:
     async with upstream() as app:
         await noisy(tmp_path, "s", app)
-        before = len(app.seen)
+        before = len(app.requests)
         same = json.loads((await replayed(tmp_path, "s-streaming", "--json", "--against", app.url)).stdout)
         assert [turn["answer"]["status"] for turn in same["turns"]] == [200] * len(TURNS)
-        assert [one.json.get("stream") for one in app.seen[before:]] == [None] * len(TURNS)
-        assert not any("authorization" in one.headers for one in app.seen[before:])
+        assert [one.json.get("stream") for one in app.requests[before:]] == [None] * len(TURNS)
+        assert not any("authorization" in one.headers for one in app.requests[before:])
         known = await replayed(tmp_path, "s", "--against", app.url, "--key", "sk-of-the-upstream")
-        assert app.seen[-1].headers["authorization"] == "Bearer sk-of-the-upstream"
+        assert app.requests[-1].headers["authorization"] == "Bearer sk-of-the-upstream"
         assert known.exit_code == 0 and "sk-of-the-upstream" not in known.output
         gone = await replayed(tmp_path, "s", "--against", "http://127.0.0.1:1/v1")
         assert gone.exit_code == 1 and "ConnectError" in gone.stdout

@@ -9,8 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
+from crosswind.testing.replies import DONE, chunks, plain
 from tests.gateway.closed_world import ABBREVIATED, DUPLICATE, MISMATCH, TOOL, profile, tool
-from tests.gateway.servers import DONE, answer, chunks, delta, event, gateway, plain, upstream
+from tests.gateway.servers import answer, delta, event, gateway, upstream
 
 CUSTOM = {"type": "custom", "custom": {"name": "run_code", "format": {"type": "text"}}}
 QUESTION = {"role": "user", "content": "What did ACME order?"}
@@ -163,7 +164,7 @@ async def test_an_error_within_a_further_rounds_stream_reaches_the_client(tmp_pa
         gateway(tmp_path, app, **noise(tmp_path)) as running,
     ):
         told = await running.chat({**ASKED, "stream": True}, "one")
-        assert len(app.seen) == 2 and told.content.endswith(failing)
+        assert len(app.requests) == 2 and told.content.endswith(failing)
         assert b"prompt_filter_results" in told.content, "what is unknown is relayed"
         (turn,) = (await running.trajectory("one"))["turns"]
         assert turn["fitness"] == "upstream_error"
@@ -177,7 +178,7 @@ async def test_a_further_round_that_is_refused_tells_nothing_of_noise(tmp_path: 
     ):
         told = await running.chat(ASKED, "one")
         assert (told.status_code, told.json()) == (500, ERROR)
-        app.replies[:] = [chunks(*ROUND), refused]
+        app.steps[:] = [chunks(*ROUND), refused]
         last = await _until_cut(f"{running.data}/s/two/v1/chat/completions", {**ASKED, "stream": True})
         error = json.loads(last.removeprefix(b"data: "))["error"]
         assert error["message"] == "the upstream answered with status 500"

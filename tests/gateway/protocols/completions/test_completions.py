@@ -16,23 +16,12 @@ from hypothesis import strategies as st
 from crosswind.gateway.protocols.codec import Reader
 from crosswind.gateway.protocols.completions.codec import CODEC
 from crosswind.gateway.protocols.document import decode
-from tests.clients.upstream import Answer, Dialogue, provider
+from crosswind.testing import Answer, Dialogue, ScriptedProvider
+from crosswind.testing.replies import DONE, JSON, SSE, Part, ReceivedRequest, Reply, chunks, plain
 from tests.gateway.dialogue import PROFILE
 from tests.gateway.protocols.test_documents import TEXTS, VALUES, raw, same, written
 from tests.gateway.proxy.test_byte_exact import HEADERS, seen_alike
-from tests.gateway.servers import (
-    DONE,
-    JSON,
-    SSE,
-    Part,
-    Reply,
-    Running,
-    Seen,
-    chunks,
-    gateway,
-    plain,
-    upstream,
-)
+from tests.gateway.servers import Running, gateway, upstream
 
 PROMPT = "Please tell me where order W17 is, it was to come on Monday."
 OTHER = "And where is order W18, the one with the lamp?"
@@ -47,7 +36,7 @@ async def post(running: Running, body: Any, session: str = "s") -> httpx.Respons
 def engine(**changed: Any) -> Reply:
     """An engine that tells its tokens as vLLM does: two a choice, if asked to."""
 
-    async def reply(seen: Seen) -> AsyncIterator[Part]:
+    async def reply(seen: ReceivedRequest) -> AsyncIterator[Part]:
         body = seen.json
         told = body.get("return_token_ids") is True
         scored = body.get("logprobs") is not None
@@ -104,7 +93,7 @@ async def test_prompts_get_a_users_noise_and_nothing_else_changes(
         await post(running, {"model": "tiny", "prompt": [1, 2, 3]})
         await post(running, {"model": "tiny", "prompt": [[1, 2], [3]]})
         await post(running, {"model": "tiny", "prompt": PROMPT, "suffix": "S"})
-        one, two, *ids, again = (seen.json for seen in app.seen)
+        one, two, *ids, again = (seen.json for seen in app.requests)
         assert one["prompt"] != PROMPT and one == {"model": "tiny", "prompt": one["prompt"], "suffix": "S"}
         assert two["prompt"][0] == one["prompt"] and two["prompt"][1] != OTHER
         assert [one["prompt"] for one in ids] == [[1, 2, 3], [[1, 2], [3]]]
@@ -122,7 +111,7 @@ async def test_tokens_are_captured_and_what_was_not_asked_for_is_taken_out(
     ):
         session = (await running.api("POST", "/api/sessions", {"group_id": "g"})).json()["id"]
         answer = await post(running, body | {"top_p": 0.9}, session)
-        sent = app.seen[0].json
+        sent = app.requests[0].json
         assert (sent["return_token_ids"], sent["logprobs"]) == (True, 1) and "top_p" not in sent
         for word in (b"token_ids", b"token_logprobs", b"usage" if stream else b"-0.5"):
             assert word not in answer.content
@@ -140,7 +129,7 @@ async def test_what_the_client_asked_for_stays(tmp_path: Path, stream: bool) -> 
     body = {"model": "tiny", "prompt": PROMPT, "stream": stream} | asked
     async with upstream(engine()) as app, gateway(tmp_path, app, capture="on") as running:
         answer = await post(running, body)
-        assert app.seen[0].json == body
+        assert app.requests[0].json == body
         direct = await running.http.post(f"{app.url}/v1/completions", json=body)
         assert [decode(line[6:]) for line in lines(answer)] == [decode(line[6:]) for line in lines(direct)]
 
@@ -176,7 +165,7 @@ async def test_fitness(tmp_path: Path, case: str) -> None:
         (turn,) = (await running.trajectory("s"))["turns"]
         assert turn["fitness"] == fitness
         if case == "echo":
-            assert app.seen[0].json == body, "token ids would cost the client its echo"
+            assert app.requests[0].json == body, "token ids would cost the client its echo"
 
 
 FIRST, LAST = (
@@ -234,7 +223,7 @@ async def test_the_real_sdk(tmp_path: Path) -> None:
     def policy(dialogue: Dialogue) -> Answer:
         return Answer("shipped on Monday")
 
-    async with provider(policy) as app, gateway(tmp_path, app.url, upstream_key="sk-up") as running:
+    async with ScriptedProvider(policy) as app, gateway(tmp_path, app.url, upstream_key="sk-up") as running:
         session = (await running.api("POST", "/api/sessions", {})).json()
         async with openai.AsyncOpenAI(base_url=session["base_url"], api_key=session["api_key"]) as client:
             given = await client.completions.create(model="tiny", prompt=[PROMPT, "b"], n=2)

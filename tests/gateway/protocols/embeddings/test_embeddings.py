@@ -9,10 +9,11 @@ from typing import Any
 import openai
 import pytest
 
-from tests.clients.upstream import Answer, Dialogue, provider
+from crosswind.testing import Answer, Dialogue, ScriptedProvider
+from crosswind.testing.replies import plain
 from tests.gateway.dialogue import PROFILE
 from tests.gateway.proxy.test_byte_exact import HEADERS, seen_alike
-from tests.gateway.servers import gateway, plain, upstream
+from tests.gateway.servers import gateway, upstream
 
 VECTORS = {
     "object": "list",
@@ -58,7 +59,7 @@ async def test_the_real_sdk(tmp_path: Path) -> None:
     def policy(dialogue: Dialogue) -> Answer:
         raise AssertionError("no policy is asked")
 
-    async with provider(policy) as app, gateway(tmp_path, app.url, upstream_key="sk-up") as running:
+    async with ScriptedProvider(policy) as app, gateway(tmp_path, app.url, upstream_key="sk-up") as running:
         session = (await running.api("POST", "/api/sessions", {})).json()
         async with openai.AsyncOpenAI(base_url=session["base_url"], api_key=session["api_key"]) as client:
             # The SDK asks for base64 unless it is told otherwise.

@@ -10,6 +10,7 @@ from typing import Any
 import anthropic
 import pytest
 
+from crosswind.testing.replies import JSON, SSE, Part, ReceivedRequest, Reply, chunks
 from tests.gateway.protocols.messages.conversation import (
     EVENTS,
     MESSAGE,
@@ -23,7 +24,7 @@ from tests.gateway.protocols.messages.conversation import (
 )
 from tests.gateway.protocols.messages.conversation import event as encoded
 from tests.gateway.proxy.test_faults import profile
-from tests.gateway.servers import JSON, SSE, Part, Reply, Running, Seen, chunks, gateway, upstream
+from tests.gateway.servers import Running, gateway, upstream
 
 SAID = {**MESSAGE, "content": [THINKING, text("It comes on Monday, all of it.")], "stop_reason": "end_turn"}
 CALLED = {**MESSAGE, "content": [call("toolu_1", "W17"), call("toolu_2", "W18")]}
@@ -33,7 +34,7 @@ STREAMED = pytest.mark.parametrize("stream", [False, True], ids=["plain", "strea
 def saying(message: dict[str, Any]) -> Reply:
     """The message, streamed where that is asked for."""
 
-    async def reply(seen: Seen) -> AsyncIterator[Part]:
+    async def reply(seen: ReceivedRequest) -> AsyncIterator[Part]:
         if not seen.json.get("stream"):
             yield 200, [JSON]
             yield json.dumps(message).encode()
@@ -78,7 +79,7 @@ async def test_a_provider_that_refuses(
     ):
         with pytest.raises(raised) as error:
             await asked(running, stream)
-        assert error.value.type == kind and not app.seen
+        assert error.value.type == kind and not app.requests
         assert ("retry-after" in error.value.response.headers) == (operator == "model.rate_limited")
         (turn,) = (await running.trajectory("one"))["turns"]
         assert (turn["error"]["source"], turn["error"]["type"]) == ("injected", operator)
@@ -97,7 +98,7 @@ async def test_a_provider_that_says_nothing(
     ):
         answer = await asked(running, stream)
         assert (answer.content, answer.stop_reason, answer.role) == ([], stopped, "assistant")
-        assert not app.seen
+        assert not app.requests
 
 
 def checked(operator: str, answer: Any, message: dict[str, Any]) -> None:

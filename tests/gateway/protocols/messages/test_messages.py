@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from crosswind.testing import ScriptedProvider
+from crosswind.testing.replies import SSE, Reply, chunks, plain
 from tests.gateway.dialogue import PROFILE
 from tests.gateway.protocols.messages import conversation as wire
 from tests.gateway.protocols.messages.conversation import (
@@ -26,7 +28,7 @@ from tests.gateway.protocols.messages.conversation import (
     user,
 )
 from tests.gateway.proxy.test_byte_exact import HEADERS, random_body, seen_alike
-from tests.gateway.servers import SSE, Reply, Running, Upstream, chunks, gateway, plain, upstream
+from tests.gateway.servers import Running, gateway, upstream
 
 
 @pytest.fixture
@@ -42,9 +44,9 @@ async def lead(running: Running, session: str, turns: range) -> None:
         assert (await post(running, body(*history(turn + 1)), session)).status_code == 200
 
 
-def stay_put(app: Upstream) -> None:
+def stay_put(app: ScriptedProvider) -> None:
     """Each request's messages begin, byte for byte, with those of the one before."""
-    for before, after in zip(app.seen, app.seen[1:], strict=False):
+    for before, after in zip(app.requests, app.requests[1:], strict=False):
         assert after.body.startswith(before.body[: before.body.index(b'], "tools"')])
 
 
@@ -55,10 +57,10 @@ async def test_noise_stays_put_and_changes_texts_alone(tmp_path: Path, flaky: di
         clean = body(*history(5))
         # The user's texts and the first result of each logical call are touched, in parallel calls too; the
         # repeated call gets the truth.
-        touched = [new != old for new, old in zip(texts(app.seen[-1].json), texts(clean), strict=True)]
+        touched = [new != old for new, old in zip(texts(app.requests[-1].json), texts(clean), strict=True)]
         assert touched == [True, True, False, True, True, True, True]
-        sent = app.seen[-1].body
-        for new, old in zip(texts(app.seen[-1].json), texts(clean), strict=True):
+        sent = app.requests[-1].body
+        for new, old in zip(texts(app.requests[-1].json), texts(clean), strict=True):
             sent = sent.replace(json.dumps(new, ensure_ascii=False).encode(), json.dumps(old).encode(), 1)
         assert sent == json.dumps(clean).encode()
 
@@ -73,9 +75,9 @@ async def test_cache_markers_and_blocks_move_no_noise(tmp_path: Path, flaky: dic
                 messages = history(turn + 1) if run == "plain" else marked(history(turn + 1))
                 request = json.dumps(body(*messages), indent=None if run == "plain" else 1).encode()
                 assert (await post(running, request, "s")).status_code == 200
-            shown.append([texts(seen.json) for seen in app.seen])
+            shown.append([texts(seen.json) for seen in app.requests])
     assert shown[0] == shown[1]
-    assert app.seen[-1].json["messages"][-1]["content"][-1]["cache_control"] == {"type": "ephemeral"}
+    assert app.requests[-1].json["messages"][-1]["content"][-1]["cache_control"] == {"type": "ephemeral"}
 
 
 def marked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -115,7 +117,7 @@ async def test_reminders_come_and_go_without_moving_any_noise(tmp_path: Path, fl
     async with upstream(plain(MESSAGE)) as app, gateway(tmp_path, app, **flaky) as running:
         for messages in versions:
             assert (await post(running, body(*messages), "s")).status_code == 200
-        shown = [texts(seen.json) for seen in app.seen]
+        shown = [texts(seen.json) for seen in app.requests]
         words = shown[0][0]
         assert words != asked
         assert shown[1] == [reminder("It is noon."), words]
@@ -131,8 +133,8 @@ async def test_errors_of_tools_are_left_alone(tmp_path: Path, flaky: dict[str, A
     messages = [user("Where is order W17?"), wire.policy(wire.call("t", "W17")), user(failed)]
     async with upstream(plain(MESSAGE)) as app, gateway(tmp_path, app, **flaky) as running:
         assert (await post(running, body(*messages), "s")).status_code == 200
-        assert app.seen[0].json["messages"][2] == user(failed)
-        assert app.seen[0].json["messages"][0] != messages[0]
+        assert app.requests[0].json["messages"][2] == user(failed)
+        assert app.requests[0].json["messages"][0] != messages[0]
 
 
 @pytest.mark.parametrize("streamed", [False, True])
@@ -145,7 +147,7 @@ async def test_what_the_policy_answered_is_recorded(tmp_path: Path, streamed: bo
         assert (turn["protocol"], turn["model"], turn["response_id"]) == ("messages", "claude-1", "msg_1")
         assert (turn["finish_reason"], turn["usage"]) == ("tool_use", wire.USAGE)
         assert (turn["fitness"], turn["error"]) == ("engine_no_tokens", None)
-        assert app.seen[0].json == body(*history(1), stream=streamed)
+        assert app.requests[0].json == body(*history(1), stream=streamed)
 
 
 async def test_an_error_in_a_stream_is_the_upstreams(tmp_path: Path) -> None:
@@ -198,7 +200,7 @@ async def test_plain_requests_and_answers_keep_every_byte(tmp_path: Path) -> Non
     own = [b"", b"{}", b'{"messages":[{"role":"user","role":"user","content":"a"}]}', b"[]", b"\xff"]
     async with upstream() as app, gateway(tmp_path, app) as running:
         for request in [random_body(rng) for _ in range(15)] + own:
-            app.replies[:] = [
+            app.steps[:] = [
                 plain(rng.choice([random_body(rng), b"{}", b"\xff"]), rng.choice([200, 400, 529]))
             ]
             got = [
@@ -261,4 +263,4 @@ async def test_counting_tokens_is_about_the_clients_own_history(
         request = json.dumps(body(*history(3))).encode()
         url = f"{running.data}/s/s/v1/messages/count_tokens"
         answer = await running.http.post(url, content=request, headers=VERSION)
-        assert answer.json() == {"input_tokens": 9} and app.seen[0].body == request
+        assert answer.json() == {"input_tokens": 9} and app.requests[0].body == request

@@ -9,8 +9,8 @@ from typing import Any
 import anthropic
 import pytest
 
+from crosswind.testing import Answer, Dialogue, ProviderError, ScriptedProvider
 from tests.clients import shop
-from tests.clients.upstream import Answer, Dialogue, Provider, Refused, provider
 from tests.gateway.dialogue import PROFILE
 from tests.gateway.servers import Running, gateway
 
@@ -33,7 +33,7 @@ def flaky(tmp_path: Path) -> dict[str, Any]:
     return {"profile": str(file), "upstream_key": "sk-upstream"}
 
 
-def asked(app: Provider) -> list[Any]:
+def asked(app: ScriptedProvider) -> list[Any]:
     return app.bodies("/v1/messages")
 
 
@@ -88,7 +88,7 @@ class Agent:
 async def test_a_conversation_with_tools_and_thinking(
     tmp_path: Path, flaky: dict[str, Any], streaming: bool
 ) -> None:
-    async with provider(shop.policy) as app, gateway(tmp_path, app.url, **flaky) as running:
+    async with ScriptedProvider(shop.policy) as app, gateway(tmp_path, app.url, **flaky) as running:
         async with anthropic.AsyncAnthropic(**await opened(running)) as client:
             agent = Agent(client, streaming=streaming)
             assert await agent.lead() == list(shop.ANSWERS)
@@ -98,12 +98,12 @@ async def test_a_conversation_with_tools_and_thinking(
         sent = asked(app)[-1]["messages"]
         changed = [number for number, one in enumerate(sent) if one != agent.messages[number]]
         assert 0 in changed and all(sent[number]["role"] == "user" for number in changed)
-        assert all("cw-" not in str(seen.headers) for seen in app.seen)
+        assert all("cw-" not in str(seen.headers) for seen in app.requests)
 
 
 async def test_the_synchronous_client(tmp_path: Path) -> None:
     async with (
-        provider(shop.policy) as app,
+        ScriptedProvider(shop.policy) as app,
         gateway(tmp_path, app.url, upstream_key="sk-upstream") as running,
     ):
         keys = await opened(running)
@@ -126,7 +126,7 @@ async def test_the_synchronous_client(tmp_path: Path) -> None:
 
 async def test_models_are_anthropics(tmp_path: Path) -> None:
     async with (
-        provider(shop.policy) as app,
+        ScriptedProvider(shop.policy) as app,
         gateway(tmp_path, app.url, upstream_key="sk-upstream") as running,
         anthropic.AsyncAnthropic(**await opened(running)) as client,
     ):
@@ -147,10 +147,10 @@ async def test_errors_are_the_sdks_own_kinds(tmp_path: Path) -> None:
     status = 0
 
     def failing(_: Dialogue) -> Answer:
-        return Answer(error=Refused(status, f"failed with {status}"))
+        return Answer(error=ProviderError(status, f"failed with {status}"))
 
     async with (
-        provider(failing) as app,
+        ScriptedProvider(failing) as app,
         gateway(tmp_path, app.url, sessions="strict", upstream_key="sk-upstream") as running,
     ):
         keys = await opened(running)
@@ -175,11 +175,11 @@ async def test_errors_are_the_sdks_own_kinds(tmp_path: Path) -> None:
 
 async def test_an_error_within_a_stream(tmp_path: Path) -> None:
     def failing(_: Dialogue) -> Answer:
-        return Answer("a b c d", error=Refused(529, "Overloaded"), pieces=4)
+        return Answer("a b c d", error=ProviderError(529, "Overloaded"), pieces=4)
 
     messages: Any = [{"role": "user", "content": "hi"}]
     async with (
-        provider(failing) as app,
+        ScriptedProvider(failing) as app,
         gateway(tmp_path, app.url, upstream_key="sk-upstream") as running,
         anthropic.AsyncAnthropic(**await opened(running)) as client,
     ):

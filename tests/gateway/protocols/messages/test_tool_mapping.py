@@ -13,7 +13,7 @@ from typing import Any
 import anthropic
 import pytest
 
-from tests.clients.upstream import Answer, Call, Dialogue, Provider, Refused, Step, provider, script
+from crosswind.testing import Answer, Call, Dialogue, ProviderError, ScriptedProvider, Step, script
 from tests.gateway.noise.test_tool_view import ABBREVIATED, DUPLICATE, MISMATCH, STREAMED, TOOL, profile
 from tests.gateway.servers import Running, gateway
 
@@ -98,11 +98,11 @@ def called(content: Any) -> list[str]:
 @contextlib.asynccontextmanager
 async def closed(
     tmp_path: Path, operator: str, policy: Callable[[Dialogue], Answer], stream: bool
-) -> AsyncIterator[tuple[Provider, Running, Client]]:
+) -> AsyncIterator[tuple[ScriptedProvider, Running, Client]]:
     path = tmp_path / "closed.yaml"
     path.write_text(profile(operator))
     async with (
-        provider(policy) as app,
+        ScriptedProvider(policy) as app,
         gateway(tmp_path, app.url, profile=str(path)) as running,
         Client(running, stream).sdk as sdk,
     ):
@@ -112,7 +112,7 @@ async def closed(
         assert not app.refusals and not app.complaints
 
 
-def bodies(app: Provider) -> list[Any]:
+def bodies(app: ScriptedProvider) -> list[Any]:
     return app.bodies("/v1/messages")
 
 
@@ -257,10 +257,10 @@ async def test_texts_that_the_client_joined_are_parted_again(tmp_path: Path, str
 
 
 async def test_an_error_in_an_inner_round_is_told(tmp_path: Path) -> None:
-    policy = script(calling(1, text="Let me see."), Answer(error=Refused(529, "Overloaded")))
+    policy = script(calling(1, text="Let me see."), Answer(error=ProviderError(529, "Overloaded")))
     path = tmp_path / "closed.yaml"
     path.write_text(profile(ABBREVIATED))
-    async with provider(policy) as app, gateway(tmp_path, app.url, profile=str(path)) as running:
+    async with ScriptedProvider(policy) as app, gateway(tmp_path, app.url, profile=str(path)) as running:
         for stream in (False, True):
             client = Client(running, stream)
             async with client.sdk:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from crosswind.testing.replies import JSON, SSE, ReceivedRequest
 from tests.gateway.closed_world import ABBREVIATED, TOOL, profile, tool
 from tests.gateway.protocols.messages.conversation import (
     MESSAGE,
@@ -20,7 +21,7 @@ from tests.gateway.protocols.messages.conversation import (
     text,
     user,
 )
-from tests.gateway.servers import JSON, SSE, Seen, gateway, upstream
+from tests.gateway.servers import gateway, upstream
 
 FUNCTION = tool()["function"]
 TOOLS = [
@@ -34,7 +35,7 @@ TOOLS = [
 ]
 
 
-def shown(seen: Seen) -> str:
+def shown(seen: ReceivedRequest) -> str:
     """The true tool's name as the policy sees it: only that one may be deferred."""
     (one,) = [one["name"] for one in seen.json["tools"] if one.get("defer_loading")]
     assert one != TOOL
@@ -63,7 +64,7 @@ def events(block: dict[str, Any]) -> list[bytes]:
 
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
 async def test_references_name_what_each_side_knows(tmp_path: Path, stream: bool) -> None:
-    async def reply(seen: Seen) -> Any:
+    async def reply(seen: ReceivedRequest) -> Any:
         block = found(shown(seen))
         yield 200, [SSE if stream else JSON]
         if not stream:
@@ -93,8 +94,8 @@ async def test_references_name_what_each_side_knows(tmp_path: Path, stream: bool
             user(result("toolu_2", [text("Two orders.")])),
         ]
         await post(running, body(*history, **more), "one")
-        sent = app.seen[1].json["messages"]
-        true = shown(app.seen[1])
+        sent = app.requests[1].json["messages"]
+        true = shown(app.requests[1])
         assert sent[1]["content"] == [found(true), own]
         assert [one["tool_name"] for one in sent[2]["content"][0]["content"]] == [true, "another"]
         assert sent[3]["content"][0]["name"] == true

@@ -7,7 +7,7 @@ from typing import Any
 
 from openai import AsyncOpenAI
 
-from tests.clients.upstream import Answer, Call, Dialogue, Provider, Step
+from crosswind.testing import Answer, Call, Dialogue, ScriptedProvider, Step
 from tests.gateway.noise.test_tool_view import TOOL, tool
 from tests.gateway.servers import Running
 
@@ -112,7 +112,7 @@ def calling(*which: int, text: str | None = None, reasoning: str | None = None) 
     return step
 
 
-def fine(app: Provider) -> None:
+def fine(app: ScriptedProvider) -> None:
     """The provider had nothing to refuse, and met again what it had produced."""
     assert not app.refusals and not app.complaints
     for before, after in zip(app.dialogues, app.dialogues[1:], strict=False):

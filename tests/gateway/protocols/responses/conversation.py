@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from tests.clients.upstream.response_events import events
+from crosswind.testing.response_events import events
 from tests.gateway.protocols.messages.conversation import facts
 from tests.gateway.servers import Running
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.clients.upstream import Answer, provider, script
+from crosswind.testing import Answer, ScriptedProvider, script
 from tests.gateway.noise.test_tool_view import ABBREVIATED
 from tests.gateway.protocols.responses.test_tool_mapping import STREAMED, Client, calling, closed, fine, user
 from tests.gateway.servers import gateway
@@ -25,7 +25,7 @@ async def test_a_round_is_put_back_between_two_equal_messages(
         Answer("Nothing else."),
     )
     async with (
-        provider(policy) as app,
+        ScriptedProvider(policy) as app,
         gateway(tmp_path, app.url, **closed(ABBREVIATED)) as running,
         Client(running, stream=stream) as client,
     ):
@@ -34,5 +34,5 @@ async def test_a_round_is_put_back_between_two_equal_messages(
         assert answered_inside.output_text == "Let me see.Let me see."
         await client.answer_calls()
         await client.turn(user("And what else?"))
-        assert len(app.seen) == 5
+        assert len(app.requests) == 5
         fine(app)

@@ -9,7 +9,7 @@ from typing import Any
 import openai
 import pytest
 
-from tests.clients.upstream import Answer, Call, Dialogue, provider
+from crosswind.testing import Answer, Call, Dialogue, ScriptedProvider
 from tests.gateway.protocols.responses.agent import function, output, user
 from tests.gateway.proxy.test_faults import profile
 from tests.gateway.servers import Running, gateway
@@ -50,7 +50,7 @@ async def ask(client: openai.AsyncOpenAI, stream: bool, **more: Any) -> Any:
 )
 async def test_a_provider_that_refuses(tmp_path: Path, operator: str, raised: type[Exception]) -> None:
     async with (
-        provider(policy) as app,
+        ScriptedProvider(policy) as app,
         gateway(tmp_path, app.url, profile=profile(operator, tmp_path)) as running,
         sdk(running) as client,
     ):
@@ -65,16 +65,16 @@ async def test_a_provider_that_refuses(tmp_path: Path, operator: str, raised: ty
 async def test_a_provider_that_says_nothing(tmp_path: Path, operator: str, stream: bool) -> None:
     """Only where its client keeps the history: the provider knows of no such answer."""
     async with (
-        provider(policy) as app,
+        ScriptedProvider(policy) as app,
         gateway(tmp_path, app.url, profile=profile(operator, tmp_path)) as running,
         sdk(running) as client,
     ):
         asked = await ask(client, stream, input="Where is it?")
-        assert asked.output_text == TEXT and len(app.seen) == 1
+        assert asked.output_text == TEXT and len(app.requests) == 1
         linked = await ask(client, stream, input="And now?", previous_response_id=asked.id)
-        assert linked.output_text == TEXT and len(app.seen) == 2
+        assert linked.output_text == TEXT and len(app.requests) == 2
         response = await ask(client, stream)
-        assert response.output_text == "" and len(app.seen) == 2
+        assert response.output_text == "" and len(app.requests) == 2
         status = "incomplete" if operator == "model.content_filter" else "completed"
         assert response.status == status and response.model == "m"
         stored = await running.trajectory("one")
@@ -92,7 +92,7 @@ async def test_an_answer_that_comes_out_wrong(tmp_path: Path, operator: str, str
     more: Any = {} if operator == "model.length_cut" else {"tools": tools}
     linked = operator in ("model.malformed_arguments", "model.unknown_tool")
     async with (
-        provider(policy) as app,
+        ScriptedProvider(policy) as app,
         gateway(tmp_path, app.url, profile=profile(operator, tmp_path)) as running,
         sdk(running) as client,
     ):
@@ -116,7 +116,7 @@ async def test_an_answer_that_comes_out_wrong(tmp_path: Path, operator: str, str
 
 async def test_a_stream_that_the_provider_leaves(tmp_path: Path) -> None:
     async with (
-        provider(policy) as app,
+        ScriptedProvider(policy) as app,
         gateway(tmp_path, app.url, profile=profile("model.stream_cut", tmp_path)) as running,
         sdk(running) as client,
     ):
@@ -133,7 +133,7 @@ async def test_calls_that_the_provider_holds_keep_their_ids(tmp_path: Path, stre
     tools: Any = [function(name="get_order")]
     name = profile("model.duplicated_call_id", tmp_path)
     async with (
-        provider(policy) as app,
+        ScriptedProvider(policy) as app,
         gateway(tmp_path, app.url, profile=name) as running,
         sdk(running) as client,
     ):

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from crosswind.testing.replies import JSON, SSE, ReceivedRequest
 from tests.gateway.closed_world import ABBREVIATED, TOOL, profile
 from tests.gateway.protocols.responses.agent import function
 from tests.gateway.protocols.responses.conversation import RESPONSE, event, post, user
-from tests.gateway.servers import JSON, SSE, Seen, gateway, upstream
+from tests.gateway.servers import gateway, upstream
 
 TOOLS = [
     {
@@ -31,7 +32,7 @@ OTHERS = [
 ]
 
 
-def true_name(seen: Seen) -> str:
+def true_name(seen: ReceivedRequest) -> str:
     (true,) = [one["name"] for one in seen.json["tools"] if one["type"] == "function" and one["name"] != TOOL]
     return str(true)
 
@@ -67,7 +68,7 @@ async def test_only_functions_have_other_names(tmp_path: Path, stream: bool) -> 
         },
     }
 
-    async def reply(seen: Seen) -> Any:
+    async def reply(seen: ReceivedRequest) -> Any:
         true = true_name(seen)
         made = RESPONSE | {"output": output(true, true), "tool_choice": seen.json["tool_choice"]}
         yield 200, [SSE if stream else JSON]
@@ -77,8 +78,8 @@ async def test_only_functions_have_other_names(tmp_path: Path, stream: bool) -> 
     path.write_text(profile(ABBREVIATED))
     async with upstream(reply) as app, gateway(tmp_path, app, profile=str(path)) as running:
         told = await post(running, asked, "one")
-        true = true_name(app.seen[0])
-        chosen = app.seen[0].json["tool_choice"]["tools"]
+        true = true_name(app.requests[0])
+        chosen = app.requests[0].json["tool_choice"]["tools"]
         assert chosen == [*OTHERS, {"type": "function", "name": true}]
         response = told.json() if not stream else _completed(told.text)
         assert response["output"] == output(TOOL, true)
@@ -107,14 +108,14 @@ async def test_what_a_search_for_tools_found_has_its_own_name_for_each_side(
         head = {"type": "tool_search_output", "id": "tso_1", "call_id": None, "execution": "server"}
         return {**head, "status": "completed", "tools": [{**deferred, "name": name}, inside]}
 
-    async def reply(seen: Seen) -> Any:
+    async def reply(seen: ReceivedRequest) -> Any:
         made = RESPONSE | {"output": [found(true_name(seen))]}
         yield 200, [SSE if stream else JSON]
         yield b"".join(map(event, events(made))) if stream else json.dumps(made).encode()
 
-    async def listed(seen: Seen) -> Any:
+    async def listed(seen: ReceivedRequest) -> Any:
         yield 200, [JSON]
-        yield json.dumps({"object": "list", "data": [found(true_name(app.seen[0]))]}).encode()
+        yield json.dumps({"object": "list", "data": [found(true_name(app.requests[0]))]}).encode()
 
     path = tmp_path / "closed.yaml"
     path.write_text(profile(ABBREVIATED))
@@ -122,11 +123,11 @@ async def test_what_a_search_for_tools_found_has_its_own_name_for_each_side(
         told = await post(running, asked, "one")
         response = told.json() if not stream else _completed(told.text)
         assert response["output"] == [found(TOOL)]
-        assert told.text.count(true_name(app.seen[0])) == 0
+        assert told.text.count(true_name(app.requests[0])) == 0
         more = [*asked["input"], *response["output"], user("And now?")]
         await post(running, asked | {"input": more}, "one")
-        assert app.seen[1].json["input"][1] == found(true_name(app.seen[0]))
-        app.replies[:] = [listed]
+        assert app.requests[1].json["input"][1] == found(true_name(app.requests[0]))
+        app.steps[:] = [listed]
         page = await running.http.get(f"{running.data}/s/one/v1/responses/{response['id']}/input_items")
         assert page.json()["data"] == [found(TOOL)]
 

@@ -16,7 +16,7 @@ from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.responses.codec import CODEC
 from crosswind.gateway.protocols.responses.mapped_answer import ClosedResponsesAnswer
 from crosswind.gateway.protocols.responses.tool_mapping import ResponsesClosing
-from tests.clients.upstream.response_events import events
+from crosswind.testing.response_events import events
 from tests.gateway.protocols.responses.conversation import RESPONSE, event
 from tests.gateway.protocols.test_documents import same
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from crosswind.testing import ScriptedProvider
+from crosswind.testing.replies import chunks, plain
 from tests.gateway.dialogue import PROFILE
 from tests.gateway.protocols.responses import conversation as wire
 from tests.gateway.protocols.responses.conversation import (
@@ -26,7 +28,7 @@ from tests.gateway.protocols.responses.conversation import (
     user,
 )
 from tests.gateway.proxy.test_byte_exact import HEADERS, TEXTS, random_value, seen_alike
-from tests.gateway.servers import Running, Upstream, chunks, gateway, plain, upstream
+from tests.gateway.servers import Running, gateway, upstream
 
 
 @pytest.fixture
@@ -42,9 +44,9 @@ async def lead(running: Running, session: str, turns: range) -> None:
         assert (await post(running, body(history(turn + 1)), session)).status_code == 200
 
 
-def stay_put(app: Upstream) -> None:
+def stay_put(app: ScriptedProvider) -> None:
     """Each request's items begin, byte for byte, with those of the one before."""
-    for before, after in zip(app.seen, app.seen[1:], strict=False):
+    for before, after in zip(app.requests, app.requests[1:], strict=False):
         assert after.body.startswith(before.body[: before.body.index(b'], "instructions"')])
 
 
@@ -55,10 +57,10 @@ async def test_noise_stays_put_and_changes_texts_alone(tmp_path: Path, flaky: di
         clean = body(history(5))
         # The user's texts and the first result of each logical call are touched, in parallel calls too; the
         # repeated call gets the truth.
-        touched = [new != old for new, old in zip(texts(app.seen[-1].json), texts(clean), strict=True)]
+        touched = [new != old for new, old in zip(texts(app.requests[-1].json), texts(clean), strict=True)]
         assert touched == [True, True, False, True, True, True, True]
-        sent = app.seen[-1].body
-        for new, old in zip(texts(app.seen[-1].json), texts(clean), strict=True):
+        sent = app.requests[-1].body
+        for new, old in zip(texts(app.requests[-1].json), texts(clean), strict=True):
             sent = sent.replace(json.dumps(new, ensure_ascii=False).encode(), json.dumps(old).encode(), 1)
         assert sent == json.dumps(clean).encode()
 
@@ -76,7 +78,7 @@ async def test_strings_may_become_parts_and_a_string_of_input_an_item(
                 items = history(turn + 1) if run == "plain" else reserialised(history(turn + 1))
                 request = json.dumps(body(items), indent=None if run == "plain" else 1).encode()
                 assert (await post(running, request, "s")).status_code == 200
-            shown.append([texts(seen.json) for seen in app.seen])
+            shown.append([texts(seen.json) for seen in app.requests])
     assert shown[0] == shown[1]
     assert shown[0][0][0] == shown[0][1][0] != question
 
@@ -113,7 +115,7 @@ async def test_what_is_no_text_of_users_or_results_is_left_alone(
     ]
     async with upstream(plain(RESPONSE)) as app, gateway(tmp_path, app, **flaky) as running:
         assert (await post(running, body([*kept, *history(1)]), "s")).status_code == 200
-        sent = app.seen[0].json
+        sent = app.requests[0].json
         assert sent["input"][:-1] == kept
         assert sent["input"][-1] != history(1)[0]
         assert {**sent, "input": []} == body([])
@@ -124,8 +126,8 @@ async def test_custom_tools_results_are_tools_results(tmp_path: Path, flaky: dic
     given = {"type": "custom_tool_call_output", "call_id": "ct", "output": wire.facts("W17")}
     async with upstream(plain(RESPONSE)) as app, gateway(tmp_path, app, **flaky) as running:
         await post(running, body([*history(1), made, given]), "s")
-        assert app.seen[0].json["input"][1] == made
-        assert app.seen[0].json["input"][2]["output"] != given["output"]
+        assert app.requests[0].json["input"][1] == made
+        assert app.requests[0].json["input"][2]["output"] != given["output"]
         (_, fault) = (await running.trajectory("s"))["events"]
         assert (fault["tool"], fault["anchor"]) == ("get_report", "call:ct#0")
 
@@ -140,7 +142,7 @@ async def test_what_the_policy_answered_is_recorded(tmp_path: Path, streamed: bo
         assert (turn["protocol"], turn["model"], turn["response_id"]) == ("responses", "m-1", "resp_1")
         assert (turn["finish_reason"], turn["usage"]) == ("completed", wire.USAGE)
         assert (turn["fitness"], turn["error"]) == ("engine_no_tokens", None)
-        assert app.seen[0].json == body(history(1), stream=streamed)
+        assert app.requests[0].json == body(history(1), stream=streamed)
 
 
 def words(output: list[dict[str, Any]]) -> list[str]:
@@ -179,7 +181,7 @@ async def test_plain_requests_and_answers_keep_every_byte(tmp_path: Path) -> Non
     async with upstream() as app, gateway(tmp_path, app) as running:
         for sent in bodies:
             raw = rng.choice([json.dumps(RESPONSE).encode(), b"{ }", json.dumps(random_value(rng)).encode()])
-            app.replies[:] = [plain(raw, rng.choice([200, 400, 429, 500]), (b"x-request-id", b"r-1"))]
+            app.steps[:] = [plain(raw, rng.choice([200, 400, 429, 500]), (b"x-request-id", b"r-1"))]
             answers = [
                 await running.http.post(f"{url}/v1/responses?a=b", content=sent, headers=HEADERS)
                 for url in (app.url, running.data)
@@ -200,13 +202,13 @@ async def test_a_response_in_the_background_runs_without_noise(tmp_path: Path, f
     queued = RESPONSE | {"status": "queued", "output": []}
     async with upstream(plain(queued)) as app, gateway(tmp_path, app, **flaky) as running:
         await lead(running, "s", range(1))
-        shown = app.seen[0].json["input"]
+        shown = app.requests[0].json["input"]
         assert shown != history(1)
         answer = await post(running, body(history(2), background=True), "s")
         assert answer.json() == queued
-        assert app.seen[1].json["input"] == [*shown, *history(2)[1:]], "history stays as it was"
+        assert app.requests[1].json["input"] == [*shown, *history(2)[1:]], "history stays as it was"
         await lead(running, "s", range(2, 3))
-        assert app.seen[2].json["input"][: len(history(2))] == app.seen[1].json["input"]
+        assert app.requests[2].json["input"][: len(history(2))] == app.requests[1].json["input"]
         stored = await running.trajectory("s")
         (event,) = [one for one in stored["events"] if one["turn_index"] == 1]
         assert event["after"] is None and "background" in event["note"]

@@ -12,8 +12,8 @@ import openai
 import pytest
 from pydantic import BaseModel
 
+from crosswind.testing import Answer, Dialogue, ProviderError, ScriptedProvider
 from tests.clients import shop
-from tests.clients.upstream import Answer, Dialogue, Refused, provider
 from tests.gateway.dialogue import PROFILE
 from tests.gateway.servers import Running, gateway
 
@@ -100,7 +100,7 @@ async def test_a_conversation_with_tools_and_sealed_reasoning(
             "tools": [{"type": "function", "name": tool["name"]} for tool in TOOLS],
         },
     }
-    async with provider(shop.policy) as app, gateway(tmp_path, app.url, **flaky) as running:
+    async with ScriptedProvider(shop.policy) as app, gateway(tmp_path, app.url, **flaky) as running:
         async with openai.AsyncOpenAI(**await opened(running)) as client:
             agent = Agent(client, how, **sealed)
             assert await agent.lead() == list(shop.ANSWERS)
@@ -114,12 +114,12 @@ async def test_a_conversation_with_tools_and_sealed_reasoning(
         ]
         assert {item.get("type", "message") for item in changed} == {"message", "function_call_output"}
         assert any(item.get("encrypted_content") for item in asked[-1]["input"])
-        assert all("cw-" not in str(seen.headers) for seen in app.seen)
+        assert all("cw-" not in str(seen.headers) for seen in app.requests)
 
 
 async def test_the_synchronous_client_and_its_events(tmp_path: Path) -> None:
     async with (
-        provider(shop.policy) as app,
+        ScriptedProvider(shop.policy) as app,
         gateway(tmp_path, app.url, upstream_key="sk-upstream") as running,
     ):
         keys = await opened(running)
@@ -148,7 +148,7 @@ class Order(BaseModel):
 async def test_structured_output_is_parsed(tmp_path: Path, flaky: dict[str, Any]) -> None:
     told = Order(order_id="W17", status="shipped")
     async with (
-        provider(lambda _: Answer(told.model_dump_json())) as app,
+        ScriptedProvider(lambda _: Answer(told.model_dump_json())) as app,
         gateway(tmp_path, app.url, **flaky) as running,
         openai.AsyncOpenAI(**await opened(running)) as client,
     ):
@@ -173,10 +173,10 @@ async def test_errors_are_the_sdks_own_kinds(tmp_path: Path) -> None:
     status = 0
 
     def failing(_: Dialogue) -> Answer:
-        return Answer(error=Refused(status, f"failed with {status}"))
+        return Answer(error=ProviderError(status, f"failed with {status}"))
 
     async with (
-        provider(failing) as app,
+        ScriptedProvider(failing) as app,
         gateway(tmp_path, app.url, sessions="strict", upstream_key="sk-upstream") as running,
     ):
         keys = await opened(running)
@@ -191,10 +191,10 @@ async def test_errors_are_the_sdks_own_kinds(tmp_path: Path) -> None:
 
 async def test_a_failure_within_a_stream(tmp_path: Path) -> None:
     def failing(_: Dialogue) -> Answer:
-        return Answer("a b c d", error=Refused(500, "Overloaded"), pieces=6)
+        return Answer("a b c d", error=ProviderError(500, "Overloaded"), pieces=6)
 
     async with (
-        provider(failing) as app,
+        ScriptedProvider(failing) as app,
         gateway(tmp_path, app.url, upstream_key="sk-upstream") as running,
         openai.AsyncOpenAI(**await opened(running)) as client,
     ):

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from crosswind.gateway.trajectory.store import StoreError
+from crosswind.testing import ScriptedProvider
+from crosswind.testing.replies import plain
 from tests.clients import shop
-from tests.clients.upstream import Provider, provider
 from tests.gateway.dialogue import PROFILE
 from tests.gateway.protocols.messages.conversation import facts
 from tests.gateway.protocols.responses.conversation import body, call, history, post, response, texts
 from tests.gateway.protocols.responses.conversation import result as output
-from tests.gateway.servers import Running, gateway, plain, upstream
+from tests.gateway.servers import Running, gateway, upstream
 
 TOOLS: Any = [
     {"type": "function", "name": name, "description": words, "parameters": schema}
@@ -84,13 +85,13 @@ def result(call: Any) -> dict[str, Any]:
 @contextlib.asynccontextmanager
 async def shop_and_gateway(
     tmp: Path, name: object = "one", **given: Any
-) -> AsyncIterator[tuple[Provider, Running]]:
+) -> AsyncIterator[tuple[ScriptedProvider, Running]]:
     store = f"sqlite:///{tmp}/{name}.db"
-    async with provider(shop.policy) as app, gateway(tmp, app.url, store=store, **given) as running:
+    async with ScriptedProvider(shop.policy) as app, gateway(tmp, app.url, store=store, **given) as running:
         yield app, running
 
 
-def shown(app: Provider) -> list[Any]:
+def shown(app: ScriptedProvider) -> list[Any]:
     """What the policy was shown in the last turn."""
     return [(type(item).__name__, getattr(item, "text", "")) for item in app.dialogues[-1].items]
 
@@ -111,7 +112,7 @@ async def test_a_linked_turn_is_shown_what_a_resent_history_is_shown(
             turns.append([(one["index"], one["parent"], one["branch"]) for one in stored["turns"]])
             slots.append([(one["turn_index"], one["slot"], one["after"]) for one in stored["events"]])
             assert [json.loads(one["received"]) for one in stored["turns"]] == agent.asked
-            assert [one["sent"].encode() for one in stored["turns"]] == [seen.body for seen in app.seen]
+            assert [one["sent"].encode() for one in stored["turns"]] == [seen.body for seen in app.requests]
     assert views[0] == views[1]
     assert turns[0] == turns[1] and slots[0] == slots[1]
     assert {turn for turn, _, after in slots[0] if after is not None} > {0, 1}
@@ -122,7 +123,7 @@ async def test_after_a_restart_the_history_is_read_back(tmp_path: Path, flaky: d
     for linked in (False, True):
         folder = tmp_path / str(linked)
         folder.mkdir()
-        async with provider(shop.policy) as app:
+        async with ScriptedProvider(shop.policy) as app:
             agent = Agent("s", linked=linked)
             async with gateway(folder, app.url, **flaky) as running:
                 await agent.ask(running, shop.QUESTIONS[0])
@@ -157,7 +158,7 @@ async def test_what_noise_made_of_an_answer_is_what_is_gone_on_from(tmp_path: Pa
     for restarted in (False, True):
         folder = tmp_path / str(restarted)
         folder.mkdir()
-        async with provider(shop.policy) as app, contextlib.AsyncExitStack() as stack:
+        async with ScriptedProvider(shop.policy) as app, contextlib.AsyncExitStack() as stack:
             running = await stack.enter_async_context(gateway(folder, app.url, profile=str(profile)))
             request = {"model": "m", "tools": TOOLS, "stream": stream}
             first = await post(running, request | {"input": shop.QUESTIONS[0]}, "s", **KEY)
@@ -194,7 +195,7 @@ async def test_a_response_may_be_gone_on_from_twice(tmp_path: Path, flaky: dict[
 async def test_who_goes_on_from_a_response_is_of_its_session(
     tmp_path: Path, flaky: dict[str, Any], durability: str
 ) -> None:
-    async with provider(shop.policy) as app:
+    async with ScriptedProvider(shop.policy) as app:
         async with gateway(tmp_path, app.url, durability=durability, **flaky) as running:
             agent = Agent("s", linked=True)
             await agent.turn(running, {"role": "user", "content": shop.QUESTIONS[0]})
@@ -212,7 +213,7 @@ async def test_an_unknown_response_is_the_upstreams_to_judge(tmp_path: Path, fla
         request = {"model": "m", "input": shop.QUESTIONS[0], "previous_response_id": "resp_unheard"}
         answer = await post(running, request, "s", **KEY)
         assert answer.json()["error"]["code"] == "previous_response_not_found"
-        assert app.seen[0].json["input"] != shop.QUESTIONS[0]
+        assert app.requests[0].json["input"] != shop.QUESTIONS[0]
 
 
 async def test_references_say_what_was_called(tmp_path: Path, flaky: dict[str, Any]) -> None:
@@ -241,7 +242,7 @@ async def test_references_say_what_was_called(tmp_path: Path, flaky: dict[str, A
 async def test_what_cannot_be_read_back_means_no_new_noise(
     tmp_path: Path, flaky: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with provider(shop.policy) as app:
+    async with ScriptedProvider(shop.policy) as app:
         agent = Agent("s", linked=True)
         async with gateway(tmp_path, app.url, **flaky) as running:
             await agent.turn(running, {"role": "user", "content": shop.QUESTIONS[0]})
@@ -273,7 +274,7 @@ async def test_a_conversation_goes_on_from_its_last_response(tmp_path: Path, fla
                             named = {member: f"resp_{turn - 1}"} if turn else {}
                         new = [output("c", facts("W17"))] if turn else history(1)
                         await post(running, body(new, **named), "s")
-            sent.append([texts(seen.json) for seen in app.seen])
+            sent.append([texts(seen.json) for seen in app.requests])
             async with gateway(folder, app, **flaky) as running:
                 stored = await running.trajectory("s")
         assert [one["parent"] for one in stored["turns"]] == [None, 0, 1, 2]

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from crosswind.testing.replies import CUT, DONE, chunks
 from tests.gateway.protocols.responses.conversation import (
     EVENTS,
     RESPONSE,
@@ -21,13 +22,13 @@ from tests.gateway.protocols.responses.conversation import (
 )
 from tests.gateway.protocols.responses.test_responses import words
 from tests.gateway.proxy.test_byte_exact import HEADERS, seen_alike
-from tests.gateway.servers import CUT, DONE, chunks, gateway, upstream
+from tests.gateway.servers import gateway, upstream
 
 
 async def test_of_a_stream_that_was_cut_what_came_is_recorded(tmp_path: Path) -> None:
     async with upstream() as app, gateway(tmp_path, app) as running:
         for length in range(1, len(EVENTS)):
-            app.replies[:] = [chunks(*STREAM[:length], CUT)]
+            app.steps[:] = [chunks(*STREAM[:length], CUT)]
             with pytest.raises(httpx.RemoteProtocolError):
                 await post(running, body(history(1), stream=True), f"s{length}")
             (turn,) = (await running.trajectory(f"s{length}"))["turns"]
@@ -129,7 +130,7 @@ STREAMS = [
 async def test_streams_keep_every_byte(tmp_path: Path, durability: str) -> None:
     async with upstream() as app, gateway(tmp_path, app, durability=durability) as running:
         for parts in STREAMS:
-            app.replies[:] = [chunks(*parts)]
+            app.steps[:] = [chunks(*parts)]
             sent = json.dumps(body("hi", stream=True)).encode()
             answers = [
                 await running.http.post(f"{url}/v1/responses", content=sent, headers=HEADERS)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.clients.upstream import Answer, Asked, Call, Dialogue, Given, provider, script
+from crosswind.testing import Answer, Call, Dialogue, ScriptedProvider, ToolCall, ToolResult, script
 from tests.gateway.noise.test_tool_view import ABBREVIATED, DUPLICATE, MISMATCH, TOOL, profile
 from tests.gateway.protocols.responses.agent import (
     REASONING,
@@ -49,7 +49,7 @@ async def test_a_renamed_tool_has_its_own_name_for_each_side(
     tmp_path: Path, closed: Any, stream: bool, linked: bool
 ) -> None:
     async with (
-        provider(script(calling(0), Answer("Two orders."))) as app,
+        ScriptedProvider(script(calling(0), Answer("Two orders."))) as app,
         gateway(tmp_path, app.url, **closed(ABBREVIATED)) as running,
         Client(running, stream=stream, linked=linked) as client,
     ):
@@ -81,7 +81,7 @@ async def test_a_phantom_alone_is_answered_inside(
         Answer("Nothing else."),
     )
     async with (
-        provider(policy) as app,
+        ScriptedProvider(policy) as app,
         gateway(tmp_path, app.url, **closed(ABBREVIATED)) as running,
         Client(running, stream=stream, linked=linked, reasoning=REASONING) as client,
     ):
@@ -91,7 +91,7 @@ async def test_a_phantom_alone_is_answered_inside(
         assert first.usage.output_tokens > 8
         assert (await client.answer_calls()).output_text == "Two orders."
         assert (await client.turn(user("And what else?"))).output_text == "Nothing else."
-        assert len(app.seen) == 4
+        assert len(app.requests) == 4
         fine(app)
         if linked:
             assert app.bodies("/v1/responses")[2]["previous_response_id"] != first.id
@@ -108,7 +108,7 @@ async def test_real_and_phantom_calls_in_one_answer(
 ) -> None:
     policy = script(calling(1, 0, 1, 0, 1, reasoning="Many at once."), Answer("Two orders."))
     async with (
-        provider(policy) as app,
+        ScriptedProvider(policy) as app,
         gateway(tmp_path, app.url, **closed(ABBREVIATED)) as running,
         Client(running, stream=stream, linked=linked, reasoning=REASONING) as client,
     ):
@@ -117,13 +117,13 @@ async def test_real_and_phantom_calls_in_one_answer(
         assert called(first) == [TOOL, TOOL]
         await client.answer_calls()
         await client.turn(user("And what else?"))
-        assert len(app.seen) == 3, "no inner round"
+        assert len(app.requests) == 3, "no inner round"
         fine(app)
         true, phantom = names(app.dialogues[0])
-        made = [one.name for one in app.dialogues[1].items if isinstance(one, Asked)]
+        made = [one.name for one in app.dialogues[1].items if isinstance(one, ToolCall)]
         assert made == [phantom, true, phantom, true, phantom]
-        given = [one.id for one in app.dialogues[1].items if isinstance(one, Given)]
-        assert sorted(given) == sorted(one.id for one in app.dialogues[1].items if isinstance(one, Asked))
+        given = [one.id for one in app.dialogues[1].items if isinstance(one, ToolResult)]
+        assert sorted(given) == sorted(one.id for one in app.dialogues[1].items if isinstance(one, ToolCall))
 
 
 @STREAMED
@@ -134,7 +134,7 @@ async def test_reasoning_goes_with_its_call(tmp_path: Path, closed: Any, stream:
     )
     sealed: Any = {"store": False, "include": ["reasoning.encrypted_content"], "reasoning": REASONING}
     async with (
-        provider(policy) as app,
+        ScriptedProvider(policy) as app,
         gateway(tmp_path, app.url, **closed(ABBREVIATED)) as running,
         Client(running, stream=stream, **sealed) as client,
     ):
@@ -158,12 +158,12 @@ async def test_a_phantom_that_is_called_again_and_again_leaves(
     again = [calling(1, text=f"Try {number}.") for number in range(4)]
     last = Answer("Five.", (Call(TOOL, {"customer": "ACME"}),))
     async with (
-        provider(script(*again, last, Answer("Done."))) as app,
+        ScriptedProvider(script(*again, last, Answer("Done."))) as app,
         gateway(tmp_path, app.url, **closed(ABBREVIATED)) as running,
         Client(running, stream=stream) as client,
     ):
         response = await client.turn(user("What did ACME order?"))
-        assert len(app.seen) == 5
+        assert len(app.requests) == 5
         assert called(response) == [] and response.status == "completed"
         assert response.output_text == "Try 0.Try 1.Try 2.Try 3.Five."
         shown = [[one.name for one in dialogue.tools] for dialogue in app.dialogues]
@@ -187,7 +187,7 @@ async def test_a_wrong_type_is_refused_inside_once(
 
     right = Answer(None, (Call(TOOL, {"customer": "ACME", "limit": 3}),), "Now rightly.")
     async with (
-        provider(script(wrongly, right, Answer("Done."))) as app,
+        ScriptedProvider(script(wrongly, right, Answer("Done."))) as app,
         gateway(tmp_path, app.url, **closed(MISMATCH)) as running,
         Client(running, stream=stream, linked=linked, reasoning=REASONING) as client,
     ):
@@ -202,7 +202,7 @@ async def test_a_wrong_type_is_refused_inside_once(
 @STREAMED
 async def test_a_true_duplicate_goes_to_the_agent_as_it_is(tmp_path: Path, closed: Any, stream: bool) -> None:
     async with (
-        provider(script(Answer(None, (Call(TOOL, {"customer": "ACME"}),)))) as app,
+        ScriptedProvider(script(Answer(None, (Call(TOOL, {"customer": "ACME"}),)))) as app,
         gateway(tmp_path, app.url, **closed(DUPLICATE)) as running,
         Client(running, stream=stream) as client,
     ):
@@ -214,7 +214,7 @@ async def test_a_true_duplicate_goes_to_the_agent_as_it_is(tmp_path: Path, close
 async def test_another_process_goes_on_from_the_ledger(tmp_path: Path, closed: Any, linked: bool) -> None:
     given = closed(ABBREVIATED)
     policy = script(calling(1, text="Hm."), calling(1, 0), calling(0), Answer("Two orders."))
-    async with provider(policy) as app:
+    async with ScriptedProvider(policy) as app:
         async with (
             gateway(tmp_path, app.url, **given) as running,
             Client(running, stream=False, linked=linked) as first,
@@ -234,7 +234,7 @@ async def test_another_process_goes_on_from_the_ledger(tmp_path: Path, closed: A
 
 async def test_a_string_of_input_goes_on_as_an_item(tmp_path: Path, closed: Any) -> None:
     async with (
-        provider(script(calling(1), calling(0))) as app,
+        ScriptedProvider(script(calling(1), calling(0))) as app,
         gateway(tmp_path, app.url, **closed(ABBREVIATED)) as running,
         Client(running, stream=False) as client,
     ):
@@ -252,7 +252,7 @@ async def test_what_the_upstream_holds_is_made_whole_after_the_noise_was_stopped
     tmp_path: Path, closed: Any
 ) -> None:
     async with (
-        provider(script(calling(1, 0), Answer("Two orders."))) as app,
+        ScriptedProvider(script(calling(1, 0), Answer("Two orders."))) as app,
         gateway(tmp_path, app.url, **closed(ABBREVIATED)) as running,
         Client(running, stream=False, linked=True) as client,
     ):

@@ -1,14 +1,122 @@
-"""An Anthropic Messages request, read and refused as its provider does."""
+"""Anthropic Messages: the request as its provider reads or refuses it, the answer plain and as a stream."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
-from tests.clients.upstream.dialogue import Asked, Dialogue, Given, Item, Said, Tool
-from tests.clients.upstream.produced import Produced
-from tests.clients.upstream.refusals import known_members, refuse
-from tests.clients.upstream.tool_schemas import anthropic_tool
+from crosswind.testing.chat import read_body, tokens_in, tokens_out
+from crosswind.testing.checks import COUNT_TOKENS, MESSAGES, anthropic_tool, check_members
+from crosswind.testing.dialogue import (
+    Answer,
+    Dialogue,
+    Item,
+    Message,
+    Tool,
+    ToolCall,
+    ToolResult,
+    fragments,
+    words,
+)
+from crosswind.testing.errors import refuse
+from crosswind.testing.memory import Issued
+from crosswind.testing.replies import ReceivedRequest, Response, named_event
+
+if TYPE_CHECKING:
+    from crosswind.testing.provider import ScriptedProvider
+
+
+async def create(provider: ScriptedProvider, request: ReceivedRequest, _: re.Match[str]) -> Response:
+    body = read_body(request)
+    dialogue = _read_dialogue(provider, body, MESSAGES)
+    answer = await provider.answer(dialogue)
+    blocks = _blocks(provider, answer, body)
+    message = {
+        "id": provider.new_id("msg_"),
+        "type": "message",
+        "role": "assistant",
+        "model": body["model"],
+        "content": blocks,
+        "stop_reason": "tool_use" if answer.calls else "refusal" if answer.refusal else "end_turn",
+        "stop_sequence": None,
+        "usage": _usage(dialogue, tokens_out(answer)),
+        **answer.more,
+    }
+    if body.get("stream"):
+        return Response(events=_streamed(message, dialogue, answer))
+    return Response(message)
+
+
+async def count_tokens(provider: ScriptedProvider, request: ReceivedRequest, _: re.Match[str]) -> Response:
+    dialogue = _read_dialogue(provider, read_body(request), COUNT_TOKENS)
+    return Response({"input_tokens": tokens_in(dialogue)})
+
+
+def _blocks(provider: ScriptedProvider, answer: Answer, body: Any) -> list[dict[str, Any]]:
+    blocks: list[dict[str, Any]] = []
+    thinks = (body.get("thinking") or {}).get("type") in ("enabled", "adaptive")
+    if thinks and answer.reasoning:
+        seal = provider.issued.seal(answer.reasoning)
+        blocks.append({"type": "thinking", "thinking": answer.reasoning, "signature": seal})
+    if answer.text or answer.refusal:
+        blocks.append({"type": "text", "text": answer.content or answer.refusal})
+    for call_id, call in provider.issue_calls(answer, "toolu_"):
+        blocks.append({"type": "tool_use", "id": call_id, "name": call.name, "input": json.loads(call.text)})
+    return blocks
+
+
+def _usage(dialogue: Dialogue, output: int) -> dict[str, Any]:
+    return {
+        "input_tokens": tokens_in(dialogue),
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": 0,
+        "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0},
+        "output_tokens": output,
+        "service_tier": "standard",
+    }
+
+
+def _streamed(message: dict[str, Any], dialogue: Dialogue, answer: Answer) -> Iterator[bytes]:
+    opening: dict[str, Any] = {"content": [], "stop_reason": None, "usage": _usage(dialogue, 1)}
+    events = _events(message, opening)
+    for number, event in enumerate(events):
+        if answer.error is not None and number == answer.pieces:
+            yield named_event(answer.error.anthropic_body())
+            return
+        yield named_event(event)
+
+
+def _events(message: dict[str, Any], opening: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield {"type": "message_start", "message": message | opening}
+    for index, block in enumerate(message["content"]):
+        start, deltas = _parts(block)
+        yield {"type": "content_block_start", "index": index, "content_block": start}
+        if not index:
+            yield {"type": "ping"}
+        for delta in deltas:
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    yield {
+        "type": "message_delta",
+        "delta": {"stop_reason": message["stop_reason"], "stop_sequence": None},
+        "usage": {"output_tokens": message["usage"]["output_tokens"]},
+    }
+    yield {"type": "message_stop"}
+
+
+def _parts(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """A block's opening, and the deltas that complete it."""
+    if block["type"] == "text":
+        return block | {"text": ""}, [{"type": "text_delta", "text": word} for word in words(block["text"])]
+    if block["type"] == "thinking":
+        thoughts = [{"type": "thinking_delta", "thinking": word} for word in words(block["thinking"])]
+        sealing = {"type": "signature_delta", "signature": block["signature"]}
+        return block | {"thinking": "", "signature": ""}, [*thoughts, sealing]
+    pieces = ["", *fragments(json.dumps(block["input"]))]
+    return block | {"input": {}}, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
+
 
 _BLOCKS = {
     "user": {"text", "image", "document", "search_result", "tool_result"},
@@ -24,10 +132,8 @@ _UNEXPECTED = (
 )
 
 
-def read(body: Any, produced: Produced, members: frozenset[str]) -> Dialogue:
-    """The dialogue of a request. Refused for whatever the provider refuses."""
-    refuse(not isinstance(body, dict), "The request body is not valid JSON")
-    known_members(body, members, "{}: Extra inputs are not permitted")
+def _read_dialogue(provider: ScriptedProvider, body: Any, members: frozenset[str]) -> Dialogue:
+    provider.check_members(body, members, "{}: Extra inputs are not permitted")
     refuse(not isinstance(body.get("model"), str), "model: Field required")
     refuse(not isinstance(body.get("messages"), list), "messages: Field required")
     refuse(not body["messages"], "messages: at least one message is required")
@@ -36,8 +142,8 @@ def read(body: Any, produced: Produced, members: frozenset[str]) -> Dialogue:
     _cache_markers(body)
     thinking = (body.get("thinking") or {}).get("type") in ("enabled", "adaptive")
     tools = _tools(body)
-    system = [Said("system", text) for text in _system(body.get("system"))]
-    items = _items(_combined(body["messages"]), produced, thinking)
+    system = [Message("system", text) for text in _system(body.get("system"))]
+    items = _items(_combined(body["messages"]), provider.issued, thinking)
     form = (body.get("output_config") or {}).get("format") or {}
     choice = body.get("tool_choice") or {}
     refuse(
@@ -50,6 +156,7 @@ def read(body: Any, produced: Produced, members: frozenset[str]) -> Dialogue:
         form.get("schema"),
         choice.get("name"),
         not choice.get("disable_parallel_tool_use"),
+        body,
     )
 
 
@@ -65,7 +172,7 @@ def _combined(messages: list[Any]) -> list[tuple[int, str, list[Any]]]:
         refuse(
             not isinstance(content, str | list), f"messages.{number}.content: Input should be a valid string"
         )
-        known_members(message, frozenset({"role", "content"}), f"messages.{number}.{{}}: Extra inputs")
+        check_members(message, frozenset({"role", "content"}), f"messages.{number}.{{}}: Extra inputs")
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
         last = number == len(messages) - 1 and role == "assistant"
         refuse(not blocks and not last, f"messages.{number}: all messages must have non-empty content")
@@ -77,7 +184,7 @@ def _combined(messages: list[Any]) -> list[tuple[int, str, list[Any]]]:
     return combined
 
 
-def _items(messages: list[tuple[int, str, list[Any]]], produced: Produced, thinking: bool) -> list[Item]:
+def _items(messages: list[tuple[int, str, list[Any]]], issued: Issued, thinking: bool) -> list[Item]:
     items: list[Item] = []
     waiting: list[str] = []
     made: set[str] = set()
@@ -93,7 +200,7 @@ def _items(messages: list[tuple[int, str, list[Any]]], produced: Produced, think
         made |= set(waiting)
         _thinking_first(number, blocks, waiting, thinking and number > 0)
         for position, block in enumerate(blocks):
-            items += _read(block, role, f"messages.{number}.content.{position}", produced)
+            items += _read(block, role, f"messages.{number}.content.{position}", issued)
     refuse(bool(waiting), _WITHOUT_RESULT.format(messages[-1][0], ", ".join(waiting)))
     return items
 
@@ -123,7 +230,7 @@ def _thinking_first(number: int, blocks: list[Any], calls: list[str], thinking: 
     )
 
 
-def _read(block: Any, role: str, where: str, produced: Produced) -> list[Item]:
+def _read(block: Any, role: str, where: str, issued: Issued) -> list[Item]:
     kind = block.get("type")
     refuse(
         kind not in _BLOCKS[role],
@@ -131,15 +238,15 @@ def _read(block: Any, role: str, where: str, produced: Produced) -> list[Item]:
     )
     if kind == "text":
         refuse(not block.get("text"), f"{where}: text content blocks must be non-empty")
-        return [Said(role, block["text"])]
+        return [Message(role, block["text"])]
     if kind == "tool_use":
         refuse(not isinstance(block.get("input"), dict), f"{where}.tool_use.input: Input should be an object")
-        return [Asked(block["id"], block["name"], json.dumps(block["input"]))]
+        return [ToolCall(block["id"], block["name"], json.dumps(block["input"]))]
     if kind == "tool_result":
-        return [Given(block["tool_use_id"], _result(block.get("content"), where))]
+        return [ToolResult(block["tool_use_id"], _result(block.get("content"), where))]
     if kind == "thinking":
         refuse(
-            not produced.sealed(block.get("thinking"), block.get("signature")),
+            not issued.sealed(block.get("thinking"), block.get("signature")),
             f"{where}: Invalid `signature` in `thinking` block",
         )
     return []

@@ -1,14 +1,54 @@
-"""Responses that the provider keeps: items are found again by their ids, responses by theirs."""
+"""What the provider remembers: the calls and seals that it gave out, and the responses that it stores."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
-from tests.clients.upstream.refusals import Refused
-from tests.clients.upstream.wire import Reply, plain
+from crosswind.testing.dialogue import Call, Dialogue, ToolCall
+from crosswind.testing.errors import ProviderError
+from crosswind.testing.replies import ReceivedRequest, Response
+
+if TYPE_CHECKING:
+    from crosswind.testing.provider import ScriptedProvider
+
+
+def sealed(text: str) -> str:
+    """The seal on a reasoning text: a thinking block's signature, a reasoning item's encrypted content."""
+    return "sealed-" + hashlib.blake2b(text.encode(), digest_size=24).hexdigest()
+
+
+@dataclass(slots=True)
+class Issued:
+    """The calls that were made, by their ids; and the seals that were given."""
+
+    calls: dict[str, tuple[str, Any]] = field(default_factory=dict)
+    seals: set[str] = field(default_factory=set)
+
+    def add_call(self, call_id: str, call: Call) -> None:
+        self.calls[call_id] = (call.name, ToolCall(call_id, call.name, call.text).parsed)
+
+    def seal(self, text: str) -> str:
+        seal = sealed(text)
+        self.seals.add(seal)
+        return seal
+
+    def sealed(self, text: Any, seal: Any) -> bool:
+        """Whether a seal is one of ours, and this text's."""
+        return isinstance(text, str) and seal in self.seals and seal == sealed(text)
+
+    def find_changed(self, dialogue: Dialogue) -> list[str]:
+        """Calls that came back otherwise than they were made."""
+        return [
+            f"call {item.id} was made as {self.calls[item.id]} and came back as {item.name} {item.arguments}"
+            for item in dialogue.items
+            if isinstance(item, ToolCall)
+            and item.id in self.calls
+            and self.calls[item.id] != (item.name, item.parsed)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +72,7 @@ class Stored:
         self.responses[response["id"]] = Kept(response, context)
         self._items |= {item["id"]: item for item in [*context, *response["output"]]}
 
-    def produced(self, output: list[dict[str, Any]]) -> None:
+    def remember(self, output: list[dict[str, Any]]) -> None:
         """Remember which item each reasoning item belongs to, and its seal."""
         reasoning = None
         for item in output:
@@ -45,7 +85,7 @@ class Stored:
     def item(self, item_id: Any) -> dict[str, Any]:
         """A kept item. Refused where there is none."""
         if item_id not in self._items:
-            raise Refused(
+            raise ProviderError(
                 404,
                 f"Item with id '{item_id}' not found. Items are not persisted when `store` is set to false. "
                 "Try again with `store` set to true, or remove this item from your input.",
@@ -64,7 +104,7 @@ class Stored:
     def response(self, response_id: str) -> Kept:
         """A kept response. Refused where there is none."""
         if response_id not in self.responses:
-            raise Refused(404, f"Response with id '{response_id}' not found.")
+            raise ProviderError(404, f"Response with id '{response_id}' not found.")
         return self.responses[response_id]
 
     def before(self, response_id: str | None) -> list[dict[str, Any]]:
@@ -72,7 +112,7 @@ class Stored:
         if response_id is None:
             return []
         if response_id not in self.responses:
-            raise Refused(
+            raise ProviderError(
                 400,
                 f"Previous response with id '{response_id}' not found.",
                 "previous_response_id",
@@ -82,19 +122,21 @@ class Stored:
         return [*kept.context, *kept.response["output"]]
 
 
-def retrieve(provider: Any, _: Any, path: re.Match[str]) -> Reply:
-    return plain(provider.stored.response(path[1]).response)
+async def retrieve_response(provider: ScriptedProvider, _: Any, path: re.Match[str]) -> Response:
+    return Response(provider.stored.response(path[1]).response)
 
 
-def delete(provider: Any, _: Any, path: re.Match[str]) -> Reply:
+async def delete_response(provider: ScriptedProvider, _: Any, path: re.Match[str]) -> Response:
     provider.stored.response(path[1])
     del provider.stored.responses[path[1]]
-    return plain({"id": path[1], "object": "response", "deleted": True})
+    return Response({"id": path[1], "object": "response", "deleted": True})
 
 
-def input_items(provider: Any, seen: Any, path: re.Match[str]) -> Reply:
+async def list_input_items(
+    provider: ScriptedProvider, request: ReceivedRequest, path: re.Match[str]
+) -> Response:
     """The items that a response was an answer to: the newest first unless asked otherwise."""
-    query = parse_qs(urlsplit(seen.path).query)
+    query = parse_qs(urlsplit(request.path).query)
     items = list(provider.stored.response(path[1]).context)
     if query.get("order", ["desc"])[0] == "desc":
         items.reverse()
@@ -104,4 +146,4 @@ def input_items(provider: Any, seen: Any, path: re.Match[str]) -> Reply:
     limit = int(query.get("limit", ["20"])[0])
     page = items[:limit]
     ends = {"first_id": page[0]["id"] if page else None, "last_id": page[-1]["id"] if page else None}
-    return plain({"object": "list", "data": page, **ends, "has_more": len(items) > limit})
+    return Response({"object": "list", "data": page, **ends, "has_more": len(items) > limit})

@@ -1,12 +1,68 @@
-"""Declared tools, checked as the providers check them."""
+"""What the providers accept in a request: its members, and the tools and schemas that it declares."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from tests.clients.upstream.dialogue import Tool
-from tests.clients.upstream.refusals import refuse
+from crosswind.testing.dialogue import Tool
+from crosswind.testing.errors import refuse
+
+
+def _members(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+# A test holds these to the providers' own SDKs, which the package itself doesn't need.
+CHAT = _members(
+    """
+    audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens max_tokens
+    messages metadata modalities model moderation n parallel_tool_calls prediction presence_penalty
+    prompt_cache_key prompt_cache_options prompt_cache_retention reasoning_effort response_format
+    safety_identifier seed service_tier stop store stream stream_options temperature tool_choice tools
+    top_logprobs top_p user verbosity web_search_options
+    """
+)
+COMPLETIONS = _members(
+    """
+    best_of echo frequency_penalty logit_bias logprobs max_tokens model n presence_penalty prompt seed
+    stop stream stream_options suffix temperature top_p user
+    """
+)
+EMBEDDINGS = _members(
+    """
+    dimensions encoding_format input model stream user
+    """
+)
+RESPONSES = _members(
+    """
+    access_programs background context_management conversation image include input instructions
+    max_output_tokens max_tool_calls metadata model moderation parallel_tool_calls previous_response_id
+    prompt prompt_cache_key prompt_cache_options prompt_cache_retention reasoning safety_identifier
+    service_tier store stream stream_options temperature text tool_choice tools top_logprobs top_p
+    truncation user
+    """
+)
+MESSAGES = _members(
+    """
+    cache_control container context_management diagnostics inference_geo max_tokens mcp_servers messages
+    metadata model output_config service_tier speed stop_sequences stream system temperature thinking
+    tool_choice tools top_k top_p user_profile_id workspace_id
+    """
+)
+COUNT_TOKENS = _members(
+    """
+    cache_control messages model output_config speed system thinking tool_choice tools user_profile_id
+    workspace_id
+    """
+)
+
+
+def check_members(body: Any, known: frozenset[str], message: str) -> None:
+    """400 for a member that the provider does not know."""
+    for name in body:
+        refuse(name not in known, message.format(name), name, "unknown_parameter")
+
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
 _ANTHROPIC_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")

@@ -1,4 +1,4 @@
-"""Refusals in the shapes of the two families of providers."""
+"""Errors of a provider, and the checks by which it refuses a request as the real ones do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ANTHROPIC_KINDS = {
 
 
 @dataclass(slots=True)
-class Refused(Exception):
+class ProviderError(Exception):
     """A request that the provider refuses, or a failure of its own."""
 
     status: int
@@ -27,11 +27,11 @@ class Refused(Exception):
     code: str | None = None
     kind: str = "invalid_request_error"
 
-    def openai(self) -> dict[str, Any]:
+    def openai_body(self) -> dict[str, Any]:
         error = {"message": self.message, "type": self.kind, "param": self.param, "code": self.code}
         return {"error": error}
 
-    def anthropic(self) -> dict[str, Any]:
+    def anthropic_body(self) -> dict[str, Any]:
         kind = ANTHROPIC_KINDS.get(self.status, "api_error")
         error = {"type": kind, "message": self.message}
         return {"type": "error", "error": error, "request_id": "req_011CScripted"}
@@ -40,10 +40,4 @@ class Refused(Exception):
 def refuse(condition: bool, message: str, param: str | None = None, code: str | None = None) -> None:
     """400 where the condition holds."""
     if condition:
-        raise Refused(400, message, param, code)
-
-
-def known_members(body: Any, known: frozenset[str], message: str) -> None:
-    """400 for a member that the provider does not know."""
-    for name in body:
-        refuse(name not in known, message.format(name), name, "unknown_parameter")
+        raise ProviderError(400, message, param, code)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tests.clients.upstream.dialogue import fragments, words
+from crosswind.testing.dialogue import fragments, words
 
 Event = dict[str, Any]
 

@@ -1,0 +1,171 @@
+"""What a script decides on, whatever the protocol: the dialogue so far, and the answer to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from crosswind.testing.errors import ProviderError
+from crosswind.testing.replies import Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool as the request declares it."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A text of the system's, the user's or the assistant's: one per text part."""
+
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call as it came back in the history. `arguments` is the JSON text as it stands."""
+
+    id: str
+    name: str
+    arguments: str
+
+    @property
+    def parsed(self) -> Any:
+        """The arguments as a document; None where they are not JSON."""
+        try:
+            return json.loads(self.arguments or "{}")
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """A tool's result."""
+
+    id: str
+    text: str
+
+
+Item = Message | ToolCall | ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """A request, read the same way for every protocol."""
+
+    items: tuple[Item, ...]
+    tools: tuple[Tool, ...] = ()
+    schema: dict[str, Any] | None = None
+    """The JSON schema that the answer's text must follow."""
+    forced: str | None = None
+    """The tool that must be called."""
+    parallel: bool = True
+    """Whether the answer may hold several calls."""
+    body: Any = field(default=None, compare=False)
+    """The request's body as it came."""
+
+    def results_of(self, name: str) -> list[tuple[ToolCall, ToolResult]]:
+        """The calls of a tool that have a result, in order."""
+        results = {one.id: one for one in self.items if isinstance(one, ToolResult)}
+        calls = (one for one in self.items if isinstance(one, ToolCall) and one.name == name)
+        return [(one, results[one.id]) for one in calls if one.id in results]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call to make."""
+
+    name: str
+    arguments: Any
+    """A document; a text is sent as it is, whether it is JSON or not."""
+    id: str = ""
+    """Empty: an id of the provider's own."""
+
+    @property
+    def text(self) -> str:
+        """The arguments as JSON text."""
+        return self.arguments if isinstance(self.arguments, str) else json.dumps(self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class SampledAnswer:
+    """The tokens of an answer, as an engine that captures them for training reports them."""
+
+    token_ids: Sequence[int]
+    logprobs: Sequence[float]
+    prompt_token_ids: Sequence[int] = (1, 2, 3)
+    versions: Sequence[Mapping[str, Any]] = ()
+    """Which version of the policy sampled what: `{"version": "v1", "start": 0, "end": 2}`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model says next."""
+
+    text: str | tuple[str, ...] | None = None
+    """A tuple is streamed in these pieces, a text word by word."""
+    calls: tuple[Call, ...] = ()
+    reasoning: str | None = None
+    refusal: str | None = None
+    error: ProviderError | None = None
+    """Raised in place of the answer; with `pieces` it breaks a stream off after so many events."""
+    pieces: int = 0
+    sampled: SampledAnswer | None = None
+    """Given where a chat request asks for token ids or log-probabilities."""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """Members put into the body as they are, over those that stand there."""
+    choice: Mapping[str, Any] = field(default_factory=dict)
+    """The same for the choice of a chat completion."""
+
+    @property
+    def words(self) -> list[str]:
+        """The text in the pieces in which it is streamed."""
+        return list(self.text) if isinstance(self.text, tuple) else words(self.text or "")
+
+    @property
+    def content(self) -> str | None:
+        """The whole text."""
+        return "".join(self.text) if isinstance(self.text, tuple) else self.text
+
+    @classmethod
+    def of_message(cls, message: Mapping[str, Any]) -> Answer:
+        """The answer that a chat message of the assistant's is."""
+        calls = tuple(
+            Call(call["function"]["name"], call["function"]["arguments"], call["id"])
+            for call in message.get("tool_calls") or ()
+        )
+        return cls(message.get("content"), calls)
+
+
+Decide = Callable[[Dialogue], Answer | Awaitable[Answer]]
+Step = Answer | Decide | Reply
+"""An answer, a function that gives one for the dialogue, or a reply that writes its bytes itself."""
+
+
+def script(*steps: Answer | Decide) -> Decide:
+    """Several steps as one: one after the other, the last one again and again."""
+    left = list(steps)
+
+    def decide(dialogue: Dialogue) -> Answer | Awaitable[Answer]:
+        step = left.pop(0) if len(left) > 1 else left[0]
+        return step if isinstance(step, Answer) else step(dialogue)
+
+    return decide
+
+
+def words(text: str) -> list[str]:
+    """A text in the pieces in which it is streamed and counted: words with the space before them."""
+    pieces = text.split(" ")
+    return [piece if not number else " " + piece for number, piece in enumerate(pieces)] if text else []
+
+
+def fragments(text: str, size: int = 7) -> list[str]:
+    """JSON in the pieces in which it is streamed: cut anywhere."""
+    return [text[start : start + size] for start in range(0, len(text), size)]

@@ -1,0 +1,245 @@
+"""The scripted provider: a server, its script, and what it received."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import inspect
+import re
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from contextlib import AsyncExitStack, suppress
+from threading import Thread
+from types import TracebackType
+from typing import Any, Self
+
+from crosswind.testing import chat, memory, messages, responses, small_routes
+from crosswind.testing.checks import check_members
+from crosswind.testing.dialogue import Answer, Call, Dialogue, Step
+from crosswind.testing.errors import ProviderError
+from crosswind.testing.memory import Issued, Stored
+from crosswind.testing.replies import CUT, JSON, SSE, ReceivedRequest, Reply, Response, encode
+from crosswind.testing.server import listen, make_server, run_server
+
+Handler = Callable[["ScriptedProvider", ReceivedRequest, re.Match[str]], Awaitable[Response]]
+
+ROUTES: tuple[tuple[str, re.Pattern[str], Handler], ...] = tuple(
+    (method, re.compile(rf"/v1{path}(?:\?.*)?\Z"), handler)
+    for method, path, handler in (
+        ("POST", r"/chat/completions", chat.create),
+        ("POST", r"/completions", small_routes.create_completion),
+        ("POST", r"/embeddings", small_routes.create_embeddings),
+        ("POST", r"/messages", messages.create),
+        ("POST", r"/messages/count_tokens", messages.count_tokens),
+        ("POST", r"/responses", responses.create),
+        ("GET", r"/responses/(\w+)", memory.retrieve_response),
+        ("DELETE", r"/responses/(\w+)", memory.delete_response),
+        ("GET", r"/responses/(\w+)/input_items", memory.list_input_items),
+        ("GET", r"/models", small_routes.list_models),
+        ("GET", r"/models/([^/?]+)", small_routes.show_model),
+    )
+)
+
+
+class ScriptedProvider:
+    """A provider that takes one step of its script after the other, the last one again and again.
+
+    `async with` serves it on the running loop, `with` in a thread of its own. While it serves, `url` is its
+    root and `base_url` what an OpenAI SDK is given.
+    """
+
+    def __init__(
+        self,
+        *steps: Step,
+        strict: bool = True,
+        keep: bool = True,
+        interleaved: bool = False,
+        port: int = 0,
+    ) -> None:
+        self.strict = strict
+        """Refuse a request without a key, or with members that the real provider doesn't know."""
+        self.keep = keep
+        """Keep what was received; without it a long run takes no memory."""
+        self.interleaved = interleaved
+        """Whether the fragments of parallel calls come in turns rather than one call after the other."""
+        self.url = ""
+        self._port = port
+        self._serving = AsyncExitStack()
+        self.restart(*steps)
+
+    def restart(self, *steps: Step) -> None:
+        """Begin again with this script, as if nothing had been received."""
+        self.steps: list[Step] = list(steps) or [Answer("hello")]
+        self.requests: list[ReceivedRequest] = []
+        """Every request, in order."""
+        self.dialogues: list[Dialogue] = []
+        """What the script was shown."""
+        self.refusals: list[str] = []
+        self.complaints: list[str] = []
+        """What no provider would refuse but no client of its own would send: a call that comes back under
+        another name or with other arguments than it was made, a forced tool that was not called.
+        """
+        self.client_left = asyncio.Event()
+        """Set where a client went away before its answer was complete."""
+        self.issued = Issued()
+        self.stored = Stored()
+        self._count = 0
+
+    @property
+    def base_url(self) -> str:
+        return f"{self.url}/v1"
+
+    def requests_to(self, path: str) -> list[ReceivedRequest]:
+        """The requests to a route, such as /v1/messages."""
+        return [one for one in self.requests if one.path.split("?")[0] == path]
+
+    def bodies(self, path: str) -> list[Any]:
+        return [one.json for one in self.requests_to(path)]
+
+    # For the routes
+
+    def new_id(self, prefix: str, part: object = "") -> str:
+        """An id unlike all others, and the same one when the same client comes again."""
+        return prefix + hashlib.blake2b(f"{self._count} {part}".encode(), digest_size=12).hexdigest()
+
+    def issue_calls(self, answer: Answer, prefix: str) -> list[tuple[str, Call]]:
+        """The answer's calls with their ids; the provider recognises them when they come back."""
+        issued = [(call.id or self.new_id(prefix, at), call) for at, call in enumerate(answer.calls)]
+        if self.keep:
+            for call_id, call in issued:
+                self.issued.add_call(call_id, call)
+        return issued
+
+    def check_members(self, body: Any, known: frozenset[str], message: str) -> None:
+        """400 for a member that the provider doesn't know."""
+        if self.strict:
+            check_members(body, known, message)
+
+    async def answer(self, dialogue: Dialogue) -> Answer:
+        """The script's answer. Raises its error where that comes in place of an answer."""
+        if self.keep:
+            self.dialogues.append(dialogue)
+            self.complaints += self.issued.find_changed(dialogue)
+        step = self._next_step()
+        given = step(dialogue) if callable(step) else step  # type: ignore[arg-type]
+        answer: Answer = await given if inspect.isawaitable(given) else given  # type: ignore[assignment]
+        if answer.error is not None and not answer.pieces:
+            raise answer.error
+        if dialogue.forced is not None and dialogue.forced not in {call.name for call in answer.calls}:
+            self.complaints.append(f"{dialogue.forced} was to be called, and {answer.calls} were")
+        return answer
+
+    def _next_step(self) -> Step:
+        return self.steps.pop(0) if len(self.steps) > 1 else self.steps[0]
+
+    # The server
+
+    async def __aenter__(self) -> Self:
+        serving = run_server(make_server(self), listen(self._port))
+        self.url = await self._serving.enter_async_context(serving)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._serving.aclose()
+
+    def __enter__(self) -> Self:
+        started: Future[None] = Future()
+        self._thread = Thread(target=asyncio.run, args=(self._serve_until_stopped(started),))
+        self._thread.start()
+        started.result()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._stopped.set)
+        self._thread.join()
+
+    async def _serve_until_stopped(self, started: Future[None]) -> None:
+        self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
+        try:
+            async with self:
+                started.set_result(None)
+                await self._stopped.wait()
+        except OSError as error:
+            started.set_exception(error)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """The provider as an ASGI application."""
+        request = await _receive_request(scope, receive)
+        self._count += 1
+        if self.keep:
+            self.requests.append(request)
+        answering = asyncio.create_task(self._answer(request, send))
+        leaving = asyncio.create_task(receive())
+        await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not answering.done():
+            answering.cancel()
+            self.client_left.set()
+        leaving.cancel()
+        with suppress(asyncio.CancelledError):
+            await answering
+
+    async def _answer(self, request: ReceivedRequest, send: Any) -> None:
+        if inspect.isasyncgenfunction(self.steps[0]):
+            await _send_reply(self._next_step(), request, send)  # type: ignore[arg-type]
+            return
+        response = await self._respond(request)
+        chunks = (encode(response.body),) if response.events is None else response.events
+        name = b"request-id" if _is_anthropic(request) else b"x-request-id"
+        headers = [SSE if response.events else JSON, (name, self.new_id("req_").encode())]
+        if isinstance(chunks, tuple):
+            headers.append((b"content-length", str(len(chunks[0])).encode()))
+        await send({"type": "http.response.start", "status": response.status, "headers": headers})
+        for chunk in chunks:
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _respond(self, request: ReceivedRequest) -> Response:
+        try:
+            for method, path, handler in ROUTES:
+                if method == request.method and (found := path.match(request.path)):
+                    if self.strict:
+                        _check_key(request)
+                    return await handler(self, request, found)
+            raise ProviderError(404, f"Invalid URL ({request.method} {request.path})")
+        except ProviderError as error:
+            self.refusals.append(f"{error.status} {error.message}")
+            body = error.anthropic_body() if _is_anthropic(request) else error.openai_body()
+            return Response(body, status=error.status)
+
+
+async def _receive_request(scope: Any, receive: Any) -> ReceivedRequest:
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body, more = body + message.get("body", b""), message.get("more_body", False)
+    query = scope["query_string"].decode()
+    path = scope["raw_path"].decode() + ("?" + query if query else "")
+    headers = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
+    return ReceivedRequest(scope["method"], path, headers, body)
+
+
+async def _send_reply(reply: Reply, request: ReceivedRequest, send: Any) -> None:
+    async for part in reply(request):
+        if isinstance(part, tuple):
+            await send({"type": "http.response.start", "status": part[0], "headers": part[1]})
+        elif part == CUT:
+            return
+        else:
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _is_anthropic(request: ReceivedRequest) -> bool:
+    return "anthropic-version" in request.headers or request.path.startswith("/v1/messages")
+
+
+def _check_key(request: ReceivedRequest) -> None:
+    bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
+    if not (request.headers.get("x-api-key") or bearer):
+        raise ProviderError(401, "You didn't provide an API key.", kind="authentication_error")
+    if _is_anthropic(request) and "anthropic-version" not in request.headers:
+        raise ProviderError(400, "anthropic-version: header is required")
