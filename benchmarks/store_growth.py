@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from crosswind.gateway.protocols.codec import Reader, codec_named
+from crosswind.gateway.protocols.codec import SessionReader, codec_named
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Delivered, Delivery, Event, Row, Session, Turn
@@ -69,7 +69,7 @@ def _turns(
     """Each turn's rows, its request's bytes, and how many of those and of the answer's are new."""
     codec = codec_named("chat")
     assert codec is not None
-    reader, messages, known = Reader(codec), list[dict[str, Any]](), dict[Ref, str]()
+    reader, messages, known = SessionReader(codec), list[dict[str, Any]](), dict[Ref, str]()
     for index in range(turns):
         text = " ".join(draw.choices(_WORDS, k=MESSAGE_BYTES // 4))
         messages.append({"role": "user", "content": text})

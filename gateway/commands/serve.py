@@ -144,10 +144,16 @@ def _serve_alone(
 
 async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> int:
     """Serve until SIGTERM or SIGINT, then drain. Gives the exit code."""
-    from crosswind.gateway.http.server import Deferred, collect_seldom, make_server, serve_on, stop
+    from crosswind.gateway.http.server import (
+        LazyApplication,
+        make_server,
+        serve_on,
+        stop,
+        tune_garbage_collection,
+    )
 
     settings = gateway.settings
-    control_plane = Deferred(partial(_control, gateway))
+    control_plane = LazyApplication(partial(_control, gateway))
     servers = [
         make_server(settings, gateway.data, websockets=True),
         make_server(settings, control_plane),
@@ -159,7 +165,7 @@ async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> 
     loop.add_signal_handler(signal.SIGUSR1, gateway.set_noise, False)
     loop.add_signal_handler(signal.SIGUSR2, gateway.set_noise, True)
     gateway.start()
-    control_plane.made.add_done_callback(lambda _: collect_seldom())
+    control_plane.made.add_done_callback(lambda _: tune_garbage_collection())
     _announce(settings)
     try:
         await asyncio.gather(serve_on(servers, (data, control)), control_plane.made)

@@ -71,7 +71,9 @@ class Authenticator:
             if self._required and (known := self._known(credential)):
                 return Caller(credential, tenant=known.tenant or "default", profile=known.profile)
         if self._required:
-            raise wrong_key("no key was given" if first is None else "the key is not one of the gateway's")
+            raise invalid_key_error(
+                "no key was given" if first is None else "the key is not one of the gateway's"
+            )
         return Caller(first)
 
     def _known(self, credential: str) -> Key | None:
@@ -81,7 +83,7 @@ class Authenticator:
         return found if found is not None and hmac.compare_digest(found.digest, digest) else None
 
 
-def wrong_key(reason: str) -> ServiceError:
+def invalid_key_error(reason: str) -> ServiceError:
     """401 in the protocol's shape."""
     return ServiceError(
         401,

@@ -7,10 +7,10 @@ import asyncio
 import msgspec
 
 from crosswind.gateway.http.asgi import Http
-from crosswind.gateway.http.content_encoding import Decoding
+from crosswind.gateway.http.content_encoding import ContentDecoder
 
 
-class Posted(msgspec.Struct, frozen=True):
+class RequestBody(msgspec.Struct, frozen=True):
     """A body. `raw` is what came; `body` is that without its `Content-Encoding`, where it can be undone."""
 
     raw: bytes
@@ -29,17 +29,17 @@ class Posted(msgspec.Struct, frozen=True):
         return body, changes
 
 
-async def posted(http: Http, limit: int) -> Posted:
+async def read_body(http: Http, limit: int) -> RequestBody:
     """Read a request's body. `limit`: of bytes as they come, and of decoded ones, above which it stays as it
     is. ServiceError 413.
     """
     raw = await http.body(limit)
     encoding = http.header(b"content-encoding")
     if encoding is None:
-        return Posted(raw, raw)
-    decoding = Decoding(encoding, limit)
+        return RequestBody(raw, raw)
+    decoding = ContentDecoder(encoding, limit)
     if decoding.plain or decoding.failed:
-        return Posted(raw, raw)
+        return RequestBody(raw, raw)
     # Off the loop: what is decoded may be much larger than what came.
     body = await asyncio.to_thread(decoding.feed, raw)
-    return Posted(raw, raw if decoding.failed else body)
+    return RequestBody(raw, raw if decoding.failed else body)

@@ -20,7 +20,7 @@ class _Decoder(Protocol):
         ...
 
 
-class Decoding:
+class ContentDecoder:
     """Undoes what `Content-Encoding` says, chunk by chunk, up to `limit` decoded bytes.
 
     From the first thing that can't be decoded on, nothing is: `failed` says so.

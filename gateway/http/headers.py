@@ -23,13 +23,13 @@ OWN_PREFIX = b"x-crosswind-"
 CREDENTIALS = (b"authorization", b"api-key", b"x-api-key", b"x-goog-api-key")
 
 
-def end_to_end(headers: Sequence[tuple[bytes, bytes]]) -> Headers:
+def drop_hop_by_hop(headers: Sequence[tuple[bytes, bytes]]) -> Headers:
     """The headers that are not for one hop only, those that `Connection` names left out too."""
     kept = [field for field in headers if field[0].lower() not in HOP_BY_HOP]
     return _without_named(kept, headers)
 
 
-def forwarded(headers: Sequence[tuple[bytes, bytes]], changes: Changes) -> Headers:
+def forward_headers(headers: Sequence[tuple[bytes, bytes]], changes: Changes) -> Headers:
     """A client's headers as the upstream gets them: no hop-by-hop ones, none of ours, `changes` applied."""
     left_out = _NOT_FORWARDED.union(changes)
     kept = [field for field in headers if field[0] not in left_out and not field[0].startswith(OWN_PREFIX)]

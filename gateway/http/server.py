@@ -18,7 +18,7 @@ from crosswind.gateway.http.asgi import WHEN_GONE, WIRE, Send
 from crosswind.gateway.http.wire import Wire
 
 
-class Server(uvicorn.Server):
+class HttpServer(uvicorn.Server):
     """A server that says when it is up. It installs no signal handlers."""
 
     def __init__(self, config: uvicorn.Config) -> None:
@@ -109,7 +109,7 @@ def _wire(send: Send) -> Wire:
     return Wire(send.__self__)  # type: ignore[attr-defined]
 
 
-class Deferred:
+class LazyApplication:
     """An application that is made in a thread, from now on: its first requests wait for it, others don't."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
@@ -120,9 +120,9 @@ class Deferred:
         await application(scope, receive, send)
 
 
-def make_server(settings: Settings, app: Any, *, websockets: bool = False) -> Server:
+def make_server(settings: Settings, app: Any, *, websockets: bool = False) -> HttpServer:
     """A server of an ASGI application, with the configuration's limits."""
-    return Server(server_config(settings, app, websockets=websockets))
+    return HttpServer(server_config(settings, app, websockets=websockets))
 
 
 def server_config(settings: Settings, app: Any, *, websockets: bool) -> uvicorn.Config:
@@ -159,7 +159,7 @@ def stop(servers: Sequence[uvicorn.Server]) -> None:
         server.should_exit = True
 
 
-def collect_seldom() -> None:
+def tune_garbage_collection() -> None:
     """Have the collector of cycles look seldom, and never at what was there from the start.
 
     What a request makes goes by itself when it is over; what stays (sessions and their histories) has no

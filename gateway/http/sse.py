@@ -15,7 +15,7 @@ _BOM = b"\xef\xbb\xbf"
 DONE = b"[DONE]"
 
 
-class Event(msgspec.Struct, frozen=True, gc=False):
+class SseEvent(msgspec.Struct, frozen=True, gc=False):
     """One event: `raw` with its closing blank line; `data` its data lines joined (empty for comments)."""
 
     raw: bytes
@@ -38,25 +38,25 @@ class EventSplitter:
         """Whether no event has begun that isn't complete."""
         return not self._buffer
 
-    def feed(self, chunk: bytes) -> list[Event]:
+    def feed(self, chunk: bytes) -> list[SseEvent]:
         """The events that this chunk completes. An event above the limit comes out as it stands, without
         data.
         """
         buffer = self._buffer
         if not buffer and 0 < chunk.find(b"\n\n") == len(chunk) - 2 and b"\r" not in chunk:
             # One event, as engines send them.
-            return [Event(chunk, event_data(chunk))]
+            return [SseEvent(chunk, read_event_data(chunk))]
         buffer += chunk
         self._returns |= b"\r" in chunk
         events = []
         position, looked = 0, self._looked
         while end := self._event_end(max(position, looked)):
             raw = bytes(buffer[position:end])
-            events.append(Event(raw, event_data(raw)))
+            events.append(SseEvent(raw, read_event_data(raw)))
             position = end
         del buffer[:position]
         if len(buffer) > self._limit:
-            events.append(Event(bytes(buffer), b""))
+            events.append(SseEvent(bytes(buffer), b""))
             buffer.clear()
         # A blank line may be begun by three bytes.
         self._looked = max(0, len(buffer) - 3)
@@ -71,15 +71,15 @@ class EventSplitter:
         found = self._buffer.find(b"\n\n", position)
         return found + 2 if found >= 0 else 0
 
-    def rest(self) -> Event | None:
+    def rest(self) -> SseEvent | None:
         """What stands after the last blank line; some servers forget to close their last event."""
         raw = bytes(self._buffer)
         self._buffer.clear()
         self._looked = 0
-        return Event(raw, event_data(raw)) if raw else None
+        return SseEvent(raw, read_event_data(raw)) if raw else None
 
 
-def event_data(raw: bytes) -> bytes:
+def read_event_data(raw: bytes) -> bytes:
     """The data of an event: its `data:` lines, one leading space removed, joined by line ends."""
     if raw.startswith(b"data:") and raw.find(b"\n") == len(raw) - 2 and b"\r" not in raw:
         return raw[5:-2].removeprefix(b" ")
@@ -87,7 +87,7 @@ def event_data(raw: bytes) -> bytes:
     return b"\n".join([line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:")])
 
 
-def with_data(event: Event, data: bytes) -> bytes:
+def replace_event_data(event: SseEvent, data: bytes) -> bytes:
     """The event with other data, its other lines kept."""
     lines = _LINE_END.split(event.raw.removeprefix(_BOM))
     kept = [line for line in lines if line and not line.startswith(b"data:")]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from crosswind.gateway.noise.tool_view import ToolView, declared_view, view_tools
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.request import Request
-from crosswind.gateway.protocols.system_prompt import Instructions, instructions
+from crosswind.gateway.protocols.system_prompt import Instructions, find_instructions
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import Place
 from crosswind.injectors.engine.decide import perturb
@@ -68,7 +68,7 @@ def may_decide(session: LiveSession, request: Request, now: Circumstances) -> bo
 
 def prompt_of(session: LiveSession, codec: Codec, request: Request) -> Instructions | None:
     """The request's system prompt, where the plan has a rule for it."""
-    return instructions(request, codec.instructions) if acts_on_instructions(session.plan) else None
+    return find_instructions(request, codec.instructions) if acts_on_instructions(session.plan) else None
 
 
 def decide(session: LiveSession, codec: Codec, request: Request, place: Place, now: Circumstances) -> Decided:

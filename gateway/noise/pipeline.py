@@ -16,7 +16,7 @@ from crosswind.gateway.noise.tool_view import ToolView, declared_view
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.protocols.faults import NO_FAULTS, Fault, Faults
-from crosswind.gateway.protocols.hidden_tools import Forward
+from crosswind.gateway.protocols.hidden_tools import HistoryEdits
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.session import LiveSession
@@ -61,7 +61,7 @@ class Noise:
         return {} if self.tools is None else self.tools.members
 
     @property
-    def forward(self) -> Forward | None:
+    def forward(self) -> HistoryEdits | None:
         """What the history needs besides texts."""
         return None if self.tools is None else self.tools.forward
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from crosswind.gateway.protocols.codec import Codec
-from crosswind.gateway.protocols.hidden_tools import Forward, InnerCall
-from crosswind.gateway.protocols.history import made_base
+from crosswind.gateway.protocols.hidden_tools import HiddenCall, HistoryEdits
+from crosswind.gateway.protocols.history import policy_anchor_base
 from crosswind.gateway.protocols.request import Request
-from crosswind.gateway.protocols.tool_mapping import Closing, Found
-from crosswind.gateway.protocols.tools import chosen, named
+from crosswind.gateway.protocols.tool_mapping import AnswerAnchor, ToolMapping
+from crosswind.gateway.protocols.tools import rename_tool_choice, tool_choice_names
 from crosswind.gateway.sessions.ledger import Ledger
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.engine.tools import ShownTools, acts_on_tools, perturb_tools, tools_anchor
@@ -25,13 +25,13 @@ MOST_ROUNDS = 3
 class ToolView:
     """The tools as a turn's policy sees them; the `World` by which the turn's answer is read."""
 
-    closing: Closing
+    closing: ToolMapping
     shown: ShownTools
     answered: Mapping[str, int]
     """By tool: the calls answered inside the gateway before this turn."""
     members: dict[str, bytes | None] = field(default_factory=dict)
     """The members of the body that differ from the client's: its tools and its choice of tools."""
-    forward: Forward | None = None
+    forward: HistoryEdits | None = None
 
     lasting: ShownTools = field(init=False)
     """What the ledger keeps. A list that only this request needed in another form is arranged again later."""
@@ -60,7 +60,7 @@ class ToolView:
     def withholds(self) -> bool:
         return bool(self.shown.phantoms or self.shown.refusals)
 
-    def answer(self, call: InnerCall, before: int) -> str:
+    def answer(self, call: HiddenCall, before: int) -> str:
         """The result of an inner call. `before` counts its tool's calls answered earlier in this turn."""
         phantom = self.shown.phantoms.get(call.name)
         if phantom is not None:
@@ -98,7 +98,7 @@ def view_tools(
         known=ledger.shown_tools(tools_anchor(tools)),
         allow_new=allow_new,
         choices=request.choices,
-        forced=named(choice),
+        forced=tool_choice_names(choice),
         duplicates="suffixed" if "suffixed" in (duplicates, closing.duplicates) else "allowed",
         strict=ledger.last_tools.strict(closing, raw),
         taken=ledger.last_tools.taken(closing, raw),
@@ -106,20 +106,20 @@ def view_tools(
         texts=texts,
     )
     view = ToolView(closing, shown, dict(ledger.answered))
-    if request.choices > 1 or named(choice):
+    if request.choices > 1 or tool_choice_names(choice):
         view.lasting = replace(shown, anchor=f"{shown.anchor}!")
     if not shown.untouched:
         view.members["tools"] = ledger.last_tools.written(closing, raw, shown.tools)
     names = shown.shown_of
     written = request.document.raw("tool_choice")
     if names and written is not None:
-        view.members["tool_choice"] = chosen(written, names)
+        view.members["tool_choice"] = rename_tool_choice(written, names)
     put_back = {
         index: put
         for index, step in enumerate(request.steps if ledger.put_back else ())
         if (put := ledger.kept_back(codec.name, step.made)) is not None
     }
-    view.forward = Forward(closing, names, put_back, _pending(codec, ledger, request))
+    view.forward = HistoryEdits(closing, names, put_back, _pending(codec, ledger, request))
     return view
 
 
@@ -130,7 +130,7 @@ def declared_view(codec: Codec, ledger: Ledger, request: Request) -> ToolView | 
     pending = _pending(codec, ledger, request)
     if codec.closing is None or not pending:
         return None
-    forward = Forward(codec.closing, {}, {}, pending)
+    forward = HistoryEdits(codec.closing, {}, {}, pending)
     return ToolView(codec.closing, ShownTools.clean(request.conversation.tools), {}, forward=forward)
 
 
@@ -145,10 +145,10 @@ def pending_results(codec: Codec, ledger: Ledger, goes_on: Iterable[str | None])
     return tuple(result for put in known if put is not None for result in put.owed)
 
 
-def delivered_anchor(request: Request, found: Found) -> str | None:
+def delivered_anchor(request: Request, found: AnswerAnchor) -> str | None:
     """The anchor by which later turns' histories will show the message delivered now."""
     call_id, said, before = found
-    base = made_base(call_id, said)
+    base = policy_anchor_base(call_id, said)
     if base is None:
         return None
     steps = request.line.steps[: request.held + len(request.steps)] if request.line else request.steps

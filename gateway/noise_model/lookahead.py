@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from crosswind.gateway.protocols.codec import Codec
-from crosswind.gateway.protocols.message_format import read_raw
+from crosswind.gateway.protocols.message_format import parse_message
 from crosswind.injectors.conversation import Conversation, Ref, ToolCall, ToolResult, UserText
 from crosswind.injectors.identity import logical_call
 
@@ -32,7 +32,9 @@ def after_answer(codec: Codec, conversation: Conversation, delivered: bytes) -> 
     if codec.closing is None:
         return None
     calls = [
-        call for raw in codec.closing.made_message(delivered) for call in read_raw(codec.messages, raw).calls
+        call
+        for raw in codec.closing.made_message(delivered)
+        for call in parse_message(codec.messages, raw).calls
     ]
     results = tuple(_results(conversation, calls))
     return replace(conversation, items=(*conversation.items, *results)) if results else None

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from crosswind.gateway.http.sse import Event
-from crosswind.gateway.protocols.hidden_tools import InnerCall
+from crosswind.gateway.http.sse import SseEvent
+from crosswind.gateway.protocols.hidden_tools import HiddenCall
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import Completion
 
@@ -38,7 +38,7 @@ class Round:
     """Its text, which the client got."""
 
 
-class SingleRound:
+class SingleRoundReader:
     """What readers share that never answer inside: the client gets what was produced."""
 
     unanswered = False
@@ -46,7 +46,7 @@ class SingleRound:
     def defer(self, events: bytes) -> int:
         return 0
 
-    def inner(self) -> list[InnerCall]:
+    def inner(self) -> list[HiddenCall]:
         return []
 
     def rounds(self) -> list[Round]:
@@ -90,7 +90,7 @@ class AnswerReader(Protocol):
         """Read a plain answer; gives the body for the client: the very same object where nothing changed."""
         ...
 
-    def read_event(self, event: Event) -> Chunk:
+    def read_event(self, event: SseEvent) -> Chunk:
         """Read one event of a streamed answer."""
         ...
 
@@ -115,7 +115,7 @@ class AnswerReader(Protocol):
         """What the client gets, as one plain body; None where it is what was produced."""
         ...
 
-    def inner(self) -> list[InnerCall]:
+    def inner(self) -> list[HiddenCall]:
         """The calls of the round at hand that the client doesn't see."""
         ...
 

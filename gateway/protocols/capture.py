@@ -49,7 +49,7 @@ MOST_DIGITS = 18
 """No token's id has as many."""
 
 
-def token_of(name: str) -> int | None:
+def parse_token_id(name: str) -> int | None:
     """The id in a token's name as `BY_ID` asks for it; None where the name is the token's text."""
     number = name.removeprefix("token_id:")
     plain = number is not name and number.isascii() and number.isdecimal()

@@ -9,12 +9,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
-from crosswind.gateway.http.sse import DONE, Event, with_data
-from crosswind.gateway.protocols.answer import Chunk, SingleRound
+from crosswind.gateway.http.sse import DONE, SseEvent, replace_event_data
+from crosswind.gateway.protocols.answer import Chunk, SingleRoundReader
 from crosswind.gateway.protocols.coercion import as_object
-from crosswind.gateway.protocols.deferred_chunks import Deferred, chunks, only_says
+from crosswind.gateway.protocols.deferred_chunks import DeferredEvents, count_deferrable, read_chunks
 from crosswind.gateway.protocols.document import encode
-from crosswind.gateway.protocols.sampled_tokens import Sampled, recorded, spanned, well_formed
+from crosswind.gateway.protocols.sampled_tokens import (
+    SampledChoice,
+    make_completion,
+    versions_cover_tokens,
+    well_formed,
+)
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import Completion
 
@@ -25,10 +30,10 @@ _APART = frozenset({"choices", "usage", "prompt_token_ids"})
 UNASKED = ("token_ids", "prompt_token_ids")
 
 
-ChoiceT = TypeVar("ChoiceT", bound=Sampled)
+ChoiceT = TypeVar("ChoiceT", bound=SampledChoice)
 
 
-class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
+class ChoicesAnswer(SingleRoundReader, ABC, Generic[ChoiceT]):
     """Collects one answer. `asked`: the capture fields that the client itself asked for."""
 
     kind: str
@@ -41,7 +46,7 @@ class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
         self._choices: dict[int, ChoiceT] = {}
         self._head: dict[str, Any] = {}
         self._plain: bytes | None = None
-        self._deferred = Deferred()
+        self._deferred = DeferredEvents()
         self._prompt_ids: list[int] | None = None
         self._usage: dict[str, Any] = {}
         self._error: dict[str, Any] | None = None
@@ -73,7 +78,7 @@ class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
         self._plain = delivered
         return delivered
 
-    def read_event(self, event: Event) -> Chunk:
+    def read_event(self, event: SseEvent) -> Chunk:
         """Read one event of a streamed answer."""
         self._catch_up()
         if event.data == DONE:
@@ -87,7 +92,7 @@ class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
             return Chunk(event.raw, calls, finished)
         only_usage = not _choices(chunk) and "usage" in chunk and "usage" not in self._asked
         idle = only_usage or self._only_tokens(chunk)
-        raw = b"" if idle else with_data(event, encode(self._stripped(chunk, streamed=True)))
+        raw = b"" if idle else replace_event_data(event, encode(self._stripped(chunk, streamed=True)))
         return Chunk(raw, calls, finished)
 
     def _only_tokens(self, chunk: Mapping[str, Any]) -> bool:
@@ -104,7 +109,7 @@ class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
 
     def defer(self, events: bytes) -> int:
         """Take whole events to read them later, as far as they only say more of what is being said."""
-        if self._captured or not (taken := only_says(events)):
+        if self._captured or not (taken := count_deferrable(events)):
             return 0
         if self._deferred.take(events[:taken]):
             self._catch_up()
@@ -116,7 +121,7 @@ class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
             self._take_all(self._deferred.events())
 
     def _take_all(self, events: bytes) -> None:
-        for chunk in chunks(events):
+        for chunk in read_chunks(events):
             self._take(chunk)
 
     def _take(self, answer: Mapping[str, Any]) -> bool:
@@ -208,7 +213,7 @@ class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
     def completions(self) -> tuple[Completion, ...]:
         """The choices as sampled."""
         self._catch_up()
-        found = (recorded(index, choice) for index, choice in sorted(self._choices.items()))
+        found = (make_completion(index, choice) for index, choice in sorted(self._choices.items()))
         return tuple(one for one in found if one is not None)
 
     def fitness(self) -> Fitness:
@@ -231,7 +236,7 @@ class ChoicesAnswer(SingleRound, ABC, Generic[ChoiceT]):
             return Fitness.TOKEN_IDS_MALFORMED
         if any(len(choice.token_ids) != len(choice.logprobs) for choice in self._choices.values()):
             return Fitness.IDS_LOGPROBS_MISMATCH
-        if not all(spanned(choice) for choice in self._choices.values()):
+        if not all(versions_cover_tokens(choice) for choice in self._choices.values()):
             return Fitness.VERSIONS_MISMATCH
         return Fitness.FIT if self.usage.get("completion_tokens") == ids else Fitness.USAGE_MISMATCH
 

@@ -11,12 +11,12 @@ from typing import Protocol
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.history import Mask
-from crosswind.gateway.protocols.history_cache import Histories
+from crosswind.gateway.protocols.history_cache import HistoryCache
 from crosswind.gateway.protocols.message_format import MessageFormat
 from crosswind.gateway.protocols.provider_errors import AnswerForms
 from crosswind.gateway.protocols.request import Request, SplitBody
-from crosswind.gateway.protocols.server_history import HeldHistories
-from crosswind.gateway.protocols.tool_mapping import Closing
+from crosswind.gateway.protocols.server_history import ServerHistories
+from crosswind.gateway.protocols.tool_mapping import ToolMapping
 from crosswind.gateway.protocols.tools import ReadTools, ToolReader
 from crosswind.injectors.conversation import Conversation
 
@@ -54,13 +54,13 @@ class Codec(Protocol):
         """Whether engines that give token ids give them on this route."""
         ...
 
-    def split(self, body: bytes, reader: Reader | None = None) -> SplitBody | None:
+    def split(self, body: bytes, reader: SessionReader | None = None) -> SplitBody | None:
         """None where the body is no request that we can read: it is then forwarded as it came. `reader`: of
         the session that it most likely belongs to; what comes out is the same.
         """
         ...
 
-    def read(self, split: SplitBody, reader: Reader, mask: Mask) -> Request:
+    def read(self, split: SplitBody, reader: SessionReader, mask: Mask) -> Request:
         """Read what is new in a body since the session's last turn."""
         ...
 
@@ -70,7 +70,7 @@ class Codec(Protocol):
         ...
 
     @property
-    def closing(self) -> Closing | None:
+    def closing(self) -> ToolMapping | None:
         """How the client's world is closed; None where the protocol has no tools."""
         ...
 
@@ -96,15 +96,15 @@ class Codec(Protocol):
         ...
 
 
-class Reader:
+class SessionReader:
     """What a session has read in one protocol: its histories, also those that the upstream holds, and its
     tools.
     """
 
     def __init__(self, codec: Codec) -> None:
         self._messages = codec.messages
-        self.held = HeldHistories(codec.messages)
-        self.histories = Histories(codec.messages, self.held.items)
+        self.held = ServerHistories(codec.messages)
+        self.histories = HistoryCache(codec.messages, self.held.items)
         self.recalled = 0
         """How many of the session's responses are known, as `TurnLine.responses` has them."""
         self.tools = ToolReader(codec.tools)

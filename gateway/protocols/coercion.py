@@ -22,7 +22,7 @@ def as_mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def text_of(holder: Mapping[str, Any], name: str) -> str:
+def as_text(holder: Mapping[str, Any], name: str) -> str:
     """A text member; empty where it is none."""
     value = holder.get(name)
     return value if isinstance(value, str) else ""

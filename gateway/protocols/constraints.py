@@ -35,7 +35,7 @@ _UNFORCED = ("auto", "none", None)
 _ONE_CALL = "parallel_tool_calls"
 
 
-def constraints(document: Document, edits: Mapping[str, bytes | None]) -> Iterator[str]:
+def find_constraints(document: Document, edits: Mapping[str, bytes | None]) -> Iterator[str]:
     """The members of a body, as it is sent with these edits, that constrain what is sampled."""
     names = document.members.keys() | edits.keys()
     for name in _FREE.keys() & names:

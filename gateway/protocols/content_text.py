@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 
 from crosswind.gateway.protocols.document import UNREADABLE, Document, decode, encode
-from crosswind.gateway.protocols.document import elements as array_spans
+from crosswind.gateway.protocols.document import element_spans as array_spans
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _parts = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-def content_texts(content: Any, kinds: Sequence[str] = ("text",)) -> list[tuple[int | None, str]]:
+def read_content_texts(content: Any, kinds: Sequence[str] = ("text",)) -> list[tuple[int | None, str]]:
     """(part, text) of a content: None for a plain string, else the index of a part of one of these types."""
     if isinstance(content, str):
         return [(None, content)]
@@ -27,17 +27,17 @@ def content_texts(content: Any, kinds: Sequence[str] = ("text",)) -> list[tuple[
     ]
 
 
-def content_written(
+def write_content_texts(
     raw: bytes, replacements: Sequence[tuple[int | None, str]], member: str = "content"
 ) -> bytes:
-    """An object, as JSON text, with texts of one member replaced, at places that `content_texts` gave."""
-    members = shallow(raw)
+    """Write texts of one member of a JSON object, at places that `read_content_texts` gave."""
+    members = split_object(raw)
     for part, text in replacements:
         members[member] = _with_text(members[member], part, text)
     return encode(members)
 
 
-def shallow(raw: bytes) -> dict[str, Any]:
+def split_object(raw: bytes) -> dict[str, Any]:
     """An object with its values left as raw JSON; encoded anew where they can't be left so."""
     try:
         members: dict[str, Any] = _members.decode(raw)
@@ -48,7 +48,7 @@ def shallow(raw: bytes) -> dict[str, Any]:
     return members
 
 
-def elements(raw: Any) -> list[bytes]:
+def split_array(raw: Any) -> list[bytes]:
     """The elements of an array, as JSON text each; none where it is no array."""
     if raw is None:
         return []
@@ -65,7 +65,7 @@ def _with_text(content: Any, part: int | None, text: str) -> Any:
         return msgspec.Raw(encode(text))
     parts: list[Any] = _parts_of(bytes(content)) if isinstance(content, msgspec.Raw) else content
     block: dict[str, Any] = (
-        shallow(bytes(parts[part])) if isinstance(parts[part], msgspec.Raw) else parts[part]
+        split_object(bytes(parts[part])) if isinstance(parts[part], msgspec.Raw) else parts[part]
     )
     parts[part] = {**block, "text": msgspec.Raw(encode(text))}
     return parts

@@ -27,7 +27,7 @@ _FINISH = re.compile(rb'"finish_reason"(?!: ?null)')
 _chunks = msgspec.json.Decoder(list[dict[str, Any]])
 
 
-def only_says(events: bytes) -> int:
+def count_deferrable(events: bytes) -> int:
     """How many bytes from the start are whole events, none of which has a finish reason, a part of a call,
     or the end.
     """
@@ -41,7 +41,7 @@ def only_says(events: bytes) -> int:
     return last + 2 if last >= 0 else 0
 
 
-class Deferred:
+class DeferredEvents:
     """Whole events that are still to be read."""
 
     def __init__(self) -> None:
@@ -65,13 +65,13 @@ class Deferred:
         return events
 
 
-def chunks(events: bytes) -> list[dict[str, Any]]:
+def read_chunks(events: bytes) -> list[dict[str, Any]]:
     """The JSON objects of all events that have one, in order."""
-    found = together(events, _chunks)
+    found = decode_events(events, _chunks)
     return list(_one_by_one(events)) if found is None else found
 
 
-def together(events: bytes, decoder: msgspec.json.Decoder[list[T]]) -> list[T] | None:
+def decode_events(events: bytes, decoder: msgspec.json.Decoder[list[T]]) -> list[T] | None:
     """The data of events, read as one JSON array; None where they aren't one such value each, on one line."""
     if not events.startswith(b"data: "):
         return None

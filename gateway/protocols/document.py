@@ -26,7 +26,7 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class MemberSpan:
     """Where a member stands: its lead (comma and key) starts at `lead`, its value is [start, end)."""
 
     lead: int
@@ -39,7 +39,7 @@ class Document:
     """A JSON object as it came, with the spans of its members in order."""
 
     body: bytes
-    members: Mapping[str, Span]
+    members: Mapping[str, MemberSpan]
 
     @classmethod
     def parse(cls, body: bytes) -> Document | None:
@@ -62,12 +62,12 @@ class Document:
         except ValueError:
             return None
 
-    def elements(self, name: str) -> list[tuple[int, int]] | None:
+    def element_spans(self, name: str) -> list[tuple[int, int]] | None:
         """The spans of an array's elements, in the whole body; None where the member isn't an array."""
         span = self.members.get(name)
         if span is None or self.body[span.start : span.start + 1] != b"[":
             return None
-        return elements(self.body, span.start, span.end)
+        return element_spans(self.body, span.start, span.end)
 
     @classmethod
     def continued(
@@ -78,12 +78,12 @@ class Document:
         elements that follow; None where it is no JSON object, as `parse` does.
         """
         around = cls.parse(body[:start] + _KNOWN + body[end:])
-        following = around.elements(member) if around else None
+        following = around.element_spans(member) if around else None
         if around is None or not following or following[0] != (start, start + len(_KNOWN)):
             return None
         more = end - start - len(_KNOWN)
         members = {
-            name: Span(
+            name: MemberSpan(
                 span.lead + more if span.lead >= start else span.lead,
                 span.start + more if span.start >= start else span.start,
                 span.end + more if span.end >= start else span.end,
@@ -151,7 +151,7 @@ def _raw_value(raw: msgspec.Raw) -> Any:
     return decode(bytes(raw))
 
 
-def elements(body: bytes, start: int, end: int) -> list[tuple[int, int]] | None:
+def element_spans(body: bytes, start: int, end: int) -> list[tuple[int, int]] | None:
     """The spans, in the whole body, of the elements of the array at [start, end); None where it isn't one."""
     try:
         lengths = [len(memoryview(raw)) for raw in _array.decode(body[start:end])]
@@ -166,30 +166,30 @@ def elements(body: bytes, start: int, end: int) -> list[tuple[int, int]] | None:
     return spans
 
 
-def _spans(body: bytes) -> dict[str, Span] | None:
+def _spans(body: bytes) -> dict[str, MemberSpan] | None:
     try:
         values = _object.decode(body)
     except UNREADABLE:
         return _scanned_spans(body)
-    spans: dict[str, Span] = {}
+    spans: dict[str, MemberSpan] = {}
     position = _opening(body)
     for name, raw in values.items():
         lead = _LEAD.match(body, position)
         value = bytes(raw)
         if lead is None or not body.startswith(value, lead.end()) or _key(lead) != name:
             return None
-        spans[name] = Span(position, lead.end(), lead.end() + len(value))
+        spans[name] = MemberSpan(position, lead.end(), lead.end() + len(value))
         position = lead.end() + len(value)
     return spans if body[position:].strip(_SPACE) == b"}" else None
 
 
-def _scanned_spans(body: bytes) -> dict[str, Span] | None:
+def _scanned_spans(body: bytes) -> dict[str, MemberSpan] | None:
     """The slow way, for what msgspec refuses. Latin-1 keeps one character per byte, so offsets are byte
     offsets.
     """
     text = body.decode("latin-1")
     position = _opening(body)
-    spans: dict[str, Span] = {}
+    spans: dict[str, MemberSpan] = {}
     while position and (lead := _LEAD.match(body, position)):
         name = _key(lead)
         try:
@@ -198,7 +198,7 @@ def _scanned_spans(body: bytes) -> dict[str, Span] | None:
             return None
         if name is None or name in spans:
             return None
-        spans[name] = Span(position, lead.end(), end)
+        spans[name] = MemberSpan(position, lead.end(), end)
         position = end
     return spans if position and body[position:].strip(_SPACE) == b"}" else None
 

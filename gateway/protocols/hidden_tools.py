@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from crosswind.gateway.protocols.document import encode
 
 
-class World(Protocol):
+class ToolView(Protocol):
     """What the policy was shown, as far as its calls go. Names are those that the policy sees."""
 
     def declared(self, name: str) -> str:
@@ -42,7 +42,7 @@ class World(Protocol):
         ...
 
 
-class _Open:
+class _UnchangedView:
     """The policy was shown the tools as they are."""
 
     withholds = False
@@ -63,12 +63,12 @@ class _Open:
         return False
 
 
-OPEN: World = _Open()
+UNCHANGED: ToolView = _UnchangedView()
 """No call has to be mapped."""
 
 
 @dataclass(frozen=True, slots=True)
-class InnerCall:
+class HiddenCall:
     """A call that the client never sees. `position` is its place among its answer's calls; `raw` the call as
     the policy made it, in the protocol's own form.
     """
@@ -85,7 +85,7 @@ class InnerCall:
 
 
 @dataclass(frozen=True, slots=True)
-class PutBack:
+class Reinsertion:
     """What to put back around a delivered message of the policy's, so that it meets again what it made.
 
     `before` are whole messages that stood before it (rounds that were answered inside), `text` is then its
@@ -109,20 +109,20 @@ class PutBack:
     """Whose form it has: a history that is told in another one can't take it. Empty in rows of old."""
 
 
-class Carrying(Protocol):
+class HistoryMapping(Protocol):
     """How a protocol's history is carried back to what the policy met. Messages are JSON text."""
 
     def renamed(self, raw: bytes, names: Mapping[str, str]) -> bytes:
         """The policy's message with its calls under other names (declared -> shown)."""
         ...
 
-    def put_back(self, raw: bytes, put: PutBack) -> bytes:
+    def put_back(self, raw: bytes, put: Reinsertion) -> bytes:
         """The policy's message with what the client never saw of it, and the messages around it, with commas
         between them.
         """
         ...
 
-    def answered(self, raw: bytes, put: PutBack) -> bytes:
+    def answered(self, raw: bytes, put: Reinsertion) -> bytes:
         """The message after one with something put back: where the protocol wants results in it."""
         ...
 
@@ -132,14 +132,14 @@ class Carrying(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Forward:
+class HistoryEdits:
     """What a request's history needs besides noisy texts: calls under the names that the policy saw
     (declared -> shown), and withheld calls put back, by the index of their message.
     """
 
-    carrying: Carrying
+    carrying: HistoryMapping
     names: Mapping[str, str]
-    put_back: Mapping[int, PutBack]
+    put_back: Mapping[int, Reinsertion]
     ahead: tuple[str, ...] = ()
     """Messages that come before the request's own: what the upstream lacks of a history that it holds."""
 

@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from crosswind.gateway.protocols.message_format import (
-    UNREAD,
-    Answered,
+    UNPARSED,
     MessageFormat,
-    Read,
+    ParsedMessage,
     Replacements,
-    Text,
-    read_raw,
+    TextPart,
+    ToolResultPart,
+    parse_message,
 )
 from crosswind.gateway.trajectory.content import Chain, content_key
 from crosswind.injectors.conversation import Ref, Site, ToolCall, ToolResult, UserText
@@ -31,14 +31,14 @@ Item = UserText | ToolResult
 
 
 @dataclass(slots=True, eq=False)
-class Step:
+class HistoryStep:
     """One message of a history. `raw` begins with the bytes that separate it from the one before (`lead` of
     them).
     """
 
     raw: bytes
     lead: int
-    read: Read
+    read: ParsedMessage
     items: tuple[Item, ...]
     received: Chain
     masked: bool
@@ -57,8 +57,8 @@ class History:
     occurrences.
     """
 
-    def __init__(self, messages: MessageFormat, items: Mapping[str, Read]) -> None:
-        self.steps: list[Step] = []
+    def __init__(self, messages: MessageFormat, items: Mapping[str, ParsedMessage]) -> None:
+        self.steps: list[HistoryStep] = []
         self.size = 0
         """Bytes of the messages."""
         self.spans: Sequence[tuple[int, int]] = ()
@@ -88,13 +88,13 @@ class History:
         for before, (begin, end) in zip([start, *(e for _, e in spans)], spans, strict=False):
             self.extend(body[before:end], begin - before, mask)
 
-    def extend(self, raw: bytes, lead: int, mask: Mask) -> Step:
+    def extend(self, raw: bytes, lead: int, mask: Mask) -> HistoryStep:
         """Read one more message. One that can't be read has no items and is left alone."""
-        read = read_raw(self._format, raw[lead:])
+        read = parse_message(self._format, raw[lead:])
         if read.reference:
             # A user's texts stand elsewhere; what it calls is what results in this history answer.
-            known = self._known_items.get(read.reference, UNREAD)
-            read = Read(calls=known.calls, said=known.said, made_id=known.made_id)
+            known = self._known_items.get(read.reference, UNPARSED)
+            read = ParsedMessage(calls=known.calls, said=known.said, made_id=known.made_id)
         items = self._items(len(self.steps), read)
         stored = mask(raw)
         # The chain is the body's own: what the upstream holds was stored with earlier turns.
@@ -102,12 +102,12 @@ class History:
         made = self._made(read)
         received = Chain(parent, stored)
         received.says = _says(parent.says if parent else b"", read)
-        step = Step(raw, lead, read, items, received, stored is not raw, made)
+        step = HistoryStep(raw, lead, read, items, received, stored is not raw, made)
         self._append(step)
         return step
 
-    def _made(self, read: Read) -> str | None:
-        base = made_base(read.calls[0].call_id if read.calls else read.made_id, read.said)
+    def _made(self, read: ParsedMessage) -> str | None:
+        base = policy_anchor_base(read.calls[0].call_id if read.calls else read.made_id, read.said)
         if base is None:
             return None
         occurrence, self._seen[base] = self._seen[base], self._seen[base] + 1
@@ -125,7 +125,7 @@ class History:
         """The items of the first `length` steps."""
         return tuple(self._all_items[: self._ends[length - 1]]) if length else ()
 
-    def _append(self, step: Step) -> None:
+    def _append(self, step: HistoryStep) -> None:
         self.steps.append(step)
         self._all_items += step.items
         self._ends.append(len(self._all_items))
@@ -136,21 +136,21 @@ class History:
             else:
                 self._unnamed.append(call)
 
-    def _items(self, index: int, read: Read) -> tuple[Item, ...]:
+    def _items(self, index: int, read: ParsedMessage) -> tuple[Item, ...]:
         items: list[Item] = []
         for part in read.parts:
-            if isinstance(part, Text):
+            if isinstance(part, TextPart):
                 items.append(self._user_text(index, part))
             else:
                 items.extend(self._result(index, part))
         self._users += read.user
         return tuple(items)
 
-    def _user_text(self, index: int, part: Text) -> UserText:
+    def _user_text(self, index: int, part: TextPart) -> UserText:
         anchor = self._text_anchor(Site.USER_TEXT, part.text)
         return UserText(Ref(index, part.place), part.text, anchor, self._users)
 
-    def _result(self, index: int, result: Answered) -> list[Item]:
+    def _result(self, index: int, result: ToolResultPart) -> list[Item]:
         call, occurrence = self._answered(result)
         key = logical_call(call.name, call.arguments, "")
         items: list[Item] = []
@@ -170,7 +170,7 @@ class History:
         occurrence, self._seen[first] = self._seen[first], self._seen[first] + 1
         return text_anchor(site, text, occurrence) if occurrence else first
 
-    def _answered(self, result: Answered) -> tuple[ToolCall, int]:
+    def _answered(self, result: ToolResultPart) -> tuple[ToolCall, int]:
         """The call that a result answers, and the result's occurrence among those of that id."""
         call_id = result.call_id
         if not call_id:
@@ -185,11 +185,11 @@ class History:
             return ToolCall(call_id, result.name, "{}"), occurrence
         return calls[min(occurrence, len(calls) - 1)], occurrence
 
-    def _count(self, step: Step) -> None:
+    def _count(self, step: HistoryStep) -> None:
         """Take a step into the counters, as reading it did."""
         self._users += step.read.user
         for part in step.read.parts:
-            if isinstance(part, Answered):
+            if isinstance(part, ToolResultPart):
                 self._results += 1
                 if not part.call_id and self._unnamed:
                     self._unnamed.popleft()
@@ -204,17 +204,20 @@ def _as_it_is(segment: bytes) -> bytes:
     return segment
 
 
-def _says(before: bytes, read: Read) -> bytes:
+def _says(before: bytes, read: ParsedMessage) -> bytes:
     """What a history says, up to and with this message: markers, blocks and spaces are not what it says."""
     said = [read.said or "", *(call.call_id for call in read.calls)]
     for part in read.parts:
-        texts = (part,) if isinstance(part, Text) else part.texts
-        said += [part.call_id if isinstance(part, Answered) else "", *(one.text.strip() for one in texts)]
+        texts = (part,) if isinstance(part, TextPart) else part.texts
+        said += [
+            part.call_id if isinstance(part, ToolResultPart) else "",
+            *(one.text.strip() for one in texts),
+        ]
     text = "\x1f".join(said)
     return content_key(before + text.encode("utf-8", "surrogatepass")) if text.strip("\x1f") else before
 
 
-def made_base(call_id: str, said: str | None) -> str | None:
+def policy_anchor_base(call_id: str, said: str | None) -> str | None:
     """The anchor of a message of the policy's, without its occurrence; None for other messages."""
     if call_id:
         return f"made:{call_id}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from crosswind.gateway.protocols.history import History, Mask, Step
-from crosswind.gateway.protocols.message_format import MessageFormat, Read
+from crosswind.gateway.protocols.history import History, HistoryStep, Mask
+from crosswind.gateway.protocols.message_format import MessageFormat, ParsedMessage
 
 KEPT_HISTORIES = 8
 _LONGEST_HEAD = 1 << 16
@@ -15,12 +15,12 @@ _SPAN_BYTES = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
+class KnownPrefix:
     """What a body begins with, byte for byte: everything before its messages, and the first ones of a
     history.
     """
 
-    histories: Histories
+    histories: HistoryCache
     history: History
     steps: int
     start: int
@@ -34,10 +34,10 @@ class Beginning:
         return self.history.spans[: self.steps]
 
 
-class Histories:
+class HistoryCache:
     """The histories of a session that were met lately."""
 
-    def __init__(self, messages: MessageFormat, items: Mapping[str, Read]) -> None:
+    def __init__(self, messages: MessageFormat, items: Mapping[str, ParsedMessage]) -> None:
         self._format = messages
         self._known_items = items
         self._kept: list[History] = []
@@ -50,7 +50,7 @@ class Histories:
         spans = sum(len(history.spans) for history in self._kept)
         return len(self._head) + _SPAN_BYTES * spans + sum(history.size for history in self._kept)
 
-    def beginning(self, body: bytes) -> Beginning | None:
+    def beginning(self, body: bytes) -> KnownPrefix | None:
         """How a body begins as one did that was read before; None where it doesn't."""
         start = len(self._head)
         if not start or not body.startswith(self._head):
@@ -58,7 +58,7 @@ class Histories:
         history, shared, end = self._nearest(body, start)
         if history is None or len(history.spans) < shared or history.spans[shared - 1][1] != end:
             return None  # Read behind another head, its messages stood elsewhere.
-        return Beginning(self, history, shared, start, end)
+        return KnownPrefix(self, history, shared, start, end)
 
     def read(
         self,
@@ -66,7 +66,7 @@ class Histories:
         start: int,
         spans: Sequence[tuple[int, int]],
         mask: Mask,
-        known: Beginning | None = None,
+        known: KnownPrefix | None = None,
     ) -> History:
         """The history that begins with the messages at `spans`; it may go on after them.
 
@@ -107,7 +107,7 @@ class Histories:
         return best, furthest, end
 
 
-def _shared(steps: Sequence[Step], body: bytes, position: int) -> tuple[int, int]:
+def _shared(steps: Sequence[HistoryStep], body: bytes, position: int) -> tuple[int, int]:
     """How many leading messages of the body are, byte for byte, these, and where the last of them ends."""
     for index, step in enumerate(steps):
         raw = step.raw

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
 from crosswind.gateway.protocols.answer import Round
-from crosswind.gateway.protocols.hidden_tools import World
-from crosswind.gateway.protocols.usage import summed
+from crosswind.gateway.protocols.hidden_tools import ToolView
+from crosswind.gateway.protocols.usage import add_usages
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import Completion
 
@@ -32,12 +32,12 @@ class RoundReader(Protocol):
 R = TypeVar("R", bound=RoundReader)
 
 
-class ClosedAnswer(Generic[R]):
+class MappedAnswer(Generic[R]):
     """The part of an `AnswerReader` that doesn't depend on how a protocol maps calls back. What is recorded
     is the last round's; the earlier ones are in `rounds`.
     """
 
-    def __init__(self, world: World, make: Callable[[], R]) -> None:
+    def __init__(self, world: ToolView, make: Callable[[], R]) -> None:
         self._world = world
         self._make = make
         self._now = make()
@@ -51,7 +51,7 @@ class ClosedAnswer(Generic[R]):
 
     @property
     def usage(self) -> Mapping[str, Any]:
-        return summed([*(one.usage for one in self._earlier), self._now.usage])
+        return add_usages([*(one.usage for one in self._earlier), self._now.usage])
 
     @property
     def error(self) -> Mapping[str, Any] | None:

@@ -14,7 +14,7 @@ Replacements = tuple[tuple[int | None, str], ...]
 """(place, text) pairs of one message."""
 
 
-class Text(msgspec.Struct, frozen=True):
+class TextPart(msgspec.Struct, frozen=True):
     """A text part. `place` says where it stands in its message; what the number means is the format's own
     (None: the content is a plain string).
     """
@@ -23,18 +23,18 @@ class Text(msgspec.Struct, frozen=True):
     text: str
 
 
-class Answered(msgspec.Struct, frozen=True):
+class ToolResultPart(msgspec.Struct, frozen=True):
     """A tool's result: the call that it answers (empty: not named) and its text parts."""
 
     call_id: str
     name: str
-    texts: tuple[Text, ...]
+    texts: tuple[TextPart, ...]
 
 
-class Read(msgspec.Struct, frozen=True):
+class ParsedMessage(msgspec.Struct, frozen=True):
     """One message: a user's texts and tools' results in order, and the policy's calls."""
 
-    parts: tuple[Text | Answered, ...] = ()
+    parts: tuple[TextPart | ToolResultPart, ...] = ()
     calls: tuple[ToolCall, ...] = ()
     user: bool = False
     """It counts as a user's message, even where it has no text."""
@@ -48,14 +48,14 @@ class Read(msgspec.Struct, frozen=True):
     """Tools that it names otherwise than by a call."""
 
 
-UNREAD = Read()
+UNPARSED = ParsedMessage()
 """A message that is left alone."""
 
 
 class MessageFormat(Protocol):
     """A protocol's messages. Both methods are pure."""
 
-    def read(self, message: Any) -> Read:
+    def read(self, message: Any) -> ParsedMessage:
         """Read a decoded message, whatever it is; never raises."""
         ...
 
@@ -66,9 +66,9 @@ class MessageFormat(Protocol):
         ...
 
 
-def read_raw(messages: MessageFormat, raw: bytes) -> Read:
+def parse_message(messages: MessageFormat, raw: bytes) -> ParsedMessage:
     """Read a message as it stands in a body; one that can't be read is left alone."""
     try:
         return messages.read(decode(raw))
     except ValueError:
-        return UNREAD
+        return UNPARSED

@@ -13,10 +13,10 @@ import msgspec
 from msgspec import structs
 
 from crosswind.gateway.protocols.document import Document
-from crosswind.gateway.protocols.hidden_tools import Forward
-from crosswind.gateway.protocols.history import History, Mask, Step
-from crosswind.gateway.protocols.history_cache import Beginning, Histories
-from crosswind.gateway.protocols.message_format import MessageFormat, Replacements, Text, read_raw
+from crosswind.gateway.protocols.hidden_tools import HistoryEdits
+from crosswind.gateway.protocols.history import History, HistoryStep, Mask
+from crosswind.gateway.protocols.history_cache import HistoryCache, KnownPrefix
+from crosswind.gateway.protocols.message_format import MessageFormat, Replacements, TextPart, parse_message
 from crosswind.gateway.trajectory.content import Chain, View, content_key
 from crosswind.injectors.conversation import Conversation, Ref
 
@@ -40,11 +40,11 @@ class SplitBody(msgspec.Struct, frozen=True):
     converses: bool = True
     """Whether it is part of a conversation: only then an unnamed session can be told by it."""
 
-    known: Beginning | None = None
+    known: KnownPrefix | None = None
     """How the body begins, where that was found."""
 
     @classmethod
-    def of_messages(cls, body: bytes, member: str, histories: Histories | None = None) -> SplitBody | None:
+    def of_messages(cls, body: bytes, member: str, histories: HistoryCache | None = None) -> SplitBody | None:
         """A body whose history is an array of objects; None where it is none. `histories`: what its sender
         sent lately, so that only what is new has to be split.
         """
@@ -52,7 +52,7 @@ class SplitBody(msgspec.Struct, frozen=True):
         found = Document.continued(body, member, known.start, known.end) if known else None
         if known is None or found is None:
             known, document = None, Document.parse(body)
-            elements = document.elements(member) if document else None
+            elements = document.element_spans(member) if document else None
             found = None if document is None or elements is None else (document, elements)
         if found is None or any(body[start] != ord("{") for start, _ in found[1]):
             return None
@@ -86,9 +86,9 @@ class SplitBody(msgspec.Struct, frozen=True):
         """The first user message's texts, by which an otherwise unknown session is told apart."""
         for start, end in self.spans:
             raw = self.document.body[start:end]
-            read = read_raw(messages, raw)
+            read = parse_message(messages, raw)
             if read.user:
-                texts = [part.text for part in read.parts if isinstance(part, Text)]
+                texts = [part.text for part in read.parts if isinstance(part, TextPart)]
                 return "\n".join(texts) if texts else raw.decode("utf-8", "replace")
         return ""
 
@@ -98,7 +98,7 @@ class Request(msgspec.Struct, eq=False):
 
     split: SplitBody
     messages: MessageFormat
-    steps: tuple[Step, ...]
+    steps: tuple[HistoryStep, ...]
     conversation: Conversation
     model: str | None
     stream: bool
@@ -155,7 +155,7 @@ class Request(msgspec.Struct, eq=False):
         replacements: Mapping[Ref, str],
         edits: Mapping[str, bytes | None],
         mask: Mask,
-        forward: Forward | None = None,
+        forward: HistoryEdits | None = None,
     ) -> tuple[bytes, View]:
         """The body to send, and what is stored of it. Messages and members that nothing touched keep their
         bytes.
@@ -173,7 +173,7 @@ class Request(msgspec.Struct, eq=False):
         self,
         replacements: Mapping[Ref, str],
         edits: Mapping[str, bytes | None],
-        forward: Forward | None,
+        forward: HistoryEdits | None,
         appended: Sequence[bytes],
     ) -> bytes:
         """The body to send for a further round within the gateway: these messages end the history."""
@@ -189,7 +189,7 @@ class Request(msgspec.Struct, eq=False):
         self,
         own: Sequence[bytes],
         edits: Mapping[str, bytes | None],
-        forward: Forward,
+        forward: HistoryEdits,
         appended: Sequence[bytes] = (),
     ) -> bytes:
         """The body with another history, an array whatever it was."""
@@ -199,7 +199,7 @@ class Request(msgspec.Struct, eq=False):
         frame = structs.replace(self, steps=())._frame({**edits, self.split.member: history})
         return b"".join(piece for piece in frame if piece is not None)
 
-    def _carried(self, segments: list[bytes], forward: Forward | None) -> list[bytes]:
+    def _carried(self, segments: list[bytes], forward: HistoryEdits | None) -> list[bytes]:
         """The history as the policy met it: its calls under the names it saw, withheld ones put back."""
         if not forward:
             return segments
@@ -235,7 +235,7 @@ class Request(msgspec.Struct, eq=False):
 
 
 def _segments(
-    messages: MessageFormat, steps: Sequence[Step], replacements: Mapping[Ref, str], held: int
+    messages: MessageFormat, steps: Sequence[HistoryStep], replacements: Mapping[Ref, str], held: int
 ) -> list[bytes]:
     touched: dict[int, list[tuple[int | None, str]]] = {}
     for ref, text in replacements.items():
@@ -246,7 +246,7 @@ def _segments(
     ]
 
 
-def _rewritten(messages: MessageFormat, step: Step, replacements: Replacements) -> bytes:
+def _rewritten(messages: MessageFormat, step: HistoryStep, replacements: Replacements) -> bytes:
     """A message with texts replaced, encoded once: later turns meet the same bytes again."""
     if replacements not in step.rewritten:
         step.rewritten = {
@@ -255,7 +255,7 @@ def _rewritten(messages: MessageFormat, step: Step, replacements: Replacements) 
     return step.rewritten[replacements]
 
 
-def _as_met(step: Step, segment: bytes, forward: Forward, index: int) -> bytes:
+def _as_met(step: HistoryStep, segment: bytes, forward: HistoryEdits, index: int) -> bytes:
     named = {call.name for call in step.read.calls} | step.read.names
     names = {name: forward.names[name] for name in named & forward.names.keys()}
     put, before = forward.put_back.get(index), forward.put_back.get(index - 1)
@@ -271,7 +271,7 @@ def _as_met(step: Step, segment: bytes, forward: Forward, index: int) -> bytes:
     return step.carried
 
 
-def _sent_chain(steps: Sequence[Step], segments: Sequence[bytes], mask: Mask) -> Chain | None:
+def _sent_chain(steps: Sequence[HistoryStep], segments: Sequence[bytes], mask: Mask) -> Chain | None:
     """The chain of what was sent, with the nodes of the previous turn wherever nothing changed."""
     parent: Chain | None = None
     for step, raw in zip(steps, segments, strict=True):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from crosswind.gateway.protocols.capture import token_of
+from crosswind.gateway.protocols.capture import parse_token_id
 from crosswind.gateway.trajectory.record import Completion, VersionSpan
 
 _FLOAT32, _INT32, _INT64 = 3.4e38, 1 << 31, 1 << 63
@@ -18,7 +18,7 @@ MOST_LIKELY = 255
 
 
 @dataclass(slots=True)
-class Sampled:
+class SampledChoice:
     """The tokens of one choice as they have come so far."""
 
     token_ids: list[int] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Sampled:
         return False
 
 
-def recorded(index: int, choice: Sampled) -> Completion | None:
+def make_completion(index: int, choice: SampledChoice) -> Completion | None:
     """The choice as it is recorded: without tokens that no engine could mean; None for such an index."""
     if not -_INT64 <= index < _INT64:
         return None
@@ -55,7 +55,7 @@ def recorded(index: int, choice: Sampled) -> Completion | None:
     )
 
 
-def well_formed(index: int, choice: Sampled) -> bool:
+def well_formed(index: int, choice: SampledChoice) -> bool:
     """Whether a record can hold the choice's index and the ids of its tokens."""
     try:
         array("i", choice.token_ids)
@@ -64,7 +64,7 @@ def well_formed(index: int, choice: Sampled) -> bool:
     return -_INT64 <= index < _INT64
 
 
-def spanned(choice: Sampled) -> bool:
+def versions_cover_tokens(choice: SampledChoice) -> bool:
     """Whether the versions that the engine names, if it does, are those of all tokens, in order."""
     if not choice.versions:
         return True
@@ -74,7 +74,7 @@ def spanned(choice: Sampled) -> bool:
     )
 
 
-def likeliest(named: Iterable[tuple[Any, Any]]) -> tuple[tuple[int, float], ...]:
+def select_likeliest(named: Iterable[tuple[Any, Any]]) -> tuple[tuple[int, float], ...]:
     """Tokens with their log-probabilities, the likeliest first; those that are named by text are left out,
     and numbers that no record can hold.
     """
@@ -82,15 +82,15 @@ def likeliest(named: Iterable[tuple[Any, Any]]) -> tuple[tuple[int, float], ...]
         (token, told)
         for name, logprob in named
         if isinstance(name, str)
-        and (told := logprob_of(logprob)) is not None
+        and (told := as_logprob(logprob)) is not None
         and (abs(told) < _FLOAT32 or not isfinite(told))
-        and (token := token_of(name)) is not None
+        and (token := parse_token_id(name)) is not None
         and token < _INT32
     ]
     return tuple(sorted(found, key=lambda pair: -pair[1])[:MOST_LIKELY])
 
 
-def logprob_of(value: Any) -> float | None:
+def as_logprob(value: Any) -> float | None:
     """A log-probability; None where it is none."""
     try:
         return float(value) if isinstance(value, int | float) else None

@@ -13,14 +13,14 @@ from typing import Any
 
 from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.protocols.history import History
-from crosswind.gateway.protocols.message_format import MessageFormat, Read
+from crosswind.gateway.protocols.message_format import MessageFormat, ParsedMessage
 
 KEPT_RESPONSES = 64
 KEPT_ITEMS = 1024
 
 
 @dataclass(slots=True, eq=False)
-class Held:
+class ServerHistory:
     """The history up to a response: `length` steps of `history`, and the response's own items."""
 
     response_id: str
@@ -48,17 +48,17 @@ class Held:
         return history
 
 
-class HeldHistories:
+class ServerHistories:
     """The newest of them in a session, by the ids of their responses and conversations."""
 
     def __init__(self, messages: MessageFormat) -> None:
-        self.items: dict[str, Read] = {}
+        self.items: dict[str, ParsedMessage] = {}
         """What was produced, by the items' ids: a later request may only refer to it."""
         self._format = messages
-        self._held: OrderedDict[str, Held] = OrderedDict()
+        self._held: OrderedDict[str, ServerHistory] = OrderedDict()
         self._told: set[str] = set()
 
-    def get(self, held_by: str) -> Held | None:
+    def get(self, held_by: str) -> ServerHistory | None:
         """What is known of the history up to this response, or of this conversation."""
         return self._held.get(held_by)
 
@@ -66,7 +66,7 @@ class HeldHistories:
         """Whether a response was taken in, even if it is forgotten by now."""
         return response_id in self._told
 
-    def keep(self, names: Iterable[str], held: Held) -> None:
+    def keep(self, names: Iterable[str], held: ServerHistory) -> None:
         """Take in a response: later requests name it, or its conversation, by these ids."""
         self._told.add(held.response_id)
         for name in names:

@@ -10,26 +10,26 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from crosswind.gateway.protocols.coercion import text_of
+from crosswind.gateway.protocols.coercion import as_text
 from crosswind.gateway.protocols.document import decode, encode
-from crosswind.gateway.protocols.hidden_tools import PutBack
-from crosswind.gateway.protocols.responses.items import loading
-from crosswind.gateway.protocols.splicing import Path, spliced
-from crosswind.gateway.protocols.tools import list_of
+from crosswind.gateway.protocols.hidden_tools import Reinsertion
+from crosswind.gateway.protocols.responses.items import rename_loaded_tools
+from crosswind.gateway.protocols.splicing import JsonPath, replace_values
+from crosswind.gateway.protocols.tools import as_list
 
 _TEXTS = ("content", "output")
 _IDS = ("id", "call_id", "tool_call_id")
 
 
 @dataclass(frozen=True, slots=True)
-class ClientsView:
+class ClientView:
     """What a session's client has in place of what its policy met."""
 
     texts: Mapping[str, str] = field(default_factory=dict)
     """Clean texts by noisy ones."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Declared names of tools by shown ones."""
-    withheld: frozenset[str] = frozenset()
+    hidden_ids: frozenset[str] = frozenset()
     """The ids of calls, results and reasoning that the client never saw."""
 
     def page(self, body: bytes) -> bytes:
@@ -48,8 +48,8 @@ class ClientsView:
         if len(kept) != len(data):
             ids = [item.get("id") for item in kept if isinstance(item, dict)]
             ends = {"first_id": ids[0] if ids else None, "last_id": ids[-1] if ids else None}
-        changed: dict[Path, Any] = {(name,): value for name, value in ends.items() if name in answer}
-        return spliced(body, {("data",): kept, **changed})
+        changed: dict[JsonPath, Any] = {(name,): value for name, value in ends.items() if name in answer}
+        return replace_values(body, {("data",): kept, **changed})
 
     def after(self, body: bytes) -> str | None:
         """The item behind which a list goes on, where the client has none of a page's: clients take an empty
@@ -61,7 +61,7 @@ class ClientsView:
             return None
         if any(self.item(item) is not None for item in data):
             return None
-        return text_of(data[-1], "id") or None
+        return as_text(data[-1], "id") or None
 
     def output(self, body: bytes) -> bytes:
         """What a history was made into, with its items as the client has them."""
@@ -70,13 +70,13 @@ class ClientsView:
         if not isinstance(output, list):
             return body
         kept = [item for item in map(self.item, output) if item is not None]
-        return body if kept == output else spliced(body, {("output",): kept})
+        return body if kept == output else replace_values(body, {("output",): kept})
 
     def item(self, item: Any) -> Any:
         """An item or a message as the client has it; None where the client has none."""
         if not isinstance(item, dict):
             return item
-        if any(item.get(name) in self.withheld for name in _IDS if isinstance(item.get(name), str)):
+        if any(item.get(name) in self.hidden_ids for name in _IDS if isinstance(item.get(name), str)):
             return None
         mapped = dict(item)
         for name in _TEXTS:
@@ -84,7 +84,7 @@ class ClientsView:
                 mapped[name] = self._clean(item[name])
         if item.get("type") == "function_call" and isinstance(item.get("name"), str):
             mapped["name"] = self.names.get(item["name"], item["name"])
-        mapped = loading(mapped, lambda name: self.names.get(name, name))
+        mapped = rename_loaded_tools(mapped, lambda name: self.names.get(name, name))
         if isinstance(item.get("tool_calls"), list):
             calls = [call for call in map(self._call, item["tool_calls"]) if call is not None]
             mapped["tool_calls"] = calls or None
@@ -104,27 +104,27 @@ class ClientsView:
 
     def _call(self, call: Any) -> Any:
         """A call of Chat Completions."""
-        if not isinstance(call, dict) or text_of(call, "id") in self.withheld:
+        if not isinstance(call, dict) or as_text(call, "id") in self.hidden_ids:
             return None if isinstance(call, dict) else call
         function = call.get("function")
-        if not isinstance(function, dict) or text_of(function, "name") not in self.names:
+        if not isinstance(function, dict) or as_text(function, "name") not in self.names:
             return call
         return {**call, "function": {**function, "name": self.names[function["name"]]}}
 
 
-def withheld(put_backs: Iterable[PutBack]) -> frozenset[str]:
+def hidden_ids(put_backs: Iterable[Reinsertion]) -> frozenset[str]:
     """The ids of what these keep from the client."""
     ids: set[str] = set()
     for put in put_backs:
         for raw in (*put.before, *put.results, *(call for _, call in put.calls)):
             item = decode(raw.encode())
             calls = item.get("tool_calls") if isinstance(item, dict) else None
-            found = [one for one in (item, *list_of(calls)) if isinstance(one, dict)]
+            found = [one for one in (item, *as_list(calls)) if isinstance(one, dict)]
             ids.update(one[name] for one in found for name in _IDS if isinstance(one.get(name), str))
     return frozenset(ids)
 
 
-def as_delivered(body: bytes, produced: Any, delivered: Any) -> bytes:
+def map_stored_answer(body: bytes, produced: Any, delivered: Any) -> bytes:
     """An answer that is asked for again, as it was delivered: what differed from what was produced then is
     replaced, all else is as it comes now.
     """
@@ -134,20 +134,20 @@ def as_delivered(body: bytes, produced: Any, delivered: Any) -> bytes:
     if answer.get("id") != produced.get("id"):
         return body
     changed = {name: value for name, value in delivered.items() if value != produced.get(name)}
-    here: dict[Path, Any] = {(name,): value for name, value in changed.items() if name in answer}
+    here: dict[JsonPath, Any] = {(name,): value for name, value in changed.items() if name in answer}
     if ("output",) in here:
         here["output",] = _items(answer["output"], delivered["output"])
-    return spliced(body, here) if here else body
+    return replace_values(body, here) if here else body
 
 
 def _items(now: Any, delivered: Any) -> Any:
     """The delivered items, each as it comes now, but for its name."""
     if not isinstance(now, list) or not isinstance(delivered, list):
         return delivered
-    found = {text_of(item, "id"): item for item in now if isinstance(item, dict)}
+    found = {as_text(item, "id"): item for item in now if isinstance(item, dict)}
     out = []
     for item in delivered:
-        live = found.get(text_of(item, "id")) if isinstance(item, dict) else None
+        live = found.get(as_text(item, "id")) if isinstance(item, dict) else None
         named = {"name": item["name"]} if isinstance(item, dict) and "name" in item else {}
         out.append(item if live is None else {**live, **named})
     return out

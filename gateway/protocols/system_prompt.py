@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crosswind.gateway.protocols.content_text import content_texts
+from crosswind.gateway.protocols.content_text import read_content_texts
 from crosswind.gateway.protocols.document import decode, encode
 from crosswind.gateway.protocols.request import Request
 from crosswind.injectors.conversation import InstructionText, Ref, Site
@@ -37,7 +37,7 @@ class Instructions:
         request.edits = {**request.edits, self.member: encode(text if part is None else value)}
 
 
-def instructions(request: Request, member: str | None) -> Instructions | None:
+def find_instructions(request: Request, member: str | None) -> Instructions | None:
     """The request's instructions, in that member or else in a message that comes first; None where it has
     none.
     """
@@ -56,7 +56,7 @@ def instructions(request: Request, member: str | None) -> Instructions | None:
 
 
 def _first(content: object, message: int) -> InstructionText | None:
-    for part, text in content_texts(content, TEXTS):
+    for part, text in read_content_texts(content, TEXTS):
         if text.strip():
             anchor = text_anchor(Site.INSTRUCTIONS, text, 0)
             return InstructionText(Ref(message, part), text, anchor, 0)

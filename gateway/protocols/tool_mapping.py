@@ -6,21 +6,21 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from crosswind.gateway.protocols.answer import AnswerReader
-from crosswind.gateway.protocols.hidden_tools import Carrying, InnerCall, PutBack, World
+from crosswind.gateway.protocols.hidden_tools import HiddenCall, HistoryMapping, Reinsertion, ToolView
 from crosswind.gateway.protocols.request import Request
 from crosswind.injectors.engine.shown_tools import ShownTool
 
-RoundBefore = tuple[bytes, Sequence[tuple[InnerCall, str]]]
+AnsweredRound = tuple[bytes, Sequence[tuple[HiddenCall, str]]]
 """What a round produced, and how its inner calls were answered."""
-Found = tuple[str, str | None, int]
+AnswerAnchor = tuple[str, str | None, int]
 """By what a message of the policy's will be found: its first call's id, its text, and how many before it in
 the same answer are found by the same.
 """
-Kept = tuple[Found, PutBack]
+AnchoredReinsertion = tuple[AnswerAnchor, Reinsertion]
 """The message around which something is put back, and what."""
 
 
-class Closing(Carrying, Protocol):
+class ToolMapping(HistoryMapping, Protocol):
     """One protocol's forms. Messages are JSON text; all methods are pure."""
 
     @property
@@ -44,49 +44,49 @@ class Closing(Carrying, Protocol):
         """A plain answer as the policy's message (or messages) in a history."""
         ...
 
-    def result_messages(self, results: Sequence[tuple[InnerCall, str]]) -> tuple[bytes, ...]:
+    def result_messages(self, results: Sequence[tuple[HiddenCall, str]]) -> tuple[bytes, ...]:
         """The results of inner calls as messages of a history."""
         ...
 
     def put_backs(
-        self, answer: AnswerReader, world: World, before: Sequence[RoundBefore], last: RoundBefore
-    ) -> Sequence[Kept]:
+        self, answer: AnswerReader, world: ToolView, before: Sequence[AnsweredRound], last: AnsweredRound
+    ) -> Sequence[AnchoredReinsertion]:
         """What the client's history will lack of an answer, by the messages around which it is put back:
         of the rounds before, and of the last one its inner calls.
         """
         ...
 
-    def answer(self, request: Request, world: World, *, captured: bool) -> AnswerReader:
+    def answer(self, request: Request, world: ToolView, *, captured: bool) -> AnswerReader:
         """A reader for the answer of a policy that was shown other tools than the client declared."""
         ...
 
 
-class LastTools:
+class WrittenTools:
     """How a session's tools were written last: the same ones are declared, and shown, turn after turn."""
 
     __slots__ = ("_closing", "_raw", "_shown", "_strict", "_taken", "_written")
 
     def __init__(self) -> None:
-        self._closing: Closing | None = None
+        self._closing: ToolMapping | None = None
         self._raw = b""
         self._strict: frozenset[str] = frozenset()
         self._taken: frozenset[str] = frozenset()
         self._shown: Sequence[ShownTool] | None = None
         self._written = b""
 
-    def strict(self, closing: Closing, raw: bytes) -> frozenset[str]:
+    def strict(self, closing: ToolMapping, raw: bytes) -> frozenset[str]:
         """As `Closing.strict`."""
         if closing is not self._closing or raw != self._raw:
             self._strict, self._taken = closing.strict(raw), closing.taken(raw)
             self._closing, self._raw, self._shown = closing, raw, None
         return self._strict
 
-    def taken(self, closing: Closing, raw: bytes) -> frozenset[str]:
+    def taken(self, closing: ToolMapping, raw: bytes) -> frozenset[str]:
         """As `Closing.taken`."""
         self.strict(closing, raw)
         return self._taken
 
-    def written(self, closing: Closing, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
+    def written(self, closing: ToolMapping, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
         """As `Closing.written_tools`."""
         self.strict(closing, raw)
         if shown is not self._shown:
@@ -94,20 +94,20 @@ class LastTools:
         return self._written
 
 
-def around_message(
-    closing: Closing,
+def reinsert_around_message(
+    closing: ToolMapping,
     answer: AnswerReader,
-    before: Sequence[RoundBefore],
-    last: RoundBefore,
+    before: Sequence[AnsweredRound],
+    last: AnsweredRound,
     called: Sequence[tuple[str, str]],
-) -> list[Kept]:
+) -> list[AnchoredReinsertion]:
     """`put_backs` of a protocol whose answers are one message each."""
     rounds = [
         message
         for produced, results in before
         for message in (*closing.made_message(produced), *closing.result_messages(results))
     ]
-    put = PutBack(
+    put = Reinsertion(
         before=tuple(message.decode() for message in rounds),
         text=answer.content() if rounds else None,
         calls=tuple((call.position, call.json()) for call, _ in last[1]),
@@ -115,11 +115,11 @@ def around_message(
         names=tuple(call.name for _, results in [*before, last] for call, _ in results),
         called=tuple(called),
     )
-    return [] if put == PutBack() else [((*answer.made(), 0), put)]
+    return [] if put == Reinsertion() else [((*answer.made(), 0), put)]
 
 
-def called_otherwise(
-    world: World, calls: Iterable[tuple[str, str]], inner: Sequence[tuple[InnerCall, str]]
+def find_renamed_calls(
+    world: ToolView, calls: Iterable[tuple[str, str]], inner: Sequence[tuple[HiddenCall, str]]
 ) -> list[tuple[str, str]]:
     """Of an answer's calls (id, name) the delivered ones that a history would show under another name."""
     withheld = {call.call_id for call, _ in inner}

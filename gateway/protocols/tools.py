@@ -36,7 +36,7 @@ class ToolReader:
         return self._tools
 
 
-class Wordings:
+class ToolListCache:
     """Lists of tools that were read lately, for all sessions: an agent's sessions declare the same ones, and
     what is worked out for a list is kept by the list.
     """
@@ -59,7 +59,7 @@ class Wordings:
         return found
 
 
-_WORDINGS = Wordings()
+_WORDINGS = ToolListCache()
 
 
 def _readable(read: ReadTools, raw: bytes) -> Tools:
@@ -69,12 +69,12 @@ def _readable(read: ReadTools, raw: bytes) -> Tools:
         return ()
 
 
-def list_of(declared: Any) -> list[Any]:
+def as_list(declared: Any) -> list[Any]:
     """A `tools` member's elements; none, where it is no array."""
     return declared if isinstance(declared, list) else []
 
 
-def tool_schema(tool: Mapping[str, Any], parameters: Any) -> ToolSchema:
+def make_tool_schema(tool: Mapping[str, Any], parameters: Any) -> ToolSchema:
     """A tool whose `name` is a string, with what else is as it should be."""
     description = tool.get("description")
     return ToolSchema(
@@ -98,7 +98,7 @@ def changed_members(tool: ShownTool, *, parameters: str) -> dict[str, Any]:
     return members
 
 
-def arranged(declared: Sequence[tuple[bytes, bool]], shown: Sequence[bytes]) -> bytes:
+def arrange_tools(declared: Sequence[tuple[bytes, bool]], shown: Sequence[bytes]) -> bytes:
     """An array of tools: those of other kinds (True) stay at their place, the shown ones take the other
     places in order, and those that are too many come last.
     """
@@ -111,41 +111,41 @@ _OTHERS = ("mcp", "custom")
 """Types of tools that a `tool_choice` may name, and that are no functions."""
 
 
-def other_names(tools: bytes, is_function: Callable[[Any], bool]) -> frozenset[str]:
+def other_tool_names(tools: bytes, is_function: Callable[[Any], bool]) -> frozenset[str]:
     """The names of declared tools that are no functions."""
-    declared = list_of(decode(tools))
+    declared = as_list(decode(tools))
     return documents.other_names(
         tool for tool in declared if isinstance(tool, dict) and not is_function(tool)
     )
 
 
-def chosen(raw: bytes, names: Mapping[str, str]) -> bytes:
+def rename_tool_choice(raw: bytes, names: Mapping[str, str]) -> bytes:
     """A `tool_choice` with the tools that it names under other names (declared -> shown)."""
     value = decode(raw)
-    mapped = choosing(value, lambda name: names.get(name, name))
+    mapped = map_tool_choice(value, lambda name: names.get(name, name))
     return raw if mapped == value else encode(mapped)
 
 
-def named(choice: Any) -> frozenset[str]:
+def tool_choice_names(choice: Any) -> frozenset[str]:
     """The tools that a `tool_choice` names."""
     if isinstance(choice, dict):
         if choice.get("type") in _OTHERS:
             return frozenset()
         name = choice.get("name")
         own = [name] if isinstance(name, str) else []
-        return frozenset(own).union(*(named(value) for value in choice.values()))
+        return frozenset(own).union(*(tool_choice_names(value) for value in choice.values()))
     if isinstance(choice, list):
-        return frozenset().union(*(named(value) for value in choice))
+        return frozenset().union(*(tool_choice_names(value) for value in choice))
     return frozenset()
 
 
-def choosing(choice: Any, name_of: Callable[[str], str]) -> Any:
+def map_tool_choice(choice: Any, name_of: Callable[[str], str]) -> Any:
     """A `tool_choice` with its functions under other names."""
     if isinstance(choice, dict):
         if choice.get("type") in _OTHERS:
             return choice
         return {
-            key: name_of(one) if key == "name" and isinstance(one, str) else choosing(one, name_of)
+            key: name_of(one) if key == "name" and isinstance(one, str) else map_tool_choice(one, name_of)
             for key, one in choice.items()
         }
-    return [choosing(one, name_of) for one in choice] if isinstance(choice, list) else choice
+    return [map_tool_choice(one, name_of) for one in choice] if isinstance(choice, list) else choice

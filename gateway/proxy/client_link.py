@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import structlog
 
 from crosswind.gateway.http.headers import Headers
-from crosswind.gateway.http.sse import Event, EventSplitter
+from crosswind.gateway.http.sse import EventSplitter, SseEvent
 from crosswind.gateway.protocols.document import decode, encode
 from crosswind.gateway.protocols.faults import Fault
 from crosswind.gateway.protocols.provider_errors import AnswerForms
@@ -151,7 +151,7 @@ class FaultyOutlet:
             return bytes(self._collected)
         return forms.events(decode(shown), self._exchange.request)
 
-    async def _event(self, event: Event) -> None:
+    async def _event(self, event: SseEvent) -> None:
         """Pass an event on; a stream that was cut is still read to its end, for the record."""
         if self.broken:
             return
@@ -170,7 +170,7 @@ class FaultyOutlet:
         self._passed += 1
         await self._pass(event.raw, self._faults.find("stream", "drip"))
 
-    async def _provider_stopped(self, event: Event) -> bool:
+    async def _provider_stopped(self, event: SseEvent) -> bool:
         """End the stream where the provider is to have stopped, in the middle of its answer."""
         fault, forms = self._faults.edit(), self._exchange.codec.forms
         if fault is None or forms is None or fault.settings["edit"] != STREAM_CUT:

@@ -14,8 +14,8 @@ from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.asgi import ClientGone, Http
 from crosswind.gateway.http.auth import Caller
-from crosswind.gateway.http.body import posted
-from crosswind.gateway.http.headers import end_to_end
+from crosswind.gateway.http.body import read_body
+from crosswind.gateway.http.headers import drop_hop_by_hop
 from crosswind.gateway.noise.events import outside_of_turns
 from crosswind.gateway.proxy.models import ModelList
 from crosswind.gateway.proxy.routes import Route, read_claim
@@ -61,7 +61,7 @@ class PassThrough:
         query = http.query.decode("latin-1")
         changes: dict[bytes, bytes | None] = {}
         if body is None and self.stored.continues(http.method, path):
-            came = await posted(http, self.settings.limits.body)
+            came = await read_body(http, self.settings.limits.body)
             body, view = await self.stored.continue_from(path, came.body, session, caller)
             body, changes = came.sent(body)
         else:
@@ -159,7 +159,7 @@ class PassThrough:
                 _log.warning("a round's response could not be deleted", path=path, error=error.message)
 
     async def _relay(self, http: Http, answer: Answer) -> None:
-        await http.start(answer.status, end_to_end(answer.headers))
+        await http.start(answer.status, drop_hop_by_hop(answer.headers))
         try:
             async for chunk in answer.chunks():
                 await http.chunk(chunk)
@@ -176,7 +176,7 @@ async def _answer_mapped(http: Http, answer: Answer, body: bytes, view: StoredVi
     plain = answer.header("content-encoding") in ("", "identity")
     mapped = view.mapped(body) if plain and answer.status < 300 else body
     # Whoever answers counts the length.
-    headers = [pair for pair in end_to_end(answer.headers) if pair[0].lower() != b"content-length"]
+    headers = [pair for pair in drop_hop_by_hop(answer.headers) if pair[0].lower() != b"content-length"]
     await http.answer(answer.status, mapped, headers)
 
 

@@ -13,7 +13,7 @@ from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError, UpstreamError
 from crosswind.gateway.http.asgi import JSON, ClientGone, Http, Message, Receive, Send
 from crosswind.gateway.http.auth import Authenticator, Caller
-from crosswind.gateway.http.body import posted
+from crosswind.gateway.http.body import read_body
 from crosswind.gateway.noise.limits import CAPPED, FaultsInFlight
 from crosswind.gateway.noise_model.preparation import TextPreparation
 from crosswind.gateway.protocols.codec import Codec
@@ -111,7 +111,7 @@ class Proxy:
 
     async def _turn(self, http: Http, route: Route, codec: Codec, caller: Caller) -> int:
         """Protocol and session: read the body, and find its session."""
-        body = await posted(http, self.settings.limits.body)
+        body = await read_body(http, self.settings.limits.body)
         claim = read_claim(http, route, caller, self.settings)
         split = codec.split(body.body, self.sessions.reader(claim, codec))
         if split is None:

@@ -10,8 +10,8 @@ import structlog
 
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import UpstreamError
-from crosswind.gateway.http.content_encoding import Decoding
-from crosswind.gateway.http.headers import Headers, end_to_end
+from crosswind.gateway.http.content_encoding import ContentDecoder
+from crosswind.gateway.http.headers import Headers, drop_hop_by_hop
 from crosswind.gateway.proxy.client_link import FaultyOutlet, Outlet, delivered_by, edit_of, foreseen
 from crosswind.gateway.proxy.stream import StreamRelay
 from crosswind.gateway.trajectory.fitness import Source
@@ -50,8 +50,8 @@ class ResponseRelay:
             await self._plain(outlet, exchange, answer, again)
         return answer.status
 
-    def _decoding(self, answer: Answer) -> Decoding:
-        return Decoding(answer.header("content-encoding"), self.settings.limits.decoded)
+    def _decoding(self, answer: Answer) -> ContentDecoder:
+        return ContentDecoder(answer.header("content-encoding"), self.settings.limits.decoded)
 
     async def _plain(self, outlet: Outlet, exchange: Exchange, answer: Answer, again: Again) -> None:
         """A plain body is released once its turn is durable: its last byte is what clients act on."""
@@ -90,7 +90,7 @@ class ResponseRelay:
             )
         for fault in exchange.noise.faults.of_whole_answers:
             exchange.noise.withdraw(fault.operator, "the answer is larger than `limits.answer`")
-        await outlet.start(answer.status, end_to_end(answer.headers))
+        await outlet.start(answer.status, drop_hop_by_hop(answer.headers))
         cut: UpstreamError | None = None
         last = begun
         try:
@@ -198,7 +198,7 @@ class Flow:
     outlet: Outlet
     exchange: Exchange
     relay: StreamRelay
-    decoding: Decoding
+    decoding: ContentDecoder
     most: int
     """Bytes of it that are kept for the record."""
     kept: int = 0
@@ -249,7 +249,7 @@ class Flow:
         await self.outlet.chunk(out)
 
 
-def _note(exchange: Exchange, decoding: Decoding) -> None:
+def _note(exchange: Exchange, decoding: ContentDecoder) -> None:
     """Note an answer that can't be read. UpstreamError where it had to be: what noise and capture added would
     reach the client.
     """
@@ -272,7 +272,7 @@ def _check(answer: Answer) -> None:
 
 def _headers(answer: Answer, *, edited: bool) -> Headers:
     """The answer's headers; a body that is edited goes out decoded, and of another length."""
-    headers = end_to_end(answer.headers)
+    headers = drop_hop_by_hop(answer.headers)
     return _without(headers, b"content-length", b"content-encoding") if edited else headers
 
 

@@ -11,7 +11,7 @@ from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.asgi import Http
 from crosswind.gateway.http.auth import Caller
-from crosswind.gateway.http.body import Posted
+from crosswind.gateway.http.body import RequestBody
 from crosswind.gateway.noise.kill_switch import may_ask_for
 from crosswind.gateway.protocols.codec import Codec, codecs
 from crosswind.gateway.protocols.request import SplitBody
@@ -102,7 +102,7 @@ class IncomingCall(msgspec.Struct, frozen=True):
     codec: Codec
     caller: Caller
     upstream: Upstream
-    posted: Posted
+    posted: RequestBody
 
     @property
     def counted_retry(self) -> bool:

@@ -14,8 +14,8 @@ from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.noise.tool_view import pending_results
 from crosswind.gateway.protocols.codec import Codec, codec_named
 from crosswind.gateway.protocols.document import Document, decode
-from crosswind.gateway.protocols.splicing import Path, spliced
-from crosswind.gateway.protocols.stored_items import ClientsView, as_delivered, withheld
+from crosswind.gateway.protocols.splicing import JsonPath, replace_values
+from crosswind.gateway.protocols.stored_items import ClientView, hidden_ids, map_stored_answer
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.trajectory.record import Turn
@@ -101,7 +101,7 @@ class StoredResponses:
             told |= _restored_members(turn)
             out.append({**entry, **{name: value for name, value in told.items() if name in entry}})
         kept = [one for one in out if not isinstance(one, dict) or one.get("id") not in hidden]
-        return body if kept == data else spliced(body, {("data",): kept})
+        return body if kept == data else replace_values(body, {("data",): kept})
 
     async def _find_turn(self, session_id: str, kept: Any) -> Turn | None:
         """The session's turn with this answer; None also where the store can't be read."""
@@ -139,12 +139,12 @@ class StoredResponses:
         if held is None or held.response_id != previous:
             return body, None
         steps = held.line().steps
-        changed: dict[Path, Any] = {("previous_response_id",): held.upstream_id}
+        changed: dict[JsonPath, Any] = {("previous_response_id",): held.upstream_id}
         made = [step.made for step in steps[len(steps) - held.answer :]]
         if owed := pending_results(codec, session.ledger, made):
             changed["input",] = [*map(_item, owed), *_items_of(document.value("input"))]
         view = _view(session, [item for step in steps for item in step.items])
-        return spliced(body, changed), StoredView(path, view.output)
+        return replace_values(body, changed), StoredView(path, view.output)
 
     async def _of(
         self, method: str, path: str, found: re.Match[str], session_id: str | None, caller: Caller
@@ -173,9 +173,9 @@ class StoredResponses:
             prefix = path[: found.start("id")]
             also = tuple(prefix + one for one in _inner_ids(turn) if one != produced.get("id"))
             return StoredView(own, partial(_with_id, {produced.get("id"): kept}), also=also)
-        return StoredView(own, partial(as_delivered, produced=produced, delivered=delivered))
+        return StoredView(own, partial(map_stored_answer, produced=produced, delivered=delivered))
 
-    async def _turns(self, session: LiveSession, codec: Codec, turn: Turn) -> ClientsView:
+    async def _turns(self, session: LiveSession, codec: Codec, turn: Turn) -> ClientView:
         """The client's view of a turn's input."""
         split = codec.split(turn.received.bytes()) if turn.received else None
         if split is None:
@@ -183,7 +183,7 @@ class StoredResponses:
         await self.sessions.recalling.recall(session, codec, split)
         return _view(session, codec.read(split, session.reader(codec), _unchanged).conversation.items)
 
-    async def _conversation(self, session: LiveSession, conversation: str) -> ClientsView:
+    async def _conversation(self, session: LiveSession, conversation: str) -> ClientView:
         codec = _of_responses()
         await self.sessions.recalling.catch_up(session, codec)
         held = session.reader(codec).held.get(conversation)
@@ -208,13 +208,13 @@ def _items_of(given: Any) -> list[Any]:
     return given if isinstance(given, list) else []
 
 
-def _view(session: LiveSession, items: Iterable[UserText | ToolResult]) -> ClientsView:
+def _view(session: LiveSession, items: Iterable[UserText | ToolResult]) -> ClientView:
     ledger = session.ledger
     shown = ((ledger.known.get(item.anchor), item.text) for item in items)
-    return ClientsView(
+    return ClientView(
         {known.text: clean for known, clean in shown if known is not None and known.text is not None},
         ledger.tools.declared_of if ledger.tools is not None else {},
-        withheld(ledger.put_back.values()),
+        hidden_ids(ledger.put_back.values()),
     )
 
 
@@ -237,7 +237,7 @@ def _inner_ids(turn: Turn) -> list[str]:
 
 
 def _with_id(ids: dict[Any, str], body: bytes) -> bytes:
-    return as_delivered(body, *({"id": one} for one in next(iter(ids.items()))))
+    return map_stored_answer(body, *({"id": one} for one in next(iter(ids.items()))))
 
 
 def _unchanged(segment: bytes) -> bytes:

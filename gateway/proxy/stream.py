@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from crosswind.gateway.config.sections import Durability
-from crosswind.gateway.http.content_encoding import Decoding
-from crosswind.gateway.http.sse import Event, EventSplitter
+from crosswind.gateway.http.content_encoding import ContentDecoder
+from crosswind.gateway.http.sse import EventSplitter, SseEvent
 from crosswind.gateway.protocols.answer import AnswerReader
 
 _LOOKS = 6
@@ -26,7 +26,7 @@ class StreamRelay:
         answer: AnswerReader,
         *,
         edited: bool,
-        decoding: Decoding,
+        decoding: ContentDecoder,
         durability: Durability,
         limit: int,
         patience_s: float,
@@ -102,7 +102,7 @@ class StreamRelay:
         self.held.clear()
         return held
 
-    def _read(self, event: Event) -> bytes:
+    def _read(self, event: SseEvent) -> bytes:
         chunk = self._answer.read_event(event)
         if chunk.completing or chunk.calls_tools:
             self._holding |= self._holds(completing=chunk.completing)

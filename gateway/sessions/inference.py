@@ -15,7 +15,7 @@ import msgspec
 import structlog
 
 from crosswind.gateway.protocols.codec import Codec
-from crosswind.gateway.protocols.message_format import Read, read_raw
+from crosswind.gateway.protocols.message_format import ParsedMessage, parse_message
 from crosswind.gateway.protocols.request import SplitBody
 from crosswind.gateway.sessions.leases import Claims, ClaimsUnavailable
 from crosswind.gateway.trajectory.store import Store
@@ -72,7 +72,7 @@ def traces_of(split: SplitBody, codec: Codec, body: bytes, *, counted: bool, key
     said: list[str] = []
     begun = False
     for start, end in reversed(split.spans):
-        read = read_raw(codec.messages, document.body[start:end])
+        read = parse_message(codec.messages, document.body[start:end])
         begun |= bool(read.calls) or read.said is not None
         ids = delivered_ids([read], first)
         if ids and ids[0].startswith(_CALL):
@@ -83,7 +83,7 @@ def traces_of(split: SplitBody, codec: Codec, body: bytes, *, counted: bool, key
     return Traces(first, tuple(said), begun, split.held_by, body, counted, keyed)
 
 
-def delivered_ids(messages: list[Read], first_user_turn: str) -> tuple[str, ...]:
+def delivered_ids(messages: list[ParsedMessage], first_user_turn: str) -> tuple[str, ...]:
     """The ids by which messages of the policy's are found again: their calls', else their text's."""
     calls = [_CALL + call.call_id for read in messages for call in read.calls if call.call_id]
     if calls:

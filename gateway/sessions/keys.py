@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from crosswind.gateway.clock import now_us
-from crosswind.gateway.http.auth import Caller, key_digest, wrong_key
+from crosswind.gateway.http.auth import Caller, invalid_key_error, key_digest
 from crosswind.gateway.sessions.errors import store_down
 from crosswind.gateway.trajectory.record import Setting
 from crosswind.gateway.trajectory.store import Store, StoreError
@@ -49,7 +49,7 @@ class SessionKeys:
         except StoreError as error:
             raise store_down(error) from error
         if setting is None:
-            raise wrong_key("the session key is unknown")
+            raise invalid_key_error("the session key is unknown")
         self.remember(name, str(setting.value["session"]))
         return self._owners[name]
 

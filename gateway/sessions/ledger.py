@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from crosswind.gateway.protocols.hidden_tools import PutBack
-from crosswind.gateway.protocols.tool_mapping import LastTools
+from crosswind.gateway.protocols.hidden_tools import Reinsertion
+from crosswind.gateway.protocols.tool_mapping import WrittenTools
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.injectors.conversation import InstructionText, Site, ToolResult, UserText
 from crosswind.injectors.engine.decide import Decision, Known, NewlyShown
@@ -33,8 +33,8 @@ class Ledger:
         self.complete = complete
         self.tools: ShownTools | None = None
         """The tools as they were shown last."""
-        self.last_tools = LastTools()
-        self.put_back: dict[tuple[str, str], PutBack] = {}
+        self.last_tools = WrittenTools()
+        self.put_back: dict[tuple[str, str], Reinsertion] = {}
         """What is put back around messages of the policy's, by their protocol and anchor."""
         self.answered: Counter[str] = Counter()
         """How many calls of each tool were answered inside, by the name that the policy saw."""
@@ -52,7 +52,7 @@ class Ledger:
         """What was shown for the declared list of this anchor, else what was shown last."""
         return self._lists.get(anchor, self.tools)
 
-    def kept_back(self, protocol: str, anchor: str | None) -> PutBack | None:
+    def kept_back(self, protocol: str, anchor: str | None) -> Reinsertion | None:
         """What is put back around the message of this anchor, in a history of this protocol."""
         if anchor is None:
             return None
@@ -68,7 +68,7 @@ class Ledger:
                 case Site.TOOL_SCHEMA:
                     self._take_tools(ShownTools.from_json(msgspec.json.decode(row.text or "{}")))
                 case Site.MODEL_RESPONSE:
-                    self._take_put_back(row.anchor, msgspec.json.decode(row.text or "{}", type=PutBack))
+                    self._take_put_back(row.anchor, msgspec.json.decode(row.text or "{}", type=Reinsertion))
                 case _ if row.anchor not in self._known:
                     self._known[row.anchor] = Known(row.text, _decisions(row))
 
@@ -104,7 +104,9 @@ class Ledger:
             branch=branch,
         )
 
-    def add_put_back(self, anchor: str, put: PutBack, *, session_id: str, turn: int, branch: str) -> Shown:
+    def add_put_back(
+        self, anchor: str, put: Reinsertion, *, session_id: str, turn: int, branch: str
+    ) -> Shown:
         """Remember what a message of the policy's lost on its way to the client."""
         self._take_put_back(anchor, put)
         return Shown(
@@ -122,7 +124,7 @@ class Ledger:
         self._tool_rows += 1
         self.tools = self._lists[shown.anchor] = shown
 
-    def _take_put_back(self, anchor: str, put: PutBack) -> None:
+    def _take_put_back(self, anchor: str, put: Reinsertion) -> None:
         key = put.protocol, anchor
         if key not in self.put_back:
             self.put_back[key] = put

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from crosswind.gateway.protocols.codec import Codec, Reader
+from crosswind.gateway.protocols.codec import Codec, SessionReader
 from crosswind.gateway.protocols.document import decode
 from crosswind.gateway.protocols.request import Request, SplitBody
 from crosswind.gateway.sessions.session import LiveSession
@@ -57,7 +57,7 @@ class Recalling:
         return [turn for turn in turns if turn is not None]
 
 
-def reread(codec: Codec, reader: Reader, turn: Turn) -> None:
+def reread(codec: Codec, reader: SessionReader, turn: Turn) -> None:
     """Read a stored turn again, if it is of this protocol."""
     split = codec.split(turn.received.bytes()) if turn.protocol == codec.name and turn.received else None
     if split is not None:

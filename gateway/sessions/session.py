@@ -11,7 +11,7 @@ from msgspec import structs
 
 from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.sections import Dose
-from crosswind.gateway.protocols.codec import Codec, Reader
+from crosswind.gateway.protocols.codec import Codec, SessionReader
 from crosswind.gateway.recorder.queue import Ticket
 from crosswind.gateway.sessions.caps import capped, chosen
 from crosswind.gateway.sessions.ledger import Ledger
@@ -56,7 +56,7 @@ class LiveSession:
     ledger: Ledger = field(default_factory=Ledger)
     turns: TurnLine = field(default_factory=TurnLine)
     tokens: TokenLine = field(default_factory=TokenLine)
-    readers: dict[str, Reader] = field(default_factory=dict)
+    readers: dict[str, SessionReader] = field(default_factory=dict)
     walks: Walks = field(default_factory=Walks)
     """Along its conversation, from whose ends later turns go on."""
     pending: list[Row] = field(default_factory=list)
@@ -75,11 +75,11 @@ class LiveSession:
     behind: bool = False
     """Others may have shown the policy what isn't known here: nothing new is decided."""
 
-    def reader(self, codec: Codec) -> Reader:
+    def reader(self, codec: Codec) -> SessionReader:
         """What the session has read in this protocol."""
         reader = self.readers.get(codec.name)
         if reader is None:
-            reader = self.readers[codec.name] = Reader(codec)
+            reader = self.readers[codec.name] = SessionReader(codec)
         return reader
 
     @property

@@ -10,8 +10,8 @@ import structlog
 from msgspec import structs
 
 from crosswind.gateway.config.settings import Settings
-from crosswind.gateway.http.auth import Caller, wrong_key
-from crosswind.gateway.protocols.codec import Codec, Reader
+from crosswind.gateway.http.auth import Caller, invalid_key_error
+from crosswind.gateway.protocols.codec import Codec, SessionReader
 from crosswind.gateway.sessions.cache import Residents
 from crosswind.gateway.sessions.claim import Claim
 from crosswind.gateway.sessions.errors import closed_session, refuse, store_down, unknown_session
@@ -83,10 +83,10 @@ class Sessions:
     async def _named(self, claim: Claim) -> str | None:
         key_session = await self._keys.owner(claim.caller)
         if key_session is not None and claim.session_id not in (None, key_session):
-            raise wrong_key(f"the key is not that of session {claim.session_id!r}")
+            raise invalid_key_error(f"the key is not that of session {claim.session_id!r}")
         return claim.session_id or key_session
 
-    def reader(self, claim: Claim, codec: Codec) -> Reader | None:
+    def reader(self, claim: Claim, codec: Codec) -> SessionReader | None:
         """What the session has read that a claim names; None where it isn't in memory, or read nothing."""
         session_id = claim.session_id or self._keys.remembered(claim.caller)
         session = None if session_id is None else self._live.get(session_id)
@@ -122,7 +122,7 @@ class Sessions:
         if session_id is None:
             return None
         if key_session is not None and session_id != key_session:
-            raise wrong_key(f"the key is not that of session {session_id!r}")
+            raise invalid_key_error(f"the key is not that of session {session_id!r}")
         session = await self.get(session_id)
         if session is None and self._settings.sessions == "strict":
             raise unknown_session(session_id)

@@ -15,8 +15,8 @@ from crosswind.gateway.noise.pipeline import Noise
 from crosswind.gateway.noise.tool_view import ToolView
 from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.codec import Codec
-from crosswind.gateway.protocols.constraints import constraints
-from crosswind.gateway.protocols.hidden_tools import InnerCall
+from crosswind.gateway.protocols.constraints import find_constraints
+from crosswind.gateway.protocols.hidden_tools import HiddenCall
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import MASK, Redactor
 from crosswind.gateway.sessions.session import LiveSession
@@ -43,7 +43,7 @@ class Exchange(msgspec.Struct, eq=False):
     """The client's trace context."""
     edits: dict[str, bytes | None] = msgspec.field(default_factory=dict)
     """The body's members that are not sent as they came."""
-    results: list[list[tuple[InnerCall, str]]] = msgspec.field(default_factory=list)
+    results: list[list[tuple[HiddenCall, str]]] = msgspec.field(default_factory=list)
     """By round answered inside: its calls with their results."""
     appended: list[bytes] = msgspec.field(default_factory=list)
     """The messages that these rounds added to the history."""
@@ -203,7 +203,7 @@ class Exchange(msgspec.Struct, eq=False):
             fitness = self.unread
         elif fitness == Fitness.FIT and secret:
             fitness = Fitness.REDACTED_SECRET if redactor.mode == "redact" else Fitness.CONTAINS_SECRET
-        elif fitness == Fitness.FIT and any(constraints(self.request.document, self.edits)):
+        elif fitness == Fitness.FIT and any(find_constraints(self.request.document, self.edits)):
             fitness = Fitness.CONSTRAINED_SAMPLING
         return fitness, prompt_ids
 

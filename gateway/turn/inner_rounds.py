@@ -11,13 +11,13 @@ from msgspec import structs
 
 from crosswind.gateway.noise.tool_view import MOST_ROUNDS, UNKNOWN_TOOL, delivered_anchor
 from crosswind.gateway.protocols.answer import Round
-from crosswind.gateway.protocols.hidden_tools import InnerCall
+from crosswind.gateway.protocols.hidden_tools import HiddenCall
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.record import AnsweredCall, InnerRound, Row, Turn
 from crosswind.gateway.turn.exchange import Exchange
 
-Results = list[tuple[InnerCall, str]]
+Results = list[tuple[HiddenCall, str]]
 
 
 def next_body(exchange: Exchange) -> bytes | None:

@@ -15,7 +15,7 @@ from crosswind.gateway.config.sections import Limits, Timeouts
 from crosswind.gateway.config.upstream import Health, Retries, UpstreamSettings
 from crosswind.gateway.errors import Attempt, UpstreamError
 from crosswind.gateway.http.auth import Caller, query_without_credentials
-from crosswind.gateway.http.headers import CREDENTIALS, Changes, Headers, forwarded
+from crosswind.gateway.http.headers import CREDENTIALS, Changes, Headers, forward_headers
 from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.upstreams.answer import Answer
 from crosswind.gateway.upstreams.patterns import Patterns
@@ -73,7 +73,7 @@ class Upstream:
 
     def headers(self, given: Sequence[tuple[bytes, bytes]], caller: Caller, changes: Changes) -> Headers:
         """A client's headers as this upstream gets them: its credential, its extra fields, none of ours."""
-        kept = forwarded(given, {**self._credentials(caller), **self._added, **changes})
+        kept = forward_headers(given, {**self._credentials(caller), **self._added, **changes})
         if self._allowed is None:
             return kept
         return [

@@ -10,13 +10,13 @@ from typing import Any
 import structlog
 
 from crosswind.gateway.config.settings import Settings
-from crosswind.gateway.http.server import Server, server_config
+from crosswind.gateway.http.server import HttpServer, server_config
 from crosswind.gateway.workers.handoff import Receiver
 
 _log = structlog.get_logger("crosswind.workers")
 
 
-class HandedServer(Server):
+class HandedServer(HttpServer):
     """Serves what comes over `end`; stops to take more when it is told to stop."""
 
     def __init__(self, settings: Settings, app: Any, end: socket.socket) -> None:

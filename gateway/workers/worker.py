@@ -26,7 +26,13 @@ from crosswind.gateway.app import create_app
 from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError
-from crosswind.gateway.http.server import Server, allow_many_connections, collect_seldom, make_server, stop
+from crosswind.gateway.http.server import (
+    HttpServer,
+    allow_many_connections,
+    make_server,
+    stop,
+    tune_garbage_collection,
+)
 from crosswind.gateway.peers.channel import Channel, Message
 from crosswind.gateway.peers.peers import Crew
 from crosswind.gateway.runtime import Gateway
@@ -63,7 +69,7 @@ async def _run(end: socket.socket, other: socket.socket) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop, [server])
     gateway.start()
-    collect_seldom()
+    tune_garbage_collection()
     listening = asyncio.create_task(_listen(channel, gateway, server))
     beating = asyncio.create_task(_beat(channel, gateway))
     try:
@@ -91,7 +97,7 @@ def _gateway(told: Message, channel: Channel) -> Gateway:
     return gateway
 
 
-def _server(gateway: Gateway, other: socket.socket, *, worker: bool) -> Server:
+def _server(gateway: Gateway, other: socket.socket, *, worker: bool) -> HttpServer:
     if worker:
         from crosswind.gateway.workers.handoff_server import HandedServer
 
@@ -101,7 +107,7 @@ def _server(gateway: Gateway, other: socket.socket, *, worker: bool) -> Server:
     return make_server(gateway.settings, create_control(gateway))
 
 
-async def _listen(channel: Channel, gateway: Gateway, server: Server) -> None:
+async def _listen(channel: Channel, gateway: Gateway, server: HttpServer) -> None:
     """Do as the supervisor says; when it is gone, end as if it had asked for it."""
 
     async def hear(message: Message) -> Mapping[str, Any] | None:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from crosswind.gateway.http.sse import Event
+from crosswind.gateway.http.sse import SseEvent
 from crosswind.gateway.protocols.answer import Chunk
-from crosswind.gateway.protocols.chat.text_deltas import parted, texts
+from crosswind.gateway.protocols.chat.text_deltas import read_texts, split_first
 from crosswind.gateway.protocols.chat.token_chunks import HEAD, TokenChunks
 from crosswind.gateway.protocols.choices import ChoicesAnswer
 from crosswind.gateway.protocols.coercion import as_mapping, as_object
-from crosswind.gateway.protocols.sampled_tokens import Sampled, likeliest, logprob_of
+from crosswind.gateway.protocols.sampled_tokens import SampledChoice, as_logprob, select_likeliest
 
 _MOST = 512
 """Chunks that are kept unread."""
@@ -27,14 +27,14 @@ class _Pieces(list[str]):
 
 
 @dataclass(slots=True)
-class Choice(Sampled):
+class ChatChoice(SampledChoice):
     """One choice as it has come so far."""
 
     message: dict[str, Any] = field(default_factory=dict)
     calls: dict[int, dict[str, Any]] = field(default_factory=dict)
 
 
-class ChatAnswer(ChoicesAnswer[Choice]):
+class ChatAnswer(ChoicesAnswer[ChatChoice]):
     """Collects one answer: messages, and their deltas in a stream."""
 
     kind = "chat.completion"
@@ -44,7 +44,7 @@ class ChatAnswer(ChoicesAnswer[Choice]):
         alone = captured and choices == 1 and asked.isdisjoint(("logprobs", "token_ids"))
         self._tokens = TokenChunks(0) if alone else None
 
-    def read_event(self, event: Event) -> Chunk:
+    def read_event(self, event: SseEvent) -> Chunk:
         """Chunks with tokens, once the answer's head is known, are read together later."""
         tokens = self._tokens
         known = tokens is not None and 0 in self._choices and self._head.keys() >= HEAD
@@ -74,13 +74,13 @@ class ChatAnswer(ChoicesAnswer[Choice]):
         choice.top += [_top(entry.top_logprobs) if entry.top_logprobs else () for entry in came.entries]
         choice.token_ids += came.ids
 
-    def _new(self) -> Choice:
-        return Choice()
+    def _new(self) -> ChatChoice:
+        return ChatChoice()
 
     def _take_all(self, events: bytes) -> None:
-        first, rest = parted(events)
+        first, rest = split_first(events)
         super()._take_all(first)
-        said = texts(rest, self._head) if rest else None
+        said = read_texts(rest, self._head) if rest else None
         choice = self._choices.get(said[0]) if said is not None else None
         if said is None or choice is None:
             super()._take_all(rest)
@@ -90,7 +90,7 @@ class ChatAnswer(ChoicesAnswer[Choice]):
     def _calls_tools(self, raw: Mapping[str, Any]) -> bool:
         return bool(as_mapping(raw.get("delta")).get("tool_calls"))
 
-    def _grow(self, choice: Choice, raw: Mapping[str, Any]) -> None:
+    def _grow(self, choice: ChatChoice, raw: Mapping[str, Any]) -> None:
         message = choice.message
         part = as_mapping(raw.get("delta") if "delta" in raw else raw.get("message"))
         for name, value in part.items():
@@ -103,7 +103,7 @@ class ChatAnswer(ChoicesAnswer[Choice]):
         if raw.get("logprobs") is not None:
             _read_logprobs(choice, as_mapping(raw["logprobs"]).get("content"))
 
-    def _said(self, choice: Choice) -> dict[str, Any]:
+    def _said(self, choice: ChatChoice) -> dict[str, Any]:
         return {"message": _message(choice)}
 
     def content(self) -> str | None:
@@ -147,15 +147,15 @@ def _whole(value: Any) -> Any:
     return {name: _whole(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
-def _read_logprobs(choice: Choice, content: Any) -> None:
+def _read_logprobs(choice: ChatChoice, content: Any) -> None:
     for entry in content if isinstance(content, list) else []:
-        told = logprob_of(entry.get("logprob")) if isinstance(entry, dict) else None
+        told = as_logprob(entry.get("logprob")) if isinstance(entry, dict) else None
         if told is not None:
             choice.logprobs.append(told)
             choice.top.append(_top(entry.get("top_logprobs")))
 
 
-def _read_calls(choice: Choice, deltas: list[Any]) -> None:
+def _read_calls(choice: ChatChoice, deltas: list[Any]) -> None:
     for position, delta in enumerate(deltas):
         if not isinstance(delta, dict):
             continue
@@ -168,7 +168,7 @@ def _read_calls(choice: Choice, deltas: list[Any]) -> None:
                 call[name] = value
 
 
-def _message(choice: Choice) -> dict[str, Any]:
+def _message(choice: ChatChoice) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": None, **_whole(choice.message)}
     calls = [_whole(call) for _, call in sorted(choice.calls.items())]
     return message | {"tool_calls": calls} if calls else message
@@ -177,4 +177,4 @@ def _message(choice: Choice) -> dict[str, Any]:
 def _top(entries: Any) -> tuple[tuple[int, float], ...]:
     if not isinstance(entries, list) or not entries:
         return ()
-    return likeliest((as_mapping(one).get("token"), as_mapping(one).get("logprob")) for one in entries)
+    return select_likeliest((as_mapping(one).get("token"), as_mapping(one).get("logprob")) for one in entries)

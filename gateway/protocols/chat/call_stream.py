@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from crosswind.gateway.protocols.coercion import text_of
-from crosswind.gateway.protocols.hidden_tools import InnerCall, World
+from crosswind.gateway.protocols.coercion import as_text
+from crosswind.gateway.protocols.hidden_tools import HiddenCall, ToolView
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class _Call:
 class CallStream:
     """The calls of one choice, in the order in which the policy made them."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ToolView) -> None:
         self._world = world
         self._calls: dict[int, _Call] = {}
         self.delivered = 0
@@ -53,10 +53,10 @@ class CallStream:
         """The id of the first call that the client got; empty where it got none."""
         return next((call.call_id for call in self._calls.values() if call.index == 0), "")
 
-    def inner(self) -> list[InnerCall]:
+    def inner(self) -> list[HiddenCall]:
         """The calls that were withheld."""
         return [
-            InnerCall(position, call.call_id, call.name, call.arguments, _whole(call))
+            HiddenCall(position, call.call_id, call.name, call.arguments, _whole(call))
             for position, (_, call) in enumerate(sorted(self._calls.items()))
             if call.decided and call.index is None
         ]
@@ -66,10 +66,10 @@ class CallStream:
         call = self._calls.setdefault(index if isinstance(index, int) else len(self._calls), _Call())
         function = delta.get("function")
         function = function if isinstance(function, dict) else {}
-        call.other |= not function and text_of(delta, "type") not in ("", "function")
-        call.name += text_of(function, "name")
-        call.arguments += text_of(function, "arguments")
-        call.call_id = call.call_id or text_of(delta, "id")
+        call.other |= not function and as_text(delta, "type") not in ("", "function")
+        call.name += as_text(function, "name")
+        call.arguments += as_text(function, "arguments")
+        call.call_id = call.call_id or as_text(delta, "id")
         if call.decided and call.index is not None:
             return [{**delta, "index": call.index}]
         if not call.decided or self._world.inside(call.name, call.arguments):

@@ -9,38 +9,40 @@ from crosswind.gateway.errors import ServiceError, openai_error
 from crosswind.gateway.protocols.capture import BY_ID, capture_edits
 from crosswind.gateway.protocols.chat.answer import ChatAnswer
 from crosswind.gateway.protocols.chat.provider_errors import ChatForms
-from crosswind.gateway.protocols.chat.tool_mapping import ChatClosing, is_function
-from crosswind.gateway.protocols.codec import Codec, Reader
-from crosswind.gateway.protocols.coercion import text_of
-from crosswind.gateway.protocols.content_text import content_texts, content_written
+from crosswind.gateway.protocols.chat.tool_mapping import ChatToolMapping, is_function
+from crosswind.gateway.protocols.codec import Codec, SessionReader
+from crosswind.gateway.protocols.coercion import as_text
+from crosswind.gateway.protocols.content_text import read_content_texts, write_content_texts
 from crosswind.gateway.protocols.document import Document, encode
 from crosswind.gateway.protocols.history import Mask
-from crosswind.gateway.protocols.message_format import Answered, Read, Text
+from crosswind.gateway.protocols.message_format import ParsedMessage, TextPart, ToolResultPart
 from crosswind.gateway.protocols.request import Request, SplitBody
-from crosswind.gateway.protocols.tools import list_of, tool_schema
+from crosswind.gateway.protocols.tools import as_list, make_tool_schema
 from crosswind.injectors.conversation import ToolCall, ToolSchema
 
 
 class ChatMessages:
     """The members of `messages`: a text's place is its content part's index."""
 
-    def read(self, message: Any) -> Read:
+    def read(self, message: Any) -> ParsedMessage:
         if not isinstance(message, dict):
-            return Read()
-        texts = tuple(Text(place, text) for place, text in content_texts(message.get("content")))
+            return ParsedMessage()
+        texts = tuple(TextPart(place, text) for place, text in read_content_texts(message.get("content")))
         match message.get("role"):
             case "user":
-                return Read(texts, user=True)
+                return ParsedMessage(texts, user=True)
             case "tool":
-                return Read((Answered(text_of(message, "tool_call_id"), text_of(message, "name"), texts),))
+                return ParsedMessage(
+                    (ToolResultPart(as_text(message, "tool_call_id"), as_text(message, "name"), texts),)
+                )
             case "assistant":
                 said = "".join(part.text for part in texts)
-                return Read(calls=tuple(_calls(message)), said=said)
+                return ParsedMessage(calls=tuple(_calls(message)), said=said)
             case _:
-                return Read()
+                return ParsedMessage()
 
     def write(self, raw: bytes, replacements: Sequence[tuple[int | None, str]]) -> bytes:
-        return content_written(raw, replacements)
+        return write_content_texts(raw, replacements)
 
 
 class ChatCodec:
@@ -51,19 +53,19 @@ class ChatCodec:
     messages = ChatMessages()
     instructions: str | None = None
     tokens = True
-    closing = ChatClosing()
+    closing = ChatToolMapping()
     forms = ChatForms()
 
     @staticmethod
     def tools(declared: Any) -> list[ToolSchema]:
         """`tools` as declared."""
-        functions = [tool["function"] for tool in list_of(declared) if is_function(tool)]
-        return [tool_schema(function, function.get("parameters")) for function in functions]
+        functions = [tool["function"] for tool in as_list(declared) if is_function(tool)]
+        return [make_tool_schema(function, function.get("parameters")) for function in functions]
 
-    def split(self, body: bytes, reader: Reader | None = None) -> SplitBody | None:
+    def split(self, body: bytes, reader: SessionReader | None = None) -> SplitBody | None:
         return SplitBody.of_messages(body, "messages", None if reader is None else reader.histories)
 
-    def read(self, split: SplitBody, reader: Reader, mask: Mask) -> Request:
+    def read(self, split: SplitBody, reader: SessionReader, mask: Mask) -> Request:
         count = split.document.value("n")
         return reader.request(
             split,
@@ -111,8 +113,8 @@ def _calls(message: dict[str, Any]) -> list[ToolCall]:
             arguments = function.get("arguments")
             out.append(
                 ToolCall(
-                    text_of(call, "id"),
-                    text_of(function, "name"),
+                    as_text(call, "id"),
+                    as_text(function, "name"),
                     arguments if isinstance(arguments, str) else "{}",
                 )
             )

@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from crosswind.gateway.http.sse import DONE, Event, event_data, with_data
+from crosswind.gateway.http.sse import DONE, SseEvent, read_event_data, replace_event_data
 from crosswind.gateway.protocols.answer import Chunk
 from crosswind.gateway.protocols.chat.answer import ChatAnswer
 from crosswind.gateway.protocols.chat.call_stream import CallStream
 from crosswind.gateway.protocols.coercion import as_object
 from crosswind.gateway.protocols.document import encode
-from crosswind.gateway.protocols.hidden_tools import InnerCall, World
-from crosswind.gateway.protocols.mapped_answer import ClosedAnswer
+from crosswind.gateway.protocols.hidden_tools import HiddenCall, ToolView
+from crosswind.gateway.protocols.mapped_answer import MappedAnswer
 
 
-class ClosedChatAnswer(ClosedAnswer[ChatAnswer]):
+class MappedChatAnswer(MappedAnswer[ChatAnswer]):
     """Reads the rounds of one answer. `make` gives the reader of one round: it records what was produced."""
 
-    def __init__(self, world: World, make: Callable[[], ChatAnswer]) -> None:
+    def __init__(self, world: ToolView, make: Callable[[], ChatAnswer]) -> None:
         super().__init__(world, make)
         self._choices: dict[int, CallStream] = {}
         self._delivered: bytes | None = None
@@ -34,7 +34,7 @@ class ClosedChatAnswer(ClosedAnswer[ChatAnswer]):
 
     # The rounds
 
-    def inner(self) -> list[InnerCall]:
+    def inner(self) -> list[HiddenCall]:
         """The calls of this round that the client doesn't see."""
         return [call for stream in self._choices.values() for call in stream.inner()]
 
@@ -138,14 +138,14 @@ class ClosedChatAnswer(ClosedAnswer[ChatAnswer]):
         first = self._head and not self._earlier and not self._over
         return self._now.defer(events) if first else 0
 
-    def read_event(self, event: Event) -> Chunk:
+    def read_event(self, event: SseEvent) -> Chunk:
         chunk = self._now.read_event(event)
         if self._over:
             self._kept.append(chunk.raw)
             return Chunk(b"")
         if event.data == DONE or not chunk.raw:
             return chunk
-        answer = as_object(event_data(chunk.raw))
+        answer = as_object(read_event_data(chunk.raw))
         if answer is None:
             return chunk
         changed = self._rejoined(answer)
@@ -156,7 +156,7 @@ class ClosedChatAnswer(ClosedAnswer[ChatAnswer]):
             return Chunk(self._unfinished(event, answer))
         raw = chunk.raw
         if changed:
-            raw = b"" if _says_nothing(answer) else with_data(event, encode(answer))
+            raw = b"" if _says_nothing(answer) else replace_event_data(event, encode(answer))
         return Chunk(raw, chunk.calls_tools, chunk.completing)
 
     def _rejoined(self, answer: dict[str, Any]) -> bool:
@@ -193,16 +193,16 @@ class ClosedChatAnswer(ClosedAnswer[ChatAnswer]):
             delta.pop("tool_calls", None)
         return True
 
-    def _unfinished(self, event: Event, answer: dict[str, Any]) -> bytes:
+    def _unfinished(self, event: SseEvent, answer: dict[str, Any]) -> bytes:
         """The finishing chunk of a round that may go on: its text alone; what it would end with is kept."""
         end = {**answer, "choices": [{**one, "delta": {}} for one in _dicts(answer.get("choices"))]}
         for choice in end["choices"]:
             choice["finish_reason"] = "stop"
-        self._kept.append(with_data(event, encode(end)))
+        self._kept.append(replace_event_data(event, encode(end)))
         for choice in _dicts(answer.get("choices")):
             choice["finish_reason"] = None
         answer.pop("usage", None)
-        return b"" if _says_nothing(answer) else with_data(event, encode(answer))
+        return b"" if _says_nothing(answer) else replace_event_data(event, encode(answer))
 
 
 def _says_nothing(answer: Mapping[str, Any]) -> bool:

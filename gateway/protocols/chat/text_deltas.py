@@ -7,7 +7,7 @@ from typing import Annotated
 
 import msgspec
 
-from crosswind.gateway.protocols.deferred_chunks import together
+from crosswind.gateway.protocols.deferred_chunks import decode_events
 
 
 class _Delta(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -40,17 +40,17 @@ _HEAD = ("id", "object", "created", "model", "system_fingerprint", "service_tier
 _chunks = msgspec.json.Decoder(list[_Chunk])
 
 
-def parted(events: bytes) -> tuple[bytes, bytes]:
+def split_first(events: bytes) -> tuple[bytes, bytes]:
     """The first event and the others: it often has what the others don't."""
     end = events.index(b"\n\n") + 2
     return events[:end], events[end:]
 
 
-def texts(events: bytes, head: Container[str]) -> tuple[int, str] | None:
+def read_texts(events: bytes, head: Container[str]) -> tuple[int, str] | None:
     """A choice's index and what these events add to its text; None where they hold anything else. `head`:
     the members of an answer's head that are known by now.
     """
-    read = together(events, _chunks)
+    read = decode_events(events, _chunks)
     if read is None:
         return None
     index = read[0].choices[0].index

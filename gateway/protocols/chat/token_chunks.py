@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from crosswind.gateway.http.sse import Event
+from crosswind.gateway.http.sse import SseEvent
 from crosswind.gateway.protocols.answer import Chunk
 from crosswind.gateway.protocols.document import UNREADABLE
 
@@ -84,7 +84,7 @@ class TokenChunks:
     def __len__(self) -> int:
         return len(self._events)
 
-    def take(self, event: Event) -> Chunk | None:
+    def take(self, event: SseEvent) -> Chunk | None:
         """Take a chunk; gives what the client gets of it. None where it has to be read at once: it brings
         something else too, or is spelled unusually.
         """

@@ -10,17 +10,22 @@ import msgspec
 
 from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.chat.answer import ChatAnswer
-from crosswind.gateway.protocols.chat.mapped_answer import ClosedChatAnswer
-from crosswind.gateway.protocols.content_text import elements, shallow
+from crosswind.gateway.protocols.chat.mapped_answer import MappedChatAnswer
+from crosswind.gateway.protocols.content_text import split_array, split_object
 from crosswind.gateway.protocols.document import decode, encode
-from crosswind.gateway.protocols.hidden_tools import InnerCall, PutBack, World
+from crosswind.gateway.protocols.hidden_tools import HiddenCall, Reinsertion, ToolView
 from crosswind.gateway.protocols.request import Request
-from crosswind.gateway.protocols.tool_mapping import Kept, RoundBefore, around_message, called_otherwise
-from crosswind.gateway.protocols.tools import arranged, changed_members, list_of, other_names
+from crosswind.gateway.protocols.tool_mapping import (
+    AnchoredReinsertion,
+    AnsweredRound,
+    find_renamed_calls,
+    reinsert_around_message,
+)
+from crosswind.gateway.protocols.tools import arrange_tools, as_list, changed_members, other_tool_names
 from crosswind.injectors.engine.shown_tools import ShownTool
 
 
-class ChatClosing:
+class ChatToolMapping:
     """The forms of Chat Completions."""
 
     duplicates = "allowed"
@@ -30,71 +35,71 @@ class ChatClosing:
         return frozenset(function["name"] for function in declared if function.get("strict") is True)
 
     def taken(self, tools: bytes) -> frozenset[str]:
-        return other_names(tools, is_function)
+        return other_tool_names(tools, is_function)
 
     def written_tools(self, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
-        declared = [(element, is_function(decode(element))) for element in elements(raw)]
+        declared = [(element, is_function(decode(element))) for element in split_array(raw)]
         functions = [element for element, function in declared if function]
         written = [
             _tool({}, tool) if tool.source is None else _shown(functions[tool.source], tool) for tool in shown
         ]
-        return arranged([(element, not function) for element, function in declared], written)
+        return arrange_tools([(element, not function) for element, function in declared], written)
 
     def made_message(self, produced: bytes) -> tuple[bytes, ...]:
         message = _message(decode(produced))
         return (encode({name: value for name, value in message.items() if value is not None}),)
 
-    def result_messages(self, results: Sequence[tuple[InnerCall, str]]) -> tuple[bytes, ...]:
+    def result_messages(self, results: Sequence[tuple[HiddenCall, str]]) -> tuple[bytes, ...]:
         return tuple(
             encode({"role": "tool", "tool_call_id": call.call_id, "content": text}) for call, text in results
         )
 
     def renamed(self, raw: bytes, names: Mapping[str, str]) -> bytes:
-        members = shallow(raw)
+        members = split_object(raw)
         calls = decode(bytes(members["tool_calls"]))
         for function in _functions(calls):
             function["name"] = names.get(function["name"], function["name"])
         return encode({**members, "tool_calls": calls})
 
-    def put_back(self, raw: bytes, put: PutBack) -> bytes:
-        members = shallow(raw)
+    def put_back(self, raw: bytes, put: Reinsertion) -> bytes:
+        members = split_object(raw)
         if put.before:
             members["content"] = put.text
         if put.called:
             names = dict(put.called)
-            calls = [decode(call) for call in elements(members.get("tool_calls"))]
+            calls = [decode(call) for call in split_array(members.get("tool_calls"))]
             for call in calls:
                 for function in _functions([call]):
                     function["name"] = names.get(call.get("id"), function["name"])
             members["tool_calls"] = encode(calls)
         if put.calls:
-            calls = [msgspec.Raw(call) for call in elements(members.get("tool_calls"))]
+            calls = [msgspec.Raw(call) for call in split_array(members.get("tool_calls"))]
             for position, call in put.calls:
                 calls.insert(position, msgspec.Raw(call.encode()))
             members["tool_calls"] = calls
         around = [[message.encode() for message in messages] for messages in (put.before, put.results)]
         return b",".join([*around[0], encode(members), *around[1]])
 
-    def answered(self, raw: bytes, put: PutBack) -> bytes:
+    def answered(self, raw: bytes, put: Reinsertion) -> bytes:
         return raw
 
     def message(self, raw: bytes) -> bytes:
         return raw
 
     def put_backs(
-        self, answer: AnswerReader, world: World, before: Sequence[RoundBefore], last: RoundBefore
-    ) -> list[Kept]:
+        self, answer: AnswerReader, world: ToolView, before: Sequence[AnsweredRound], last: AnsweredRound
+    ) -> list[AnchoredReinsertion]:
         calls = _calls(decode(last[0])) if answer.finished else []
-        return around_message(self, answer, before, last, called_otherwise(world, calls, last[1]))
+        return reinsert_around_message(self, answer, before, last, find_renamed_calls(world, calls, last[1]))
 
-    def answer(self, request: Request, world: World, *, captured: bool) -> ClosedChatAnswer:
+    def answer(self, request: Request, world: ToolView, *, captured: bool) -> MappedChatAnswer:
         make = partial(ChatAnswer, choices=request.choices, captured=captured, asked=request.asked)
-        return ClosedChatAnswer(world, make)
+        return MappedChatAnswer(world, make)
 
 
 def _calls(answer: Any) -> list[tuple[str, str]]:
     """The calls of the first choice, by id and name."""
-    calls = list_of(_message(answer).get("tool_calls"))
+    calls = as_list(_message(answer).get("tool_calls"))
     return [
         (call.get("id") or "", call["function"]["name"])
         for call in calls
@@ -104,7 +109,7 @@ def _calls(answer: Any) -> list[tuple[str, str]]:
 
 def _message(answer: Any) -> dict[str, Any]:
     """The message of the first choice; empty where that has none."""
-    choices = [choice for choice in list_of(answer.get("choices")) if isinstance(choice, dict)]
+    choices = [choice for choice in as_list(answer.get("choices")) if isinstance(choice, dict)]
     message = choices[0].get("message") if choices else None
     return message if isinstance(message, dict) else {}
 
@@ -124,10 +129,10 @@ def is_function(tool: Any) -> bool:
 
 def _shown(raw: bytes, tool: ShownTool) -> bytes:
     """A declared tool as it is shown: its own bytes where nothing changed."""
-    return _tool(shallow(raw), tool) if tool.changed else raw
+    return _tool(split_object(raw), tool) if tool.changed else raw
 
 
 def _tool(members: dict[str, Any], tool: ShownTool) -> bytes:
-    function = shallow(bytes(members["function"])) if members else {}
+    function = split_object(bytes(members["function"])) if members else {}
     function |= changed_members(tool, parameters="parameters")
     return encode({"type": "function", **members, "function": function})

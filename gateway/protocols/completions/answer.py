@@ -8,12 +8,12 @@ from typing import Any
 
 from crosswind.gateway.protocols.choices import ChoicesAnswer
 from crosswind.gateway.protocols.coercion import as_mapping
-from crosswind.gateway.protocols.sampled_tokens import Sampled, likeliest, logprob_of
+from crosswind.gateway.protocols.sampled_tokens import SampledChoice, as_logprob, select_likeliest
 from crosswind.gateway.trajectory.fitness import Fitness
 
 
 @dataclass(slots=True)
-class Continuation(Sampled):
+class Continuation(SampledChoice):
     """One continuation as it has come so far."""
 
     texts: list[str] = field(default_factory=list)
@@ -37,10 +37,10 @@ class CompletionsAnswer(ChoicesAnswer[Continuation]):
         given = as_mapping(raw.get("logprobs"))
         logprobs, top = given.get("token_logprobs"), given.get("top_logprobs")
         for logprob in logprobs if isinstance(logprobs, list) else []:
-            if (told := logprob_of(logprob)) is not None:
+            if (told := as_logprob(logprob)) is not None:
                 choice.logprobs.append(told)
         for place in top if isinstance(top, list) else []:
-            choice.top.append(likeliest(as_mapping(place).items()))
+            choice.top.append(select_likeliest(as_mapping(place).items()))
 
     def _said(self, choice: Continuation) -> dict[str, Any]:
         return {"text": "".join(choice.texts), "logprobs": None}

@@ -7,11 +7,11 @@ from typing import Any
 
 from crosswind.gateway.errors import ServiceError, openai_error
 from crosswind.gateway.protocols.capture import BY_ID, capture_edits
-from crosswind.gateway.protocols.codec import Codec, Reader
+from crosswind.gateway.protocols.codec import Codec, SessionReader
 from crosswind.gateway.protocols.completions.answer import CompletionsAnswer
 from crosswind.gateway.protocols.document import Document, encode
 from crosswind.gateway.protocols.history import Mask
-from crosswind.gateway.protocols.message_format import UNREAD, Read, Text
+from crosswind.gateway.protocols.message_format import UNPARSED, ParsedMessage, TextPart
 from crosswind.gateway.protocols.request import Request, SplitBody
 from crosswind.injectors.conversation import Conversation, ToolSchema
 
@@ -19,8 +19,8 @@ from crosswind.injectors.conversation import Conversation, ToolSchema
 class Prompts:
     """The members of `prompt`: one that is a string is a user's message of one text."""
 
-    def read(self, message: Any) -> Read:
-        return Read((Text(None, message),), user=True) if isinstance(message, str) else UNREAD
+    def read(self, message: Any) -> ParsedMessage:
+        return ParsedMessage((TextPart(None, message),), user=True) if isinstance(message, str) else UNPARSED
 
     def write(self, raw: bytes, replacements: Sequence[tuple[int | None, str]]) -> bytes:
         return encode(replacements[-1][1])
@@ -42,11 +42,11 @@ class CompletionsCodec:
         """There are none."""
         return []
 
-    def split(self, body: bytes, reader: Reader | None = None) -> SplitBody | None:
+    def split(self, body: bytes, reader: SessionReader | None = None) -> SplitBody | None:
         document = Document.parse(body)
         return None if document is None else SplitBody(document, "prompt", _prompts(document))
 
-    def read(self, split: SplitBody, reader: Reader, mask: Mask) -> Request:
+    def read(self, split: SplitBody, reader: SessionReader, mask: Mask) -> Request:
         document = split.document
         length, history = len(split.spans), reader.histories.none()
         if length:
@@ -92,7 +92,7 @@ def _prompts(document: Document) -> list[tuple[int, int]]:
         return []
     if document.body[span.start : span.start + 1] == b'"':
         return [(span.start, span.end)]
-    spans = document.elements("prompt") or []
+    spans = document.element_spans("prompt") or []
     return spans if all(document.body[start] == ord('"') for start, _ in spans) else []
 
 

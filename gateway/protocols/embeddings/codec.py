@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 
 from crosswind.gateway.errors import ServiceError, openai_error
-from crosswind.gateway.http.sse import Event
-from crosswind.gateway.protocols.answer import Chunk, SingleRound
-from crosswind.gateway.protocols.codec import Codec, Reader
+from crosswind.gateway.http.sse import SseEvent
+from crosswind.gateway.protocols.answer import Chunk, SingleRoundReader
+from crosswind.gateway.protocols.codec import Codec, SessionReader
 from crosswind.gateway.protocols.document import Document
 from crosswind.gateway.protocols.history import Mask
-from crosswind.gateway.protocols.message_format import UNREAD, Read
+from crosswind.gateway.protocols.message_format import UNPARSED, ParsedMessage
 from crosswind.gateway.protocols.request import Request, SplitBody
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import Completion
@@ -26,8 +26,8 @@ from crosswind.injectors.conversation import Conversation, ToolSchema
 class Inputs:
     """The members of `input`, which are left alone."""
 
-    def read(self, message: Any) -> Read:
-        return UNREAD
+    def read(self, message: Any) -> ParsedMessage:
+        return UNPARSED
 
     def write(self, raw: bytes, replacements: Sequence[tuple[int | None, str]]) -> bytes:
         return raw
@@ -49,11 +49,11 @@ class EmbeddingsCodec:
         """There are none."""
         return []
 
-    def split(self, body: bytes, reader: Reader | None = None) -> SplitBody | None:
+    def split(self, body: bytes, reader: SessionReader | None = None) -> SplitBody | None:
         document = Document.parse(body)
         return None if document is None else SplitBody(document, "input", [], converses=False)
 
-    def read(self, split: SplitBody, reader: Reader, mask: Mask) -> Request:
+    def read(self, split: SplitBody, reader: SessionReader, mask: Mask) -> Request:
         model = split.document.value("model")
         return Request(
             split=split,
@@ -90,7 +90,7 @@ class _Head(msgspec.Struct):
 _head = msgspec.json.Decoder(_Head)
 
 
-class EmbeddingsAnswer(SingleRound):
+class EmbeddingsAnswer(SingleRoundReader):
     """Keeps an answer as it came."""
 
     prompt_ids: list[int] | None = None
@@ -113,7 +113,7 @@ class EmbeddingsAnswer(SingleRound):
         self.error = head.error if isinstance(head.error, dict) else None
         return body
 
-    def read_event(self, event: Event) -> Chunk:
+    def read_event(self, event: SseEvent) -> Chunk:
         """Nobody streams embeddings; whatever comes is relayed."""
         return Chunk(event.raw)
 

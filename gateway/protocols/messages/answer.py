@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from crosswind.gateway.http.sse import Event
-from crosswind.gateway.protocols.answer import Chunk, SingleRound
-from crosswind.gateway.protocols.coercion import as_mapping, as_object, text_of
-from crosswind.gateway.protocols.deferred_chunks import Deferred
+from crosswind.gateway.http.sse import SseEvent
+from crosswind.gateway.protocols.answer import Chunk, SingleRoundReader
+from crosswind.gateway.protocols.coercion import as_mapping, as_object, as_text
+from crosswind.gateway.protocols.deferred_chunks import DeferredEvents
 from crosswind.gateway.protocols.document import decode, encode
-from crosswind.gateway.protocols.messages.text_deltas import deltas, only_says
+from crosswind.gateway.protocols.messages.text_deltas import count_deferrable, read_deltas
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import Completion
 
@@ -32,13 +32,13 @@ class Block:
         """Take in one delta."""
         kind = delta.get("type")
         if kind == "input_json_delta":
-            self.input.append(text_of(delta, "partial_json"))
+            self.input.append(as_text(delta, "partial_json"))
         elif isinstance(kind, str) and kind in _GROWING:
             name = _GROWING[kind]
             pieces = self.said.get(name)
             if pieces is None:
-                pieces = self.said[name] = [text_of(self.members, name)]
-            pieces.append(text_of(delta, name))
+                pieces = self.said[name] = [as_text(self.members, name)]
+            pieces.append(as_text(delta, name))
         elif kind == "citations_delta":
             known = self.members.get("citations")
             self.members["citations"] = [*(known if isinstance(known, list) else []), delta.get("citation")]
@@ -60,7 +60,7 @@ class Block:
         return self.members | {name: "".join(pieces) for name, pieces in self.said.items()}
 
 
-class MessagesAnswer(SingleRound):
+class MessagesAnswer(SingleRoundReader):
     """Collects one answer. Nothing of it is edited: engines give no tokens on this route."""
 
     prompt_ids: list[int] | None = None
@@ -69,7 +69,7 @@ class MessagesAnswer(SingleRound):
         self._head: dict[str, Any] = {}
         self._blocks: dict[int, Block] = {}
         self._plain: bytes | None = None
-        self._deferred = Deferred()
+        self._deferred = DeferredEvents()
         self.usage: dict[str, Any] = {}
         self.error: dict[str, Any] | None = None
 
@@ -82,7 +82,7 @@ class MessagesAnswer(SingleRound):
         return body
 
     def defer(self, events: bytes) -> int:
-        taken = only_says(events)
+        taken = count_deferrable(events)
         if taken and self._deferred.take(events[:taken]):
             self._catch_up()
         return taken
@@ -90,10 +90,10 @@ class MessagesAnswer(SingleRound):
     def _catch_up(self) -> None:
         """Read what was deferred."""
         if self._deferred:
-            for index, delta in deltas(self._deferred.events()):
+            for index, delta in read_deltas(self._deferred.events()):
                 self._blocks.setdefault(index, Block()).grow(delta)
 
-    def read_event(self, event: Event) -> Chunk:
+    def read_event(self, event: SseEvent) -> Chunk:
         """Read one event of a streamed answer."""
         self._catch_up()
         data = as_object(event.data) if event.data else None
@@ -105,11 +105,11 @@ class MessagesAnswer(SingleRound):
             case "content_block_start":
                 block = as_mapping(data.get("content_block"))
                 self._blocks[_index(data)] = Block(dict(block))
-                return Chunk(event.raw, calls_tools=text_of(block, "type") in _CALLS)
+                return Chunk(event.raw, calls_tools=as_text(block, "type") in _CALLS)
             case "content_block_delta":
                 delta = as_mapping(data.get("delta"))
                 self._blocks.setdefault(_index(data), Block()).grow(delta)
-                return Chunk(event.raw, calls_tools=text_of(delta, "type") in _CALLS)
+                return Chunk(event.raw, calls_tools=as_text(delta, "type") in _CALLS)
             case "message_delta":
                 self._take_usage(data)
                 self._head |= as_mapping(data.get("delta"))

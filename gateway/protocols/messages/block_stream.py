@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from crosswind.gateway.http.sse import Event, with_data
+from crosswind.gateway.http.sse import SseEvent, replace_event_data
 from crosswind.gateway.protocols.document import encode
-from crosswind.gateway.protocols.hidden_tools import World
+from crosswind.gateway.protocols.hidden_tools import ToolView
 from crosswind.gateway.protocols.messages.answer import MessagesAnswer
-from crosswind.gateway.protocols.messages.tool_references import referring
+from crosswind.gateway.protocols.messages.tool_references import rename_references
 
 Data = dict[str, Any]
 
@@ -27,7 +27,7 @@ class _Streamed:
 
     index: int | None = None
     waits: bool = False
-    held: list[tuple[Event, Data]] = field(default_factory=list)
+    held: list[tuple[SseEvent, Data]] = field(default_factory=list)
 
 
 class BlockStream:
@@ -35,13 +35,13 @@ class BlockStream:
     client's next block.
     """
 
-    def __init__(self, world: World, answer: MessagesAnswer, first: int) -> None:
+    def __init__(self, world: ToolView, answer: MessagesAnswer, first: int) -> None:
         self.next = first
         self._world = world
         self._answer = answer
         self._blocks: dict[int, _Streamed] = {}
 
-    def feed(self, event: Event, data: Data) -> bytes:
+    def feed(self, event: SseEvent, data: Data) -> bytes:
         """Take an event of a block; gives what goes to the client now."""
         number = data.get("index")
         if not isinstance(number, int):
@@ -83,7 +83,7 @@ class BlockStream:
         block.index = self._number()
         return b"".join(self._mapped(event, data, block.index) for event, data in held)
 
-    def _mapped(self, event: Event, data: Data, index: int) -> bytes:
+    def _mapped(self, event: SseEvent, data: Data, index: int) -> bytes:
         """An event with the client's number and name: its own bytes where these are the same."""
         mapped = {**data, "index": index}
         started = data.get("content_block")
@@ -91,8 +91,8 @@ class BlockStream:
             name = self._world.declared(str(started.get("name", "")))
             mapped["content_block"] = {**started, "name": name}
         elif isinstance(started, dict):
-            mapped["content_block"] = referring(started, self._world.declared)
-        return event.raw if mapped == data else with_data(event, encode(mapped))
+            mapped["content_block"] = rename_references(started, self._world.declared)
+        return event.raw if mapped == data else replace_event_data(event, encode(mapped))
 
 
 def is_call(block: Mapping[str, Any]) -> bool:

@@ -11,19 +11,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from crosswind.gateway.errors import ServiceError
-from crosswind.gateway.protocols.codec import Codec, Reader
-from crosswind.gateway.protocols.content_text import content_texts
+from crosswind.gateway.protocols.codec import Codec, SessionReader
+from crosswind.gateway.protocols.content_text import read_content_texts
 from crosswind.gateway.protocols.document import decode, encode
 from crosswind.gateway.protocols.history import Mask
-from crosswind.gateway.protocols.message_format import UNREAD, Read
+from crosswind.gateway.protocols.message_format import UNPARSED, ParsedMessage
 from crosswind.gateway.protocols.messages.answer import MessagesAnswer
 from crosswind.gateway.protocols.messages.provider_errors import MessagesForms
-from crosswind.gateway.protocols.messages.tool_mapping import MessagesClosing, is_own
-from crosswind.gateway.protocols.messages.tool_references import references
+from crosswind.gateway.protocols.messages.tool_mapping import MessagesToolMapping, is_own
+from crosswind.gateway.protocols.messages.tool_references import find_references
 from crosswind.gateway.protocols.messages.user_content import UserContent
 from crosswind.gateway.protocols.request import Request, SplitBody
-from crosswind.gateway.protocols.splicing import spliced
-from crosswind.gateway.protocols.tools import list_of, tool_schema
+from crosswind.gateway.protocols.splicing import replace_values
+from crosswind.gateway.protocols.tools import as_list, make_tool_schema
 from crosswind.injectors.conversation import ToolCall, ToolSchema
 
 _KINDS = {
@@ -44,21 +44,21 @@ _KINDS = {
 class MessagesFormat:
     """The members of `messages`."""
 
-    def read(self, message: Any) -> Read:
+    def read(self, message: Any) -> ParsedMessage:
         if not isinstance(message, dict):
-            return UNREAD
+            return UNPARSED
         match message.get("role"):
             case "user":
                 told = UserContent(message.get("content"))
-                return Read(tuple(told.parts), user=told.user, names=_named(message))
+                return ParsedMessage(tuple(told.parts), user=told.user, names=_named(message))
             case "assistant":
                 content = message.get("content")
-                return Read(calls=tuple(_calls(content)), said=_said(content), names=_named(message))
+                return ParsedMessage(calls=tuple(_calls(content)), said=_said(content), names=_named(message))
             case _:
-                return UNREAD
+                return UNPARSED
 
     def write(self, raw: bytes, replacements: Sequence[tuple[int | None, str]]) -> bytes:
-        return spliced(raw, UserContent(decode(raw).get("content")).replaced(replacements))
+        return replace_values(raw, UserContent(decode(raw).get("content")).replaced(replacements))
 
 
 class MessagesCodec:
@@ -69,18 +69,20 @@ class MessagesCodec:
     messages = MessagesFormat()
     instructions = "system"
     tokens = False
-    closing = MessagesClosing()
+    closing = MessagesToolMapping()
     forms = MessagesForms()
 
     @staticmethod
     def tools(declared: Any) -> list[ToolSchema]:
         """The client's own tools. The provider's, which have another type, are left alone."""
-        return [tool_schema(tool, tool.get("input_schema")) for tool in list_of(declared) if is_own(tool)]
+        return [
+            make_tool_schema(tool, tool.get("input_schema")) for tool in as_list(declared) if is_own(tool)
+        ]
 
-    def split(self, body: bytes, reader: Reader | None = None) -> SplitBody | None:
+    def split(self, body: bytes, reader: SessionReader | None = None) -> SplitBody | None:
         return SplitBody.of_messages(body, "messages", None if reader is None else reader.histories)
 
-    def read(self, split: SplitBody, reader: Reader, mask: Mask) -> Request:
+    def read(self, split: SplitBody, reader: SessionReader, mask: Mask) -> Request:
         return reader.request(split, mask)
 
     def capture_edits(
@@ -101,12 +103,12 @@ class MessagesCodec:
 
 def _said(content: Any) -> str:
     """The policy's own text."""
-    return "".join(text for _, text in content_texts(content))
+    return "".join(text for _, text in read_content_texts(content))
 
 
 def _named(message: Any) -> frozenset[str]:
     """The tools that its references name."""
-    return frozenset(references(message.get("content")).values())
+    return frozenset(find_references(message.get("content")).values())
 
 
 def _calls(content: Any) -> list[ToolCall]:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from crosswind.gateway.http.sse import Event, with_data
+from crosswind.gateway.http.sse import SseEvent, replace_event_data
 from crosswind.gateway.protocols.answer import Chunk
 from crosswind.gateway.protocols.coercion import as_object
 from crosswind.gateway.protocols.document import decode, encode
-from crosswind.gateway.protocols.hidden_tools import InnerCall, World
-from crosswind.gateway.protocols.mapped_answer import ClosedAnswer
+from crosswind.gateway.protocols.hidden_tools import HiddenCall, ToolView
+from crosswind.gateway.protocols.mapped_answer import MappedAnswer
 from crosswind.gateway.protocols.messages.answer import MessagesAnswer
 from crosswind.gateway.protocols.messages.block_stream import BlockStream, arguments, is_call
-from crosswind.gateway.protocols.messages.tool_references import referring
+from crosswind.gateway.protocols.messages.tool_references import rename_references
 
 Block = dict[str, Any]
 
@@ -25,10 +25,10 @@ _COUNTED = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tok
 """What the last event tells again of what `message_start` told: the sums over all rounds."""
 
 
-class ClosedMessagesAnswer(ClosedAnswer[MessagesAnswer]):
+class MappedMessagesAnswer(MappedAnswer[MessagesAnswer]):
     """Reads the rounds of one answer. A `MessagesAnswer` of each round records what was produced."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ToolView) -> None:
         super().__init__(world, MessagesAnswer)
         self._stream = BlockStream(world, self._now, 0)
         self._before: list[Block] = []
@@ -41,14 +41,14 @@ class ClosedMessagesAnswer(ClosedAnswer[MessagesAnswer]):
 
     # The rounds
 
-    def inner(self) -> list[InnerCall]:
+    def inner(self) -> list[HiddenCall]:
         """The calls of this round that the client doesn't see, by their place among its blocks. Where the
         policy was broken off there are none: half a call can't be put back.
         """
         if self._now.text("stop_reason") != "tool_use":
             return []
         return [
-            InnerCall(at, str(block.get("id", "")), str(block.get("name", "")), arguments(block), block)
+            HiddenCall(at, str(block.get("id", "")), str(block.get("name", "")), arguments(block), block)
             for at, block in enumerate(self._now.content_blocks())
             if self._is_inner(block)
         ]
@@ -96,7 +96,7 @@ class ClosedMessagesAnswer(ClosedAnswer[MessagesAnswer]):
         return [
             {**block, "name": self._world.declared(str(block.get("name", "")))}
             if is_call(block)
-            else referring(block, self._world.declared)
+            else rename_references(block, self._world.declared)
             for block in self._now.content_blocks()
             if not self._is_inner(block)
         ]
@@ -114,7 +114,7 @@ class ClosedMessagesAnswer(ClosedAnswer[MessagesAnswer]):
         if not self._head and (message_id := self._now.text("id")) is not None:
             self._head = {"id": message_id, "model": self._now.text("model")}
 
-    def read_event(self, event: Event) -> Chunk:
+    def read_event(self, event: SseEvent) -> Chunk:
         chunk = self._now.read_event(event)
         data = as_object(event.data) if event.data else None
         if self._over:
@@ -130,7 +130,7 @@ class ClosedMessagesAnswer(ClosedAnswer[MessagesAnswer]):
                 return self._ended(event, data)
         return chunk
 
-    def _ended(self, event: Event, data: dict[str, Any]) -> Chunk:
+    def _ended(self, event: SseEvent, data: dict[str, Any]) -> Chunk:
         """The event that completes the answer, or the round."""
         rest = self._stream.end()
         raw = event.raw
@@ -138,12 +138,12 @@ class ClosedMessagesAnswer(ClosedAnswer[MessagesAnswer]):
             counted = data.get("usage")
             names = {*(counted if isinstance(counted, dict) else ()), *_COUNTED}
             data["usage"] = {name: value for name, value in self.usage.items() if name in names}
-            raw = with_data(event, encode(data))
+            raw = replace_event_data(event, encode(data))
         if not self.unanswered:
             return Chunk(rest + raw, completing=True)
         self._over = True
         delta = {**data["delta"], "stop_reason": "end_turn"}
-        self._kept.append(with_data(event, encode({**data, "delta": delta})))
+        self._kept.append(replace_event_data(event, encode({**data, "delta": delta})))
         return Chunk(rest)
 
 

@@ -31,13 +31,13 @@ Delta = tuple[int, Mapping[str, Any]]
 """A block's index, and what is added to it."""
 
 
-def only_says(events: bytes) -> int:
+def count_deferrable(events: bytes) -> int:
     """How many bytes from the start are whole events that only add to a text or to what is thought."""
     found = _SAYING.match(events)
     return found.end() if found else 0
 
 
-def deltas(events: bytes) -> Iterator[Delta]:
+def read_deltas(events: bytes) -> Iterator[Delta]:
     """What such events add, in order."""
     texts = events[len(_PREFIX) : -2].split(b"\n\n" + _PREFIX)
     try:

@@ -8,24 +8,29 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from crosswind.gateway.protocols.answer import AnswerReader
-from crosswind.gateway.protocols.coercion import text_of
-from crosswind.gateway.protocols.content_text import elements, shallow
+from crosswind.gateway.protocols.coercion import as_text
+from crosswind.gateway.protocols.content_text import split_array, split_object
 from crosswind.gateway.protocols.document import Document, decode, encode
-from crosswind.gateway.protocols.hidden_tools import InnerCall, PutBack, World
+from crosswind.gateway.protocols.hidden_tools import HiddenCall, Reinsertion, ToolView
 from crosswind.gateway.protocols.messages.block_stream import is_call
-from crosswind.gateway.protocols.messages.mapped_answer import ClosedMessagesAnswer
-from crosswind.gateway.protocols.messages.tool_references import references
+from crosswind.gateway.protocols.messages.mapped_answer import MappedMessagesAnswer
+from crosswind.gateway.protocols.messages.tool_references import find_references
 from crosswind.gateway.protocols.request import Request
-from crosswind.gateway.protocols.splicing import Path, spliced
-from crosswind.gateway.protocols.tool_mapping import Kept, RoundBefore, around_message, called_otherwise
-from crosswind.gateway.protocols.tools import arranged, changed_members, list_of, other_names
+from crosswind.gateway.protocols.splicing import JsonPath, replace_values
+from crosswind.gateway.protocols.tool_mapping import (
+    AnchoredReinsertion,
+    AnsweredRound,
+    find_renamed_calls,
+    reinsert_around_message,
+)
+from crosswind.gateway.protocols.tools import arrange_tools, as_list, changed_members, other_tool_names
 from crosswind.injectors.engine.shown_tools import ShownTool
 
 _MARKS = {"text": "text", "thinking": "signature", "redacted_thinking": "data"}
 """The member by which a block is known again, by the block's type."""
 
 
-class MessagesClosing:
+class MessagesToolMapping:
     """The forms of Messages. Providers refuse two tools of one name."""
 
     duplicates = "suffixed"
@@ -36,18 +41,18 @@ class MessagesClosing:
         )
 
     def taken(self, tools: bytes) -> frozenset[str]:
-        return other_names(tools, is_own)
+        return other_tool_names(tools, is_own)
 
     def written_tools(self, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
-        declared = [(element, is_own(decode(element))) for element in elements(raw)]
+        declared = [(element, is_own(decode(element))) for element in split_array(raw)]
         own = [element for element, is_theirs in declared if is_theirs]
         written = [_tool(b"{}" if tool.source is None else own[tool.source], tool) for tool in shown]
-        return arranged([(element, not is_theirs) for element, is_theirs in declared], written)
+        return arrange_tools([(element, not is_theirs) for element, is_theirs in declared], written)
 
     def made_message(self, produced: bytes) -> tuple[bytes, ...]:
         return (encode({"role": "assistant", "content": decode(produced)["content"]}),)
 
-    def result_messages(self, results: Sequence[tuple[InnerCall, str]]) -> tuple[bytes, ...]:
+    def result_messages(self, results: Sequence[tuple[HiddenCall, str]]) -> tuple[bytes, ...]:
         blocks = [
             {"type": "tool_result", "tool_use_id": call.call_id, "content": text} for call, text in results
         ]
@@ -55,15 +60,15 @@ class MessagesClosing:
 
     def renamed(self, raw: bytes, names: Mapping[str, str]) -> bytes:
         content = decode(raw)["content"]
-        paths = {path: names[name] for path, name in references(content).items() if name in names}
-        calls: dict[Path, str] = {
+        paths = {path: names[name] for path, name in find_references(content).items() if name in names}
+        calls: dict[JsonPath, str] = {
             ("content", index, "name"): names[block["name"]]
             for index, block in enumerate(content)
-            if isinstance(block, dict) and block.get("type") == "tool_use" and text_of(block, "name") in names
+            if isinstance(block, dict) and block.get("type") == "tool_use" and as_text(block, "name") in names
         }
-        return spliced(raw, paths | calls)
+        return replace_values(raw, paths | calls)
 
-    def put_back(self, raw: bytes, put: PutBack) -> bytes:
+    def put_back(self, raw: bytes, put: Reinsertion) -> bytes:
         earlier = [block for message in put.before for block in _said(message)]
         own = (_own(block, earlier, put.text) for block in _content(raw))
         blocks = [block for block in own if block is not None]
@@ -76,7 +81,7 @@ class MessagesClosing:
         # A last round that said nothing leaves nothing to send: messages may not be empty.
         return b",".join([*before, _with_content(raw, blocks)] if blocks else before)
 
-    def answered(self, raw: bytes, put: PutBack) -> bytes:
+    def answered(self, raw: bytes, put: Reinsertion) -> bytes:
         results = [block for message in put.results for block in _content(message.encode())]
         return _with_content(raw, [*results, *_content(raw)]) if results else raw
 
@@ -84,18 +89,18 @@ class MessagesClosing:
         return raw
 
     def put_backs(
-        self, answer: AnswerReader, world: World, before: Sequence[RoundBefore], last: RoundBefore
-    ) -> list[Kept]:
+        self, answer: AnswerReader, world: ToolView, before: Sequence[AnsweredRound], last: AnsweredRound
+    ) -> list[AnchoredReinsertion]:
         blocks = decode(last[0]).get("content") if answer.finished else []
         calls = [
             (str(block.get("id", "")), str(block.get("name", "")))
-            for block in list_of(blocks)
+            for block in as_list(blocks)
             if isinstance(block, dict) and is_call(block)
         ]
-        return around_message(self, answer, before, last, called_otherwise(world, calls, last[1]))
+        return reinsert_around_message(self, answer, before, last, find_renamed_calls(world, calls, last[1]))
 
-    def answer(self, request: Request, world: World, *, captured: bool) -> ClosedMessagesAnswer:
-        return ClosedMessagesAnswer(world)
+    def answer(self, request: Request, world: ToolView, *, captured: bool) -> MappedMessagesAnswer:
+        return MappedMessagesAnswer(world)
 
 
 def is_own(tool: Any) -> bool:
@@ -111,7 +116,7 @@ def _tool(raw: bytes, tool: ShownTool) -> bytes:
     """A declared tool as it is shown: its own bytes where nothing changed."""
     if not tool.changed:
         return raw
-    members = shallow(raw) | changed_members(tool, parameters="input_schema")
+    members = split_object(raw) | changed_members(tool, parameters="input_schema")
     if "parameters" in tool.changed:
         # Providers hold the examples to the schema.
         members.pop("input_examples", None)
@@ -121,9 +126,9 @@ def _tool(raw: bytes, tool: ShownTool) -> bytes:
 def _under(names: Mapping[str, str], raw: bytes) -> bytes:
     """A call under the name that the policy called, by its id."""
     block = decode(raw)
-    if not isinstance(block, dict) or not is_call(block) or text_of(block, "id") not in names:
+    if not isinstance(block, dict) or not is_call(block) or as_text(block, "id") not in names:
         return raw
-    return spliced(raw, {("name",): names[block["id"]]})
+    return replace_values(raw, {("name",): names[block["id"]]})
 
 
 def _content(message: bytes) -> list[bytes]:
@@ -133,7 +138,7 @@ def _content(message: bytes) -> list[bytes]:
     value = decode(raw) if raw is not None and raw.startswith(b'"') else None
     if value is not None:
         return [encode({"type": "text", "text": value})] if value else []
-    return elements(raw)
+    return split_array(raw)
 
 
 def _with_content(message: bytes, blocks: Sequence[bytes]) -> bytes:
@@ -149,7 +154,7 @@ def _said(message: str) -> list[dict[str, Any]]:
     """What a message of the policy's says besides its calls; of a user's nothing."""
     made = decode(message.encode())
     blocks = made["content"] if made["role"] == "assistant" else []
-    return [block for block in blocks if isinstance(block, dict) and text_of(block, "type") in _MARKS]
+    return [block for block in blocks if isinstance(block, dict) and as_text(block, "type") in _MARKS]
 
 
 def _own(raw: bytes, earlier: list[dict[str, Any]], text: str | None) -> bytes | None:
@@ -157,7 +162,7 @@ def _own(raw: bytes, earlier: list[dict[str, Any]], text: str | None) -> bytes |
     `earlier`. `text` is the last round's own: clients join texts as they like.
     """
     block = decode(raw)
-    kind = text_of(block, "type") if isinstance(block, dict) else ""
+    kind = as_text(block, "type") if isinstance(block, dict) else ""
     mark = _MARKS.get(kind)
     left = block.get(mark) if mark else None
     if mark is None or not isinstance(left, str):

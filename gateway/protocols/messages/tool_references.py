@@ -9,30 +9,30 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from crosswind.gateway.protocols.document import decode, encode
-from crosswind.gateway.protocols.splicing import Path, spliced
+from crosswind.gateway.protocols.splicing import JsonPath, replace_values
 
 
-def references(content: Any) -> Mapping[Path, str]:
+def find_references(content: Any) -> Mapping[JsonPath, str]:
     """The names that a message's content refers to, by their paths in the message."""
-    found: dict[Path, str] = {}
+    found: dict[JsonPath, str] = {}
     for at, block in enumerate(content if isinstance(content, list) else []):
         for path, name in _of_block(block):
             found["content", at, *path] = name
     return found
 
 
-def referring(block: dict[str, Any], named: Callable[[str], str]) -> dict[str, Any]:
+def rename_references(block: dict[str, Any], named: Callable[[str], str]) -> dict[str, Any]:
     """A block of an answer with its references under other names; the very same where none is."""
     changed = {path: named(name) for path, name in _of_block(block) if named(name) != name}
-    return decode(spliced(encode(block), changed)) if changed else block
+    return decode(replace_values(encode(block), changed)) if changed else block
 
 
-def _of_block(block: Any) -> list[tuple[Path, str]]:
+def _of_block(block: Any) -> list[tuple[JsonPath, str]]:
     """A client's result lists references among its parts, a provider's has them in a member."""
     if not isinstance(block, dict):
         return []
     content = block.get("content")
-    path: Path = ("content",)
+    path: JsonPath = ("content",)
     if isinstance(content, dict):
         content, path = content.get("tool_references"), ("content", "tool_references")
     return [

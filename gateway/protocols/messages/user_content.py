@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crosswind.gateway.protocols.message_format import Answered, Text
-from crosswind.gateway.protocols.splicing import Path
+from crosswind.gateway.protocols.message_format import TextPart, ToolResultPart
+from crosswind.gateway.protocols.splicing import JsonPath
 
 _OPENING, _CLOSING = "<system-reminder>", "</system-reminder>"
 
@@ -21,7 +21,7 @@ _OPENING, _CLOSING = "<system-reminder>", "</system-reminder>"
 class Passage:
     """The part [start, end) of the string at `path`."""
 
-    path: Path
+    path: JsonPath
     whole: str
     start: int
     end: int
@@ -33,7 +33,7 @@ class UserContent:
     """
 
     def __init__(self, content: Any) -> None:
-        self.parts: list[Text | Answered] = []
+        self.parts: list[TextPart | ToolResultPart] = []
         self.user = False
         """A message that holds only tools' results, and reminders, is no user's turn."""
         self._passages: list[Passage] = []
@@ -43,9 +43,9 @@ class UserContent:
             if isinstance(block, dict):
                 self._block(block, ("content", index))
 
-    def replaced(self, replacements: Sequence[tuple[int | None, str]]) -> Mapping[Path, str]:
+    def replaced(self, replacements: Sequence[tuple[int | None, str]]) -> Mapping[JsonPath, str]:
         """The strings, by their paths, that texts at these places make."""
-        strings: dict[Path, str] = {}
+        strings: dict[JsonPath, str] = {}
         # From the last one on: the passages before it keep their offsets.
         for place, text in sorted(replacements, key=lambda one: one[0] or 0, reverse=True):
             passage = self._passages[place or 0]
@@ -53,7 +53,7 @@ class UserContent:
             strings[passage.path] = string[: passage.start] + text + string[passage.end :]
         return strings
 
-    def _block(self, block: Mapping[str, Any], path: Path) -> None:
+    def _block(self, block: Mapping[str, Any], path: JsonPath) -> None:
         if block.get("type") == "tool_result":
             self._answered(block, (*path, "content"))
         elif block.get("type") == "text" and isinstance(block.get("text"), str):
@@ -61,12 +61,12 @@ class UserContent:
         else:
             self.user = True
 
-    def _said(self, text: str, path: Path) -> None:
+    def _said(self, text: str, path: JsonPath) -> None:
         texts = self._texts(text, path)
         self.parts += texts
         self.user |= bool(texts)
 
-    def _answered(self, block: Mapping[str, Any], path: Path) -> None:
+    def _answered(self, block: Mapping[str, Any], path: JsonPath) -> None:
         """A result that is an error has failed on its own: it counts as a result, and is left alone."""
         content = None if block.get("is_error") is True else block.get("content")
         texts = self._texts(content, path) if isinstance(content, str) else []
@@ -74,17 +74,17 @@ class UserContent:
             if isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str):
                 texts += self._texts(part["text"], (*path, index, "text"))
         call_id = block.get("tool_use_id")
-        self.parts.append(Answered(call_id if isinstance(call_id, str) else "", "", tuple(texts)))
+        self.parts.append(ToolResultPart(call_id if isinstance(call_id, str) else "", "", tuple(texts)))
 
-    def _texts(self, text: str, path: Path) -> list[Text]:
+    def _texts(self, text: str, path: JsonPath) -> list[TextPart]:
         texts = []
-        for start, end in own_words(text):
-            texts.append(Text(len(self._passages), text[start:end]))
+        for start, end in spans_outside_reminders(text):
+            texts.append(TextPart(len(self._passages), text[start:end]))
             self._passages.append(Passage(path, text, start, end))
         return texts
 
 
-def own_words(text: str) -> list[tuple[int, int]]:
+def spans_outside_reminders(text: str) -> list[tuple[int, int]]:
     """The spans of a text outside of its reminders, without the white space that parts them. A reminder that
     is never closed is none.
     """

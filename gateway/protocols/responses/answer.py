@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-from crosswind.gateway.http.sse import Event
-from crosswind.gateway.protocols.answer import Chunk, SingleRound
+from crosswind.gateway.http.sse import SseEvent
+from crosswind.gateway.protocols.answer import Chunk, SingleRoundReader
 from crosswind.gateway.protocols.coercion import as_mapping, as_object
 from crosswind.gateway.protocols.document import UNREADABLE, encode
-from crosswind.gateway.protocols.responses.partial_items import grown
+from crosswind.gateway.protocols.responses.partial_items import assemble_item
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import Completion
 
@@ -43,7 +43,7 @@ _events = msgspec.json.Decoder(_Event)
 _typed = msgspec.json.Decoder(_Typed)
 
 
-class ResponsesAnswer(SingleRound):
+class ResponsesAnswer(SingleRoundReader):
     """Collects one answer. Nothing of it is edited: engines give no tokens on this route."""
 
     prompt_ids: list[int] | None = None
@@ -63,7 +63,7 @@ class ResponsesAnswer(SingleRound):
         self._tell()
         return body
 
-    def read_event(self, event: Event) -> Chunk:
+    def read_event(self, event: SseEvent) -> Chunk:
         """Read one event of a streamed answer."""
         try:
             seen = _events.decode(event.data)
@@ -119,7 +119,7 @@ class ResponsesAnswer(SingleRound):
             return encode({"error": self._broken} if self._broken else {})
         items: dict[int, Any] = dict(self._items)
         for index, events in self._growing.items():
-            if (item := grown(events)) is not None:
+            if (item := assemble_item(events)) is not None:
                 items[index] = item
         return encode(self._response | {"output": [item for _, item in sorted(items.items())]})
 

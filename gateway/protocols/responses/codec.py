@@ -7,18 +7,18 @@ from functools import partial
 from typing import Any
 
 from crosswind.gateway.errors import ServiceError, openai_error
-from crosswind.gateway.protocols.codec import Codec, Reader
+from crosswind.gateway.protocols.codec import Codec, SessionReader
 from crosswind.gateway.protocols.document import Document, encode
-from crosswind.gateway.protocols.hidden_tools import OPEN
+from crosswind.gateway.protocols.hidden_tools import UNCHANGED
 from crosswind.gateway.protocols.history import History, Mask
 from crosswind.gateway.protocols.request import Request, SplitBody
 from crosswind.gateway.protocols.responses.answer import ResponsesAnswer
 from crosswind.gateway.protocols.responses.items import ResponsesItems
-from crosswind.gateway.protocols.responses.mapped_answer import ClosedResponsesAnswer
+from crosswind.gateway.protocols.responses.mapped_answer import MappedResponsesAnswer
 from crosswind.gateway.protocols.responses.provider_errors import ResponsesForms
-from crosswind.gateway.protocols.responses.tool_mapping import ResponsesClosing, is_function
-from crosswind.gateway.protocols.server_history import Held, HeldHistories
-from crosswind.gateway.protocols.tools import list_of, tool_schema
+from crosswind.gateway.protocols.responses.tool_mapping import ResponsesToolMapping, is_function
+from crosswind.gateway.protocols.server_history import ServerHistories, ServerHistory
+from crosswind.gateway.protocols.tools import as_list, make_tool_schema
 from crosswind.injectors.conversation import Conversation, ToolSchema
 
 
@@ -30,15 +30,17 @@ class ResponsesCodec:
     messages = ResponsesItems()
     instructions = "instructions"
     tokens = False
-    closing = ResponsesClosing()
+    closing = ResponsesToolMapping()
     forms = ResponsesForms()
 
     @staticmethod
     def tools(declared: Any) -> list[ToolSchema]:
         """The client's own functions. The provider's tools, custom ones and namespaces are left alone."""
-        return [tool_schema(tool, tool.get("parameters")) for tool in list_of(declared) if is_function(tool)]
+        return [
+            make_tool_schema(tool, tool.get("parameters")) for tool in as_list(declared) if is_function(tool)
+        ]
 
-    def split(self, body: bytes, reader: Reader | None = None) -> SplitBody | None:
+    def split(self, body: bytes, reader: SessionReader | None = None) -> SplitBody | None:
         """`input` may be a string, items, or missing: a stored prompt or an earlier response says it all."""
         document = Document.parse(body)
         if document is None:
@@ -56,7 +58,7 @@ class ResponsesCodec:
             gathers=conversation is not None,
         )
 
-    def read(self, split: SplitBody, reader: Reader, mask: Mask) -> Request:
+    def read(self, split: SplitBody, reader: SessionReader, mask: Mask) -> Request:
         document = split.document
         before = reader.held.get(split.held_by) if split.held_by else None
         history = _history(split, reader, before, mask)
@@ -89,9 +91,11 @@ class ResponsesCodec:
     ) -> tuple[dict[str, bytes | None], tuple[str, ...]]:
         return {}, ()
 
-    def answer(self, request: Request, *, captured: bool) -> ResponsesAnswer | ClosedResponsesAnswer:
+    def answer(self, request: Request, *, captured: bool) -> ResponsesAnswer | MappedResponsesAnswer:
         # The answer tells back the request's members: those that the upstream knows otherwise are mapped.
-        return ClosedResponsesAnswer(OPEN, request) if request.edits else ResponsesAnswer(request.answered)
+        return (
+            MappedResponsesAnswer(UNCHANGED, request) if request.edits else ResponsesAnswer(request.answered)
+        )
 
     def error(self, error: ServiceError) -> bytes:
         return openai_error(error.message, kind=error.kind, code=error.code, param=error.param)
@@ -126,7 +130,7 @@ def _conversation(document: Document) -> str | None:
     return conversation if isinstance(conversation, str) and conversation else None
 
 
-def _history(split: SplitBody, reader: Reader, before: Held | None, mask: Mask) -> History:
+def _history(split: SplitBody, reader: SessionReader, before: ServerHistory | None, mask: Mask) -> History:
     body = split.document.body
     if before is not None:
         history = before.line()
@@ -138,7 +142,7 @@ def _history(split: SplitBody, reader: Reader, before: Held | None, mask: Mask) 
 
 
 def _keep(
-    held: HeldHistories,
+    held: ServerHistories,
     split: SplitBody,
     history: History,
     length: int,
@@ -152,7 +156,9 @@ def _keep(
         names = [response_id] if conversation is None else [response_id, conversation]
         items = output if isinstance(output, list) else []
         shared = history.held == 0
-        held.keep(names, Held(response_id, upstream_id or response_id, history, length, items, shared))
+        held.keep(
+            names, ServerHistory(response_id, upstream_id or response_id, history, length, items, shared)
+        )
 
 
 CODEC: Codec = ResponsesCodec()

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from crosswind.gateway.protocols.coercion import text_of
-from crosswind.gateway.protocols.content_text import content_texts
+from crosswind.gateway.protocols.coercion import as_text
+from crosswind.gateway.protocols.content_text import read_content_texts
 from crosswind.gateway.protocols.document import decode, encode
-from crosswind.gateway.protocols.message_format import UNREAD, Answered, Read, Text
-from crosswind.gateway.protocols.splicing import Path, spliced
+from crosswind.gateway.protocols.message_format import UNPARSED, ParsedMessage, TextPart, ToolResultPart
+from crosswind.gateway.protocols.splicing import JsonPath, replace_values
 from crosswind.injectors.conversation import ToolCall
 
 REFERENCE = "item_reference"
@@ -29,35 +29,37 @@ class ResponsesItems:
     is left alone: the provider's own tools, reasoning, references, compactions.
     """
 
-    def read(self, message: Any) -> Read:
+    def read(self, message: Any) -> ParsedMessage:
         if isinstance(message, str):
-            return Read((Text(None, message),), user=True)
+            return ParsedMessage((TextPart(None, message),), user=True)
         if not isinstance(message, dict):
-            return UNREAD
+            return UNPARSED
         kind = _kind(message)
         if kind in CALLS:
-            return Read(calls=(_call(message, CALLS[kind]),))
+            return ParsedMessage(calls=(_call(message, CALLS[kind]),))
         if kind in OUTPUTS:
             texts = _texts(message.get("output"))
-            return Read((Answered(text_of(message, "call_id"), text_of(message, "name"), texts),))
+            return ParsedMessage(
+                (ToolResultPart(as_text(message, "call_id"), as_text(message, "name"), texts),)
+            )
         if kind == REFERENCE:
-            return Read(reference=text_of(message, "id"))
+            return ParsedMessage(reference=as_text(message, "id"))
         return _message(message) if kind == "message" else _other(message)
 
     def write(self, raw: bytes, replacements: Sequence[tuple[int | None, str]]) -> bytes:
         item = decode(raw)
-        return spliced(raw, {_path(item, place): text for place, text in replacements})
+        return replace_values(raw, {_path(item, place): text for place, text in replacements})
 
 
-def loading(item: Any, named: Callable[[str], str]) -> Any:
+def rename_loaded_tools(item: Any, named: Callable[[str], str]) -> Any:
     """An item with the functions that a search for tools found under other names; the very same where none
     is.
     """
     found = {path: named(name) for path, name in _loaded(item) if named(name) != name}
-    return decode(spliced(encode(item), found)) if found else item
+    return decode(replace_values(encode(item), found)) if found else item
 
 
-def _loaded(item: Any) -> list[tuple[Path, str]]:
+def _loaded(item: Any) -> list[tuple[JsonPath, str]]:
     """The client's own functions that a search found, by their paths. Namespaces keep theirs."""
     if not isinstance(item, dict) or item.get("type") != SEARCHED:
         return []
@@ -77,33 +79,33 @@ def _kind(item: Mapping[str, Any]) -> Any:
     return kind if isinstance(kind, str) else None
 
 
-def _message(item: Mapping[str, Any]) -> Read:
+def _message(item: Mapping[str, Any]) -> ParsedMessage:
     if item.get("role") == "assistant":
-        return Read(said=own_text(item))
-    return Read(_texts(item.get("content")), user=True) if item.get("role") == "user" else UNREAD
+        return ParsedMessage(said=own_text(item))
+    return ParsedMessage(_texts(item.get("content")), user=True) if item.get("role") == "user" else UNPARSED
 
 
 def own_text(item: Mapping[str, Any]) -> str:
     """What the policy itself says in a message."""
-    return "".join(text for _, text in content_texts(item.get("content"), ("output_text", "input_text")))
+    return "".join(text for _, text in read_content_texts(item.get("content"), ("output_text", "input_text")))
 
 
-def _other(item: Mapping[str, Any]) -> Read:
-    return Read(made_id=text_of(item, "id"), names=frozenset(name for _, name in _loaded(item)))
+def _other(item: Mapping[str, Any]) -> ParsedMessage:
+    return ParsedMessage(made_id=as_text(item, "id"), names=frozenset(name for _, name in _loaded(item)))
 
 
-def _texts(content: Any) -> tuple[Text, ...]:
-    return tuple(Text(place, text) for place, text in content_texts(content, INPUT_TEXT))
+def _texts(content: Any) -> tuple[TextPart, ...]:
+    return tuple(TextPart(place, text) for place, text in read_content_texts(content, INPUT_TEXT))
 
 
 def _call(item: Mapping[str, Any], member: str) -> ToolCall:
     called_with = item.get(member)
     return ToolCall(
-        text_of(item, "call_id"), text_of(item, "name"), called_with if isinstance(called_with, str) else "{}"
+        as_text(item, "call_id"), as_text(item, "name"), called_with if isinstance(called_with, str) else "{}"
     )
 
 
-def _path(item: Any, place: int | None) -> Path:
+def _path(item: Any, place: int | None) -> JsonPath:
     if isinstance(item, str):
         return ()
     member = "output" if _kind(item) in OUTPUTS else "content"

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from crosswind.gateway.http.sse import Event, with_data
+from crosswind.gateway.http.sse import SseEvent, replace_event_data
 from crosswind.gateway.protocols.answer import Chunk
-from crosswind.gateway.protocols.coercion import as_mapping, as_object, text_of
+from crosswind.gateway.protocols.coercion import as_mapping, as_object, as_text
 from crosswind.gateway.protocols.document import encode
-from crosswind.gateway.protocols.hidden_tools import InnerCall, World
-from crosswind.gateway.protocols.mapped_answer import ClosedAnswer
+from crosswind.gateway.protocols.hidden_tools import HiddenCall, ToolView
+from crosswind.gateway.protocols.mapped_answer import MappedAnswer
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.responses.answer import BEGINNING, COMPLETING, ResponsesAnswer
 from crosswind.gateway.protocols.responses.round_stream import (
-    Numbers,
     RoundStream,
-    declared,
-    for_client,
-    is_inner,
+    StreamNumbers,
+    is_hidden_call,
+    select_client_items,
+    with_client_names,
 )
-from crosswind.gateway.protocols.tools import choosing
+from crosswind.gateway.protocols.tools import map_tool_choice
 
 _ACTED_ON = frozenset(
     {
@@ -42,18 +42,18 @@ _TOLD_BACK = {"description": None, "parameters": None, "strict": True}
 """What providers add to a function when they tell it back, where the client left it out."""
 
 
-class ClosedResponsesAnswer(ClosedAnswer[ResponsesAnswer]):
+class MappedResponsesAnswer(MappedAnswer[ResponsesAnswer]):
     """Reads the rounds of one answer; `ResponsesAnswer` records what was produced in each."""
 
-    def __init__(self, world: World, request: Request) -> None:
+    def __init__(self, world: ToolView, request: Request) -> None:
         super().__init__(world, ResponsesAnswer)
         self._request = request
         self._before: list[Any] = []
         """The client's items of the earlier rounds."""
-        self._numbers = Numbers()
+        self._numbers = StreamNumbers()
         self._stream = RoundStream(world, self._numbers)
         self._delivered: bytes | None = None
-        self._kept: tuple[Event, dict[str, Any]] | None = None
+        self._kept: tuple[SseEvent, dict[str, Any]] | None = None
         """The event that completes a stream, should its round not be answered."""
 
     def delivered(self) -> bytes | None:
@@ -66,13 +66,13 @@ class ClosedResponsesAnswer(ClosedAnswer[ResponsesAnswer]):
 
     # The rounds
 
-    def inner(self) -> list[InnerCall]:
+    def inner(self) -> list[HiddenCall]:
         """The calls of this round that the client doesn't see."""
         calls = [item for item in self._now.output() if _is(item, "function_call")]
         return [
-            InnerCall(at, text_of(item, "call_id"), text_of(item, "name"), text_of(item, "arguments"), item)
+            HiddenCall(at, as_text(item, "call_id"), as_text(item, "name"), as_text(item, "arguments"), item)
             for at, item in enumerate(calls)
-            if is_inner(item, self._world)
+            if is_hidden_call(item, self._world)
         ]
 
     @property
@@ -81,12 +81,12 @@ class ClosedResponsesAnswer(ClosedAnswer[ResponsesAnswer]):
         calls = [
             item
             for item in self._now.output()
-            if isinstance(item, dict) and text_of(item, "type") in _ACTED_ON
+            if isinstance(item, dict) and as_text(item, "type") in _ACTED_ON
         ]
         return (
             self._now.text("status") == "completed"
             and bool(calls)
-            and all(is_inner(item, self._world) for item in calls)
+            and all(is_hidden_call(item, self._world) for item in calls)
         )
 
     def next_round(self) -> None:
@@ -120,10 +120,10 @@ class ClosedResponsesAnswer(ClosedAnswer[ResponsesAnswer]):
             self._tell()
         return self._delivered
 
-    def read_event(self, event: Event) -> Chunk:
+    def read_event(self, event: SseEvent) -> Chunk:
         chunk = self._now.read_event(event)
         data = (as_object(event.data) or {}) if event.data else {}
-        kind = text_of(data, "type")
+        kind = as_text(data, "type")
         if kind in COMPLETING:
             return self._completed(event, data)
         if kind in BEGINNING:
@@ -134,7 +134,7 @@ class ClosedResponsesAnswer(ClosedAnswer[ResponsesAnswer]):
             return Chunk(self._stream.feed(event, data), chunk.calls_tools)
         return Chunk(self._stream.event(event, data), chunk.calls_tools)
 
-    def _completed(self, event: Event, data: dict[str, Any]) -> Chunk:
+    def _completed(self, event: SseEvent, data: dict[str, Any]) -> Chunk:
         waited = self._stream.end()
         if self.unanswered:
             self._kept = event, data
@@ -143,17 +143,17 @@ class ClosedResponsesAnswer(ClosedAnswer[ResponsesAnswer]):
         last = self._told(event, data, self._joined(as_mapping(data.get("response"))))
         return Chunk(waited + last, completing=True, ended=True)
 
-    def _told(self, event: Event, data: dict[str, Any], response: dict[str, Any]) -> bytes:
+    def _told(self, event: SseEvent, data: dict[str, Any], response: dict[str, Any]) -> bytes:
         """An event about the response, with the response as the client is to see it."""
         if response == data.get("response"):
             return self._stream.event(event, data)
         mapped = {**data, "response": response}
-        return self._stream.event(Event(with_data(event, encode(mapped)), event.data), mapped)
+        return self._stream.event(SseEvent(replace_event_data(event, encode(mapped)), event.data), mapped)
 
     def _clients(self, output: list[Any]) -> list[Any]:
         """The client's items of a round."""
-        kept = zip(output, for_client(output, self._world), strict=True)
-        return [declared(item, self._world) for item, theirs in kept if theirs]
+        kept = zip(output, select_client_items(output, self._world), strict=True)
+        return [with_client_names(item, self._world) for item, theirs in kept if theirs]
 
     def _joined(self, response: dict[str, Any]) -> dict[str, Any]:
         """The rounds as one response."""
@@ -175,7 +175,7 @@ class ClosedResponsesAnswer(ClosedAnswer[ResponsesAnswer]):
         if "instructions" in self._request.edits and "instructions" in response:
             whole["instructions"] = document.value("instructions")
         if "tool_choice" in response:
-            whole["tool_choice"] = choosing(response["tool_choice"], self._world.declared)
+            whole["tool_choice"] = map_tool_choice(response["tool_choice"], self._world.declared)
         if "tools" in response:
             whole["tools"] = _tools_told(response["tools"], document.value("tools"))
         return whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from crosswind.gateway.protocols.coercion import text_of
+from crosswind.gateway.protocols.coercion import as_text
 from crosswind.gateway.protocols.document import decode
 
 _DELTAS = {
@@ -29,7 +29,7 @@ _STRINGS = {
 }
 
 
-def grown(events: Sequence[bytes]) -> dict[str, Any] | None:
+def assemble_item(events: Sequence[bytes]) -> dict[str, Any] | None:
     """The item that events, as JSON, amount to; None where none of them began one. Never raises."""
     item: dict[str, Any] | None = None
     for raw in events:
@@ -54,9 +54,9 @@ def _grow(item: dict[str, Any], kind: str, event: dict[str, Any]) -> None:
     elif kind in _DELTAS and isinstance(delta, str):
         member, index, name = _DELTAS[kind]
         part = _part(item, member, event.get(index))
-        part[name] = text_of(part, name) + delta
+        part[name] = as_text(part, name) + delta
     elif kind in _STRINGS and isinstance(delta, str):
-        item[_STRINGS[kind]] = text_of(item, _STRINGS[kind]) + delta
+        item[_STRINGS[kind]] = as_text(item, _STRINGS[kind]) + delta
 
 
 def _part(item: dict[str, Any], member: str, index: Any) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from crosswind.gateway.http.sse import Event, with_data
+from crosswind.gateway.http.sse import SseEvent, replace_event_data
 from crosswind.gateway.protocols.document import encode
-from crosswind.gateway.protocols.hidden_tools import World
-from crosswind.gateway.protocols.responses.items import loading
+from crosswind.gateway.protocols.hidden_tools import ToolView
+from crosswind.gateway.protocols.responses.items import rename_loaded_tools
 
 ADDED, DONE = "response.output_item.added", "response.output_item.done"
 _MADE = "response.function_call_arguments.done"
@@ -22,7 +22,7 @@ Verdict = bool | None
 """Whether an item is for the client; None: not known yet."""
 
 
-def is_inner(item: Any, world: World) -> bool:
+def is_hidden_call(item: Any, world: ToolView) -> bool:
     """Whether an output item, which is whole, is a call that is answered inside."""
     if not is_call(item):
         return False
@@ -39,15 +39,17 @@ def is_reasoning(item: Any) -> bool:
     return isinstance(item, dict) and item.get("type") == "reasoning"
 
 
-def for_client(output: Sequence[Any], world: World) -> list[bool]:
+def select_client_items(output: Sequence[Any], world: ToolView) -> list[bool]:
     """Which items of a whole output are for the client. Reasoning goes with the next item that is, if one
     follows before the next reasoning; else with the inner calls behind it.
     """
-    verdicts: list[Verdict] = [None if is_reasoning(item) else not is_inner(item, world) for item in output]
-    return [reasoned(verdicts, at, over=True) is not False for at in range(len(output))]
+    verdicts: list[Verdict] = [
+        None if is_reasoning(item) else not is_hidden_call(item, world) for item in output
+    ]
+    return [decide_reasoning(verdicts, at, over=True) is not False for at in range(len(output))]
 
 
-def reasoned(verdicts: Sequence[Verdict], at: int, *, over: bool) -> Verdict:
+def decide_reasoning(verdicts: Sequence[Verdict], at: int, *, over: bool) -> Verdict:
     """The verdict at a place; of reasoning (None) the one that follows from what comes after it. `over`:
     nothing more will come.
     """
@@ -61,17 +63,17 @@ def reasoned(verdicts: Sequence[Verdict], at: int, *, over: bool) -> Verdict:
     return (at + 1 == len(verdicts)) if over else None
 
 
-def declared(item: Any, world: World) -> Any:
+def with_client_names(item: Any, world: ToolView) -> Any:
     """An item with its call, or what a search for tools found, under the client's own names."""
     if not is_call(item):
-        return loading(item, world.declared)
+        return rename_loaded_tools(item, world.declared)
     name = item.get("name")
     own = world.declared(name) if isinstance(name, str) else name
     return item if own == name else {**item, "name": own}
 
 
 @dataclass(slots=True)
-class Numbers:
+class StreamNumbers:
     """What the client's stream has come to, over all rounds."""
 
     sequence: int | None = None
@@ -83,7 +85,7 @@ class Numbers:
 class _Item:
     reasoning: bool
     verdict: Verdict
-    waiting: list[tuple[Event, dict[str, Any]]] = field(default_factory=list)
+    waiting: list[tuple[SseEvent, dict[str, Any]]] = field(default_factory=list)
     number: int | None = None
     over: bool = False
 
@@ -91,7 +93,7 @@ class _Item:
 class RoundStream:
     """The items of one round, in the order in which the policy made them."""
 
-    def __init__(self, world: World, numbers: Numbers) -> None:
+    def __init__(self, world: ToolView, numbers: StreamNumbers) -> None:
         self._world = world
         self._numbers = numbers
         self._items: list[_Item] = []
@@ -99,7 +101,7 @@ class RoundStream:
         self._front = 0
         """The first item of which more may go out."""
 
-    def feed(self, event: Event, data: dict[str, Any]) -> bytes:
+    def feed(self, event: SseEvent, data: dict[str, Any]) -> bytes:
         """Take an event of an item; gives what goes to the client now."""
         index, item = data["output_index"], data.get("item")
         place = self._places.get(index)
@@ -109,7 +111,7 @@ class RoundStream:
         if data["type"] == DONE:
             place.over = True
             if place.verdict is None and not place.reasoning:
-                place.verdict = not is_inner(item, self._world)
+                place.verdict = not is_hidden_call(item, self._world)
         place.waiting.append((event, data))
         return self._settled(over=False)
 
@@ -117,7 +119,7 @@ class RoundStream:
         """No more items will come: what still waited."""
         return self._settled(over=True)
 
-    def event(self, event: Event, data: dict[str, Any]) -> bytes:
+    def event(self, event: SseEvent, data: dict[str, Any]) -> bytes:
         """An event under the client's next number."""
         given, number = data.get("sequence_number"), self._numbers.sequence
         if not isinstance(given, int):
@@ -126,7 +128,7 @@ class RoundStream:
         self._numbers.sequence = number + 1
         if given == number:
             return event.raw
-        return with_data(event, encode({**data, "sequence_number": number}))
+        return replace_event_data(event, encode({**data, "sequence_number": number}))
 
     def _opened(self, item: Any) -> _Item:
         if is_reasoning(item):
@@ -138,7 +140,7 @@ class RoundStream:
             and isinstance(name, str)
             and self._world.needs_arguments(name)
         )
-        return _Item(reasoning=False, verdict=None if waits else not is_inner(item, self._world))
+        return _Item(reasoning=False, verdict=None if waits else not is_hidden_call(item, self._world))
 
     def _settled(self, *, over: bool) -> bytes:
         """Everything up to the first item about which nothing is known yet."""
@@ -164,22 +166,22 @@ class RoundStream:
         if any(one.verdict is None and not one.reasoning for one in behind) and not over:
             known = next(n for n, one in enumerate(behind) if one.verdict is None and not one.reasoning)
             behind = behind[:known]
-        return reasoned([one.verdict for one in behind], 0, over=over)
+        return decide_reasoning([one.verdict for one in behind], 0, over=over)
 
     def _released(self, item: _Item) -> list[bytes]:
         if item.number is None:
             item.number, self._numbers.output = self._numbers.output, self._numbers.output + 1
         return [self._mapped(event, data, item.number) for event, data in item.waiting]
 
-    def _mapped(self, event: Event, data: dict[str, Any], number: int) -> bytes:
+    def _mapped(self, event: SseEvent, data: dict[str, Any], number: int) -> bytes:
         mapped = data
         if number != data["output_index"]:
             mapped = {**mapped, "output_index": number}
         if data["type"] in (ADDED, DONE):
-            item = declared(data.get("item"), self._world)
+            item = with_client_names(data.get("item"), self._world)
             mapped = mapped if item is data.get("item") else {**mapped, "item": item}
         elif data["type"] == _MADE and isinstance(data.get("name"), str):
             name = self._world.declared(data["name"])
             mapped = mapped if name == data["name"] else {**mapped, "name": name}
-        raw = event if mapped is data else Event(with_data(event, encode(mapped)), event.data)
+        raw = event if mapped is data else SseEvent(replace_event_data(event, encode(mapped)), event.data)
         return self.event(raw, mapped)

@@ -8,21 +8,21 @@ from dataclasses import replace
 from typing import Any
 
 from crosswind.gateway.protocols.answer import AnswerReader
-from crosswind.gateway.protocols.coercion import text_of
-from crosswind.gateway.protocols.content_text import elements, shallow
+from crosswind.gateway.protocols.coercion import as_text
+from crosswind.gateway.protocols.content_text import split_array, split_object
 from crosswind.gateway.protocols.document import decode, encode
-from crosswind.gateway.protocols.hidden_tools import InnerCall, PutBack, World
+from crosswind.gateway.protocols.hidden_tools import HiddenCall, Reinsertion, ToolView
 from crosswind.gateway.protocols.request import Request
-from crosswind.gateway.protocols.responses.items import CALLS, loading, own_text
-from crosswind.gateway.protocols.responses.mapped_answer import ClosedResponsesAnswer
-from crosswind.gateway.protocols.responses.round_stream import for_client, is_call, is_inner
-from crosswind.gateway.protocols.splicing import spliced
-from crosswind.gateway.protocols.tool_mapping import Found, Kept, RoundBefore
-from crosswind.gateway.protocols.tools import arranged, changed_members, list_of, other_names
+from crosswind.gateway.protocols.responses.items import CALLS, own_text, rename_loaded_tools
+from crosswind.gateway.protocols.responses.mapped_answer import MappedResponsesAnswer
+from crosswind.gateway.protocols.responses.round_stream import is_call, is_hidden_call, select_client_items
+from crosswind.gateway.protocols.splicing import replace_values
+from crosswind.gateway.protocols.tool_mapping import AnchoredReinsertion, AnswerAnchor, AnsweredRound
+from crosswind.gateway.protocols.tools import arrange_tools, as_list, changed_members, other_tool_names
 from crosswind.injectors.engine.shown_tools import ShownTool
 
 
-class ResponsesClosing:
+class ResponsesToolMapping:
     """The forms of Responses."""
 
     duplicates = "allowed"
@@ -34,16 +34,16 @@ class ResponsesClosing:
         )
 
     def taken(self, tools: bytes) -> frozenset[str]:
-        return other_names(tools, is_function)
+        return other_tool_names(tools, is_function)
 
     def written_tools(self, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
-        declared = [(element, is_function(decode(element))) for element in elements(raw)]
+        declared = [(element, is_function(decode(element))) for element in split_array(raw)]
         functions = [element for element, function in declared if function]
         written = [
             _tool({"strict": False}, tool) if tool.source is None else _shown(functions[tool.source], tool)
             for tool in shown
         ]
-        return arranged([(element, not function) for element, function in declared], written)
+        return arrange_tools([(element, not function) for element, function in declared], written)
 
     def made_message(self, produced: bytes) -> tuple[bytes, ...]:
         """An answer's items. Reasoning that was neither stored nor sealed can't come back."""
@@ -55,7 +55,7 @@ class ResponsesClosing:
             if stored or item.get("type") != "reasoning" or item.get("encrypted_content")
         )
 
-    def result_messages(self, results: Sequence[tuple[InnerCall, str]]) -> tuple[bytes, ...]:
+    def result_messages(self, results: Sequence[tuple[HiddenCall, str]]) -> tuple[bytes, ...]:
         return tuple(
             encode({"type": "function_call_output", "call_id": call.call_id, "output": text})
             for call, text in results
@@ -63,21 +63,25 @@ class ResponsesClosing:
 
     def renamed(self, raw: bytes, names: Mapping[str, str]) -> bytes:
         item = decode(raw)
-        found = loading(item, lambda name: names.get(name, name))
+        found = rename_loaded_tools(item, lambda name: names.get(name, name))
         if found is not item:
             return encode(found)
         name = item.get("name")
         # A reference has no name of its own: the upstream knows the call under the one that it was made by.
-        return spliced(raw, {("name",): names[name]}) if name in names and not item.get("namespace") else raw
+        return (
+            replace_values(raw, {("name",): names[name]})
+            if name in names and not item.get("namespace")
+            else raw
+        )
 
-    def put_back(self, raw: bytes, put: PutBack) -> bytes:
+    def put_back(self, raw: bytes, put: Reinsertion) -> bytes:
         before, after = ([item.encode() for item in items] for items in (put.before, put.results))
         names = {name for _, name in put.called}
         # A reference has no name of its own.
-        own = spliced(raw, {("name",): names.pop()}) if names and "name" in decode(raw) else raw
+        own = replace_values(raw, {("name",): names.pop()}) if names and "name" in decode(raw) else raw
         return b",".join([*before, own, *after])
 
-    def answered(self, raw: bytes, put: PutBack) -> bytes:
+    def answered(self, raw: bytes, put: Reinsertion) -> bytes:
         return raw
 
     def message(self, raw: bytes) -> bytes:
@@ -85,32 +89,32 @@ class ResponsesClosing:
         return b'{"role":"user","content":' + raw + b"}"
 
     def put_backs(
-        self, answer: AnswerReader, world: World, before: Sequence[RoundBefore], last: RoundBefore
-    ) -> list[Kept]:
+        self, answer: AnswerReader, world: ToolView, before: Sequence[AnsweredRound], last: AnsweredRound
+    ) -> list[AnchoredReinsertion]:
         """What is put back before each of the client's items, and behind the last one."""
-        kept: list[Kept] = []
+        kept: list[AnchoredReinsertion] = []
         missing: list[bytes] = []
         names = tuple(call.name for _, results in [*before, last] for call, _ in results)
-        anchor: Found | None = None
+        anchor: AnswerAnchor | None = None
         counted: Counter[tuple[str, str | None]] = Counter()
         for produced, results in [*before, last]:
-            output = list_of(decode(produced).get("output"))
+            output = as_list(decode(produced).get("output"))
             unanswered = _calls(output, world) - {call.call_id for call, _ in results}
-            for item, theirs in zip(output, for_client(output, world), strict=True):
+            for item, theirs in zip(output, select_client_items(output, world), strict=True):
                 own_anchor = _anchor(item) if theirs else None
                 if own_anchor is None:
-                    back = not theirs and text_of(item, "call_id") not in unanswered
+                    back = not theirs and as_text(item, "call_id") not in unanswered
                     missing += [encode(item)] if back else []
                     continue
                 anchor = (*own_anchor, counted[own_anchor])
                 counted[own_anchor] += 1
                 called = _called(item, world)
                 if missing or called:
-                    kept.append((anchor, PutBack(before=_texts(missing), called=called)))
+                    kept.append((anchor, Reinsertion(before=_texts(missing), called=called)))
                     missing = []
             missing += self.result_messages(results)
         if missing and anchor is not None:
-            own = kept.pop()[1] if kept and kept[-1][0] == anchor else PutBack()
+            own = kept.pop()[1] if kept and kept[-1][0] == anchor else Reinsertion()
             owed = _texts(self.result_messages(last[1]))
             kept.append((anchor, replace(own, results=_texts(missing), owed=owed)))
         if kept:
@@ -118,8 +122,8 @@ class ResponsesClosing:
             kept = [(found, replace(put, names=names)), *rest]
         return kept
 
-    def answer(self, request: Request, world: World, *, captured: bool) -> ClosedResponsesAnswer:
-        return ClosedResponsesAnswer(world, request)
+    def answer(self, request: Request, world: ToolView, *, captured: bool) -> MappedResponsesAnswer:
+        return MappedResponsesAnswer(world, request)
 
 
 def is_function(tool: Any) -> bool:
@@ -129,32 +133,32 @@ def is_function(tool: Any) -> bool:
 
 def _shown(raw: bytes, tool: ShownTool) -> bytes:
     """A declared tool as it is shown: its own bytes where nothing changed."""
-    return _tool(shallow(raw), tool) if tool.changed else raw
+    return _tool(split_object(raw), tool) if tool.changed else raw
 
 
 def _tool(members: dict[str, Any], tool: ShownTool) -> bytes:
     return encode({"type": "function", **members, **changed_members(tool, parameters="parameters")})
 
 
-def _called(item: Any, world: World) -> tuple[tuple[str, str], ...]:
+def _called(item: Any, world: ToolView) -> tuple[tuple[str, str], ...]:
     """The name that the policy called, where it isn't the one that the client's would be shown under."""
-    name = text_of(item, "name") if is_call(item) else ""
-    return ((text_of(item, "call_id"), name),) if name and world.recalled(name) != name else ()
+    name = as_text(item, "name") if is_call(item) else ""
+    return ((as_text(item, "call_id"), name),) if name and world.recalled(name) != name else ()
 
 
-def _calls(output: Sequence[Any], world: World) -> set[str]:
-    return {text_of(item, "call_id") for item in output if is_inner(item, world)}
+def _calls(output: Sequence[Any], world: ToolView) -> set[str]:
+    return {as_text(item, "call_id") for item in output if is_hidden_call(item, world)}
 
 
 def _anchor(item: Any) -> tuple[str, str | None] | None:
     """By what an item is found again: its call's id, its own text, or else its own id."""
     if not isinstance(item, dict):
         return None
-    if text_of(item, "type") in CALLS:
-        return text_of(item, "call_id"), None
+    if as_text(item, "type") in CALLS:
+        return as_text(item, "call_id"), None
     if item.get("type") == "message":
         return "", own_text(item)
-    return (text_of(item, "id"), None) if text_of(item, "id") else None
+    return (as_text(item, "id"), None) if as_text(item, "id") else None
 
 
 def _texts(items: Sequence[bytes]) -> tuple[str, ...]:

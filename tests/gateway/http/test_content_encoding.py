@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosswind.gateway.http.content_encoding import Decoding
+from crosswind.gateway.http.content_encoding import ContentDecoder
 from crosswind.testing.replies import DONE, SSE, Part, ReceivedRequest, plain
 from tests.gateway.dialogue import body, user
 from tests.gateway.engine import engine
@@ -63,7 +63,7 @@ def test_it_is_undone_whatever_the_chunks(name: str) -> None:
     for data in (b"", b"x", b"hello " * 1000, rng.randbytes(70_000)):
         encoded = encode(data)
         for size in (1, 7, 4096, 1 << 20):
-            decoding = Decoding(encoding, PLENTY)
+            decoding = ContentDecoder(encoding, PLENTY)
             pieces = [encoded[start : start + size] for start in range(0, len(encoded), size)]
             assert b"".join(map(decoding.feed, pieces)) == data and not decoding.failed
 
@@ -72,16 +72,16 @@ def test_it_is_undone_whatever_the_chunks(name: str) -> None:
 def test_a_bomb_is_decoded_up_to_the_limit_only(name: str) -> None:
     encoding, encode = ENCODERS[name]
     bomb = encode(bytes(16 << 20))
-    decoding = Decoding(encoding, 1000)
+    decoding = ContentDecoder(encoding, 1000)
     assert decoding.feed(bomb) == bytes(1000) and decoding.failed
     assert decoding.feed(bomb) == b""
-    exactly = Decoding(encoding, 1000)
+    exactly = ContentDecoder(encoding, 1000)
     assert exactly.feed(encode(bytes(1000))) == bytes(1000) and not exactly.failed
 
 
 @given(st.sampled_from(["gzip", "deflate", "zstd", "br", "gzip, zstd"]), st.lists(st.binary(), max_size=4))
 def test_broken_data_never_raises(encoding: str, chunks: list[bytes]) -> None:
-    decoding = Decoding(encoding, 100)
+    decoding = ContentDecoder(encoding, 100)
     assert sum(len(decoding.feed(chunk)) for chunk in chunks) <= 100
 
 
@@ -161,7 +161,7 @@ def test_brotli_is_left_alone_where_its_library_cant_be_bounded(monkeypatch: pyt
     )
     decoding._decoders.cache_clear()
     try:
-        assert Decoding("br", 100).failed
+        assert ContentDecoder("br", 100).failed
     finally:
         monkeypatch.undo()
         decoding._decoders.cache_clear()

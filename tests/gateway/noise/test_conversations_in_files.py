@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from msgspec.structs import asdict
 
 from crosswind.gateway.cli import root
-from crosswind.gateway.protocols.codec import Codec, Reader, codec_named
+from crosswind.gateway.protocols.codec import Codec, SessionReader, codec_named
 from crosswind.gateway.trajectory.store import open_store
 from crosswind.injectors.cli.documents import conversation, instructions, messages_and_tools
 from crosswind.injectors.conversation import ToolResult
@@ -136,7 +136,7 @@ def test_a_file_is_read_as_a_body_is(name: str, acts: list[Any]) -> None:
 
 
 def _read(codec: Codec, split: Any) -> Any:
-    return codec.read(split, Reader(codec), same).conversation
+    return codec.read(split, SessionReader(codec), same).conversation
 
 
 @pytest.mark.parametrize("module,name", [(messages, "messages"), (responses, "responses")])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from crosswind.gateway.noise.decide import Circumstances
 from crosswind.gateway.noise.pipeline import add_noise
-from crosswind.gateway.protocols.codec import Codec, Reader, codecs
+from crosswind.gateway.protocols.codec import Codec, SessionReader, codecs
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.ledger import Ledger
 from crosswind.gateway.sessions.session import LiveSession
@@ -148,7 +148,7 @@ MEMBERS = st.sampled_from([{}, {"stream": True}, {"tools": TOOLS}, {"messages_":
 def test_a_body_is_split_and_read_as_if_it_were_the_first(
     messages: list[dict[str, Any]], requests: list[Any], spelled: Spelling, codec: Codec
 ) -> None:
-    reader = Reader(codec)
+    reader = SessionReader(codec)
     for length, way, at, before, after in requests:
         body = spelled({**before, "model": "mn"[at % 2], "messages": way(messages[:length], at), **after})
         split, fresh = codec.split(body, reader), codec.split(body)
@@ -156,7 +156,7 @@ def test_a_body_is_split_and_read_as_if_it_were_the_first(
         assert split.document == fresh.document
         assert list(split.document.members) == list(fresh.document.members)
         assert split.spans == fresh.spans
-        request, alone = codec.read(split, reader, same), codec.read(fresh, Reader(codec), same)
+        request, alone = codec.read(split, reader, same), codec.read(fresh, SessionReader(codec), same)
         assert request.conversation == alone.conversation
         assert request.digest() == alone.digest()
         assert request.rewritten({}, {}, same)[0] == body
@@ -166,7 +166,7 @@ def test_a_body_is_split_and_read_as_if_it_were_the_first(
 @given(messages=conversations(max_steps=3), data=st.data())
 def test_what_is_no_request_is_none_whatever_came_before(messages: list[dict[str, Any]], data: Any) -> None:
     """Cut, or broken by another byte."""
-    reader = Reader(CHAT)
+    reader = SessionReader(CHAT)
     body = json.dumps({"model": "m", "messages": messages}).encode()
     split = CHAT.split(body, reader)
     assert split is not None
@@ -182,7 +182,7 @@ def test_what_is_no_request_is_none_whatever_came_before(messages: list[dict[str
 
 @pytest.mark.parametrize("codec", [CHAT, MESSAGES])
 def test_only_what_is_new_is_split(codec: Codec) -> None:
-    reader = Reader(codec)
+    reader = SessionReader(codec)
     said = [{"role": "user", "content": f"Message {number}."} for number in range(9)]
     for length in (7, 9):
         body = json.dumps({"model": "m", "messages": said[:length]}).encode()

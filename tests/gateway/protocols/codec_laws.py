@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from crosswind.gateway.protocols.codec import Codec, Reader
+from crosswind.gateway.protocols.codec import Codec, SessionReader
 from crosswind.gateway.protocols.document import decode
 from crosswind.gateway.protocols.request import Request
 from crosswind.injectors.conversation import Ref, ToolResult
@@ -16,7 +16,7 @@ from tests.gateway.protocols.test_documents import same
 def read(codec: Codec, body: bytes) -> Request:
     split = codec.split(body)
     assert split is not None
-    return codec.read(split, Reader(codec), same)
+    return codec.read(split, SessionReader(codec), same)
 
 
 def texts(request: Request) -> dict[Ref, str]:

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.gateway.config.sections import Durability
-from crosswind.gateway.http.content_encoding import Decoding
+from crosswind.gateway.http.content_encoding import ContentDecoder
 from crosswind.gateway.http.sse import EventSplitter
 from crosswind.gateway.protocols import deferred_chunks as deferred
 from crosswind.gateway.protocols.chat.answer import ChatAnswer
 from crosswind.gateway.protocols.completions.answer import CompletionsAnswer
-from crosswind.gateway.protocols.deferred_chunks import only_says
+from crosswind.gateway.protocols.deferred_chunks import count_deferrable
 from crosswind.gateway.proxy.stream import StreamRelay
 
 TEXTS = st.text(alphabet='aé"\\\n\u00ff,{}[]:', max_size=6) | st.sampled_from(
@@ -132,7 +132,7 @@ def relay(answer: Any) -> StreamRelay:
     return StreamRelay(
         answer,
         edited=False,
-        decoding=Decoding("", 1 << 20),
+        decoding=ContentDecoder("", 1 << 20),
         durability=Durability.STRICT,
         limit=1 << 20,
         patience_s=1.0,
@@ -182,12 +182,12 @@ def test_events_are_the_same_in_any_split(raw: bytes, data: st.DataObject) -> No
 def test_what_a_client_acts_on_is_not_deferred() -> None:
     head = b'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null'
     text = head + b"}]}\n\n"
-    assert only_says(text) == len(text)
-    assert only_says(text + text + head) == 2 * len(text)
-    assert only_says(text + b"data: [DONE]\n\n") == len(text)
+    assert count_deferrable(text) == len(text)
+    assert count_deferrable(text + text + head) == 2 * len(text)
+    assert count_deferrable(text + b"data: [DONE]\n\n") == len(text)
     for rest in (
         b"}]}\n", b'},{"finish_reason":"stop"}]}\n\n', b"}]}\r\n\r\n",
         b'},{"finish_reason" :null}]}\n\n', b',"tool_calls":[]}]}\n\n',
         b'},{"\\u0066inish_reason":"stop"}]}\n\n',
     ):  # fmt: skip
-        assert only_says(text + head + rest) == len(text)
+        assert count_deferrable(text + head + rest) == len(text)

@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosswind.gateway.http.sse import EventSplitter, event_data, with_data
+from crosswind.gateway.http.sse import EventSplitter, read_event_data, replace_event_data
 from crosswind.gateway.protocols.chat.codec import CODEC
-from crosswind.gateway.protocols.codec import Reader
+from crosswind.gateway.protocols.codec import SessionReader
 from crosswind.gateway.protocols.document import Document
 from crosswind.gateway.protocols.request import Request
 from crosswind.injectors.conversation import Ref, ToolResult, UserText
@@ -114,7 +114,7 @@ def same(segment: bytes) -> bytes:
     return segment
 
 
-def read(messages: Any, reader: Reader, **more: Any) -> Request:
+def read(messages: Any, reader: SessionReader, **more: Any) -> Request:
     split = CODEC.split(json.dumps({"messages": messages, "model": "m", **more}).encode())
     assert split is not None
     return CODEC.read(split, reader, same)
@@ -122,20 +122,23 @@ def read(messages: Any, reader: Reader, **more: Any) -> Request:
 
 @given(MESSAGES, st.data())
 def test_a_history_read_turn_by_turn_is_the_one_read_at_once(messages: list[Any], data: Any) -> None:
-    reader = Reader(CODEC)
+    reader = SessionReader(CODEC)
     for _ in range(4):
         # Turns that go on, go back, fork and repeat.
         length = data.draw(st.integers(0, len(messages)))
         tail = data.draw(st.sampled_from([[], [{"role": "user", "content": "fork"}]]))
         turn = read([*messages[:length], *tail], reader)
-        assert turn.conversation.items == read([*messages[:length], *tail], Reader(CODEC)).conversation.items
+        assert (
+            turn.conversation.items
+            == read([*messages[:length], *tail], SessionReader(CODEC)).conversation.items
+        )
         assert turn.received(same).bytes() == turn.document.body
         assert turn.rewritten({}, {}, same)[0] == turn.document.body
 
 
 @given(MESSAGES, st.data())
 def test_replacements_are_written_where_they_belong(messages: list[Any], data: Any) -> None:
-    request = read(messages, Reader(CODEC))
+    request = read(messages, SessionReader(CODEC))
     items = request.conversation.items
     chosen = (
         data.draw(st.lists(st.sampled_from(items), unique_by=lambda item: item.ref, max_size=3))
@@ -174,7 +177,7 @@ def test_anchors_are_unique_and_results_know_their_calls() -> None:
         {"role": "tool", "tool_call_id": "unknown", "content": "5"},
         {"role": "user", "content": "again"},
     ]
-    items = read(messages, Reader(CODEC)).conversation.items
+    items = read(messages, SessionReader(CODEC)).conversation.items
     assert len({item.anchor for item in items}) == len(items) == 7
     results = [item for item in items if isinstance(item, ToolResult)]
     assert [item.call.name for item in results] == ["f", "f", "g", "h", ""]
@@ -185,7 +188,7 @@ def test_anchors_are_unique_and_results_know_their_calls() -> None:
 def test_a_turn_reads_only_what_is_new(monkeypatch: Any) -> None:
     from crosswind.gateway.protocols import message_format as format
 
-    reader = Reader(CODEC)
+    reader = SessionReader(CODEC)
     messages = [{"role": "user", "content": f"message {number}"} for number in range(50)]
     first = read(messages, reader)
     decoded: list[bytes] = []
@@ -197,7 +200,7 @@ def test_a_turn_reads_only_what_is_new(monkeypatch: Any) -> None:
 
 
 def test_capture_keeps_a_clients_own_stream_options() -> None:
-    request = read([], Reader(CODEC), stream=True, stream_options={"continuous_usage_stats": True})
+    request = read([], SessionReader(CODEC), stream=True, stream_options={"continuous_usage_stats": True})
     edits, _ = CODEC.capture_edits(request, training=False, top=0)
     assert json.loads(edits["stream_options"] or b"") == {
         "continuous_usage_stats": True,
@@ -224,7 +227,7 @@ def test_events_keep_their_bytes_however_they_arrive(events: list[bytes], end: b
         position += step
     rest = splitter.rest()
     assert b"".join(event.raw for event in got) + (rest.raw if rest else b"") == stream
-    assert [event.data for event in got] == [event_data(event) for event in events]
+    assert [event.data for event in got] == [read_event_data(event) for event in events]
 
 
 def test_an_event_above_the_limit_is_relayed_unseen() -> None:
@@ -235,7 +238,7 @@ def test_an_event_above_the_limit_is_relayed_unseen() -> None:
 
 def test_other_data_keeps_the_events_other_lines() -> None:
     (event,) = EventSplitter(100).feed(b"event: delta\nid: 7\ndata: {}\n\n")
-    assert with_data(event, b"[1]") == b"event: delta\nid: 7\ndata: [1]\n\n"
+    assert replace_event_data(event, b"[1]") == b"event: delta\nid: 7\ndata: [1]\n\n"
 
 
 def test_a_byte_order_mark_begins_a_stream_and_belongs_to_no_line_of_it() -> None:
@@ -244,12 +247,14 @@ def test_a_byte_order_mark_begins_a_stream_and_belongs_to_no_line_of_it() -> Non
         event for byte in b"\xef\xbb\xbfdata: {}\n\ndata: 1\n\n" for event in splitter.feed(bytes([byte]))
     ]
     assert (first.data, second.data) == (b"{}", b"1")
-    assert with_data(first, b"[]") == b"\xef\xbb\xbfdata: []\n\n"
+    assert replace_event_data(first, b"[]") == b"\xef\xbb\xbfdata: []\n\n"
 
 
 def test_texts_are_replaced_beside_what_strict_decoders_refuse() -> None:
     parts = [{"type": "text", "text": "\ud800"}, {"type": "image_url", "image_url": {"url": "\udc00"}}]
-    request = read([{"role": "user", "content": [*parts, {"type": "text", "text": "b"}]}], Reader(CODEC))
+    request = read(
+        [{"role": "user", "content": [*parts, {"type": "text", "text": "b"}]}], SessionReader(CODEC)
+    )
     first, second = request.conversation.items
     body, _ = request.rewritten({first.ref: "a", second.ref: "\ud801"}, {}, same)
     assert json.loads(body)["messages"][0]["content"] == [

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI
 
-from crosswind.gateway.protocols.hidden_tools import PutBack
-from crosswind.gateway.protocols.stored_items import withheld
+from crosswind.gateway.protocols.hidden_tools import Reinsertion
+from crosswind.gateway.protocols.stored_items import hidden_ids
 from crosswind.testing import Answer, ScriptedProvider, script
 from crosswind.testing.replies import JSON, ReceivedRequest, plain
 from tests.gateway import dialogue
@@ -243,5 +243,5 @@ async def test_listed_completions_are_those_that_were_delivered(
 
 def test_what_is_kept_back_may_be_anything() -> None:
     before = ('{"call_id": "c1", "tool_calls": "completed"}', "[1]", '"text"')
-    put = PutBack(before=before, calls=((0, '{"id": "c2", "tool_calls": [{"id": "c3"}, 1]}'),))
-    assert withheld([put]) == {"c1", "c2", "c3"}
+    put = Reinsertion(before=before, calls=((0, '{"id": "c2", "tool_calls": [{"id": "c3"}, 1]}'),))
+    assert hidden_ids([put]) == {"c1", "c2", "c3"}

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosswind.gateway.protocols.codec import Reader
+from crosswind.gateway.protocols.codec import SessionReader
 from crosswind.gateway.protocols.completions.codec import CODEC
 from crosswind.gateway.protocols.document import decode
 from crosswind.testing import Answer, Dialogue, ScriptedProvider
@@ -205,7 +205,7 @@ def test_prompts_are_read_and_written_back(data: Any, prompt: Any) -> None:
     body = raw(data.draw(written({"model": "m", "prompt": prompt})))
     split = CODEC.split(body)
     assert split is not None
-    request = CODEC.read(split, Reader(CODEC), same)
+    request = CODEC.read(split, SessionReader(CODEC), same)
     items = request.conversation.items
     texts = [prompt] if isinstance(prompt, str) else prompt if isinstance(prompt, list) else []
     if all(isinstance(one, str) for one in texts):

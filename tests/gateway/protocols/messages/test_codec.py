@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from crosswind.gateway.protocols.document import decode, encode
 from crosswind.gateway.protocols.messages.codec import CODEC
-from crosswind.gateway.protocols.messages.user_content import own_words
-from crosswind.gateway.protocols.splicing import spliced
+from crosswind.gateway.protocols.messages.user_content import spans_outside_reminders
+from crosswind.gateway.protocols.splicing import replace_values
 from crosswind.injectors.conversation import ToolResult, UserText
 from tests.gateway.protocols.codec_laws import (
     assert_only_texts_change,
@@ -86,7 +86,7 @@ def test_a_reminder_that_is_never_closed_is_a_text() -> None:
 
 @given(WORDS)
 def test_own_words_are_what_stands_around_reminders(text: str) -> None:
-    spans = own_words(text)
+    spans = spans_outside_reminders(text)
     assert all(0 <= start <= end <= len(text) for start, end in spans)
     assert spans == sorted(spans)
     if "<system-reminder>now" in text:
@@ -102,7 +102,7 @@ def test_splicing_replaces_what_stands_at_a_path(data: Any, value: Any) -> None:
         key = data.draw(st.sampled_from(sorted(inner) if isinstance(inner, dict) else range(len(inner))))
         path, inner = [*path, key], inner[key]
     text = raw(data.draw(written(value)))
-    whole = spliced(text, {tuple(path): "\x7f"})
+    whole = replace_values(text, {tuple(path): "\x7f"})
     expected: Any = value
     for key in path[:-1]:
         expected = expected[key]

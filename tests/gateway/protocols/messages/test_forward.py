@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosswind.gateway.protocols.document import decode, encode
-from crosswind.gateway.protocols.hidden_tools import PutBack
-from crosswind.gateway.protocols.messages.tool_mapping import MessagesClosing
+from crosswind.gateway.protocols.hidden_tools import Reinsertion
+from crosswind.gateway.protocols.messages.tool_mapping import MessagesToolMapping
 
 BLOCKS = st.lists(
     st.one_of(
@@ -29,7 +29,7 @@ def test_forward_undoes_what_back_did(
     rounds: list[list[Any]], last: list[Any], calls: list[bool], marked: bool
 ) -> None:
     """Any rounds and blocks, real (True) and phantom calls among them: the policy meets them all again."""
-    forms = MessagesClosing()
+    forms = MessagesToolMapping()
     before: list[Any] = []
     for number, blocks in enumerate(rounds):
         call = {"type": "tool_use", "id": f"p{number}", "name": "ghost", "input": {}}
@@ -51,7 +51,7 @@ def test_forward_undoes_what_back_did(
         marked = any(block is delivered[-1] for blocks in rounds for block in blocks)
         delivered[-1] = {**delivered[-1], "cache_control": 1}
     results = [{"type": "tool_result", "tool_use_id": block["id"], "content": ""} for _, block in inner]
-    put = PutBack(
+    put = Reinsertion(
         before=tuple(encode(message).decode() for message in before),
         text="".join(block["text"] for block in last if block["type"] == "text") if rounds else None,
         calls=tuple((at, encode(block).decode()) for at, block in inner),

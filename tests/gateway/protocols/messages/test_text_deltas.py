@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from crosswind.gateway.http.sse import EventSplitter
 from crosswind.gateway.protocols import deferred_chunks as deferred
 from crosswind.gateway.protocols.messages.answer import MessagesAnswer
-from crosswind.gateway.protocols.messages.text_deltas import only_says
+from crosswind.gateway.protocols.messages.text_deltas import count_deferrable
 from tests.gateway.protocols.test_deferred_chunks import relay
 
 TEXTS = st.text(alphabet='aé"\\\n,{}[]:\ud83d', max_size=5) | st.sampled_from(['"type":"message_stop"', "}}"])
@@ -87,11 +87,11 @@ def test_what_only_adds_to_a_text_is_deferred() -> None:
     event = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":%b}  \n\n'
     text = event % b'{"type":"text_delta","text":"a \\"b\\" \\u00e9"}'
     thought = event % b'{"type":"thinking_delta","thinking":"}}"}'
-    assert only_says(text + thought) == len(text + thought)
+    assert count_deferrable(text + thought) == len(text + thought)
     for rest in (
         text[:-1],
         event % b'{"type":"input_json_delta","partial_json":"{"}',
         event % b'{"type":"text_delta","text":"a","type":"other"}',
         b'event: message_stop\ndata: {"type":"message_stop"}\n\n',
     ):
-        assert only_says(text + rest) == len(text)
+        assert count_deferrable(text + rest) == len(text)

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosswind.gateway.http.sse import Event
+from crosswind.gateway.http.sse import SseEvent
 from crosswind.gateway.protocols.document import decode
 from crosswind.gateway.protocols.responses.answer import ResponsesAnswer
 from crosswind.gateway.protocols.responses.codec import CODEC
@@ -161,7 +161,7 @@ def test_whatever_a_stream_says_it_is_relayed(events: list[Any]) -> None:
     answer = ResponsesAnswer()
     for one in events:
         data = raw(json.dumps(one, ensure_ascii=False))
-        assert answer.read_event(Event(b"raw", data)).raw == b"raw"
+        assert answer.read_event(SseEvent(b"raw", data)).raw == b"raw"
         decode(answer.produced())
         assert isinstance(answer.fitness(), str)
         assert answer.error is None or isinstance(answer.error, dict)

@@ -8,20 +8,20 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosswind.gateway.http.sse import Event, EventSplitter
-from crosswind.gateway.protocols.codec import Reader
-from crosswind.gateway.protocols.hidden_tools import Forward, World
-from crosswind.gateway.protocols.history import made_base
+from crosswind.gateway.http.sse import EventSplitter, SseEvent
+from crosswind.gateway.protocols.codec import SessionReader
+from crosswind.gateway.protocols.hidden_tools import HistoryEdits, ToolView
+from crosswind.gateway.protocols.history import policy_anchor_base
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.responses.codec import CODEC
-from crosswind.gateway.protocols.responses.mapped_answer import ClosedResponsesAnswer
-from crosswind.gateway.protocols.responses.tool_mapping import ResponsesClosing
+from crosswind.gateway.protocols.responses.mapped_answer import MappedResponsesAnswer
+from crosswind.gateway.protocols.responses.tool_mapping import ResponsesToolMapping
 from crosswind.testing.response_events import events
 from tests.gateway.protocols.responses.conversation import RESPONSE, event
 from tests.gateway.protocols.test_documents import same
 
 USER = {"role": "user", "content": "hi"}
-CLOSING = ResponsesClosing()
+CLOSING = ResponsesToolMapping()
 
 
 class Shown:
@@ -47,7 +47,7 @@ class Shown:
         return False
 
 
-WORLD: World = Shown()
+WORLD: ToolView = Shown()
 ITEMS = st.one_of(
     st.just({"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]}),
     st.just({"type": "message", "role": "assistant", "status": "completed"}),
@@ -78,11 +78,11 @@ OUTPUTS = st.lists(ITEMS, min_size=1, max_size=7).map(numbered)
 def request(*items: Any) -> Request:
     split = CODEC.split(json.dumps({"model": "m", "input": [USER, *items], "store": False}).encode())
     assert split is not None
-    return CODEC.read(split, Reader(CODEC), same)
+    return CODEC.read(split, SessionReader(CODEC), same)
 
 
-def plain(output: list[Any]) -> tuple[ClosedResponsesAnswer, list[Any]]:
-    answer = ClosedResponsesAnswer(WORLD, request())
+def plain(output: list[Any]) -> tuple[MappedResponsesAnswer, list[Any]]:
+    answer = MappedResponsesAnswer(WORLD, request())
     body = answer.read_body(json.dumps(RESPONSE | {"output": output}).encode())
     delivered: list[Any] = json.loads(body)["output"]
     return answer, delivered
@@ -90,11 +90,11 @@ def plain(output: list[Any]) -> tuple[ClosedResponsesAnswer, list[Any]]:
 
 @given(OUTPUTS)
 def test_a_stream_says_what_a_plain_answer_says(output: list[Any]) -> None:
-    answer = ClosedResponsesAnswer(WORLD, request())
+    answer = MappedResponsesAnswer(WORLD, request())
     raw = b""
     for one in events(RESPONSE | {"output": output}):
         data = event(one)
-        raw += answer.read_event(Event(data, json.dumps(one).encode())).raw
+        raw += answer.read_event(SseEvent(data, json.dumps(one).encode())).raw
     if answer.unanswered:
         raw += answer.concluded()
     told = [json.loads(one.data) for one in EventSplitter(1 << 20).feed(raw)]
@@ -133,7 +133,7 @@ def test_what_is_put_back_is_what_the_policy_made(output: list[Any]) -> None:
         return
     results = [(call, f"inner {call.call_id}") for call in answer.inner()]
     kept = CLOSING.put_backs(answer, WORLD, [], (answer.produced(), results))
-    anchored = {f"{made_base(call_id, said)}#{before}": put for (call_id, said, before), put in kept}
+    anchored = {f"{policy_anchor_base(call_id, said)}#{before}": put for (call_id, said, before), put in kept}
     outputs = [
         {"type": "function_call_output", "call_id": one["call_id"], "output": "own"}
         for one in delivered
@@ -141,6 +141,6 @@ def test_what_is_put_back_is_what_the_policy_made(output: list[Any]) -> None:
     ]
     later = request(*delivered, *outputs)
     put_back = {index: anchored[step.made] for index, step in enumerate(later.steps) if step.made in anchored}
-    sent, _ = later.rewritten({}, {}, same, Forward(CLOSING, {"mine": "other"}, put_back))
+    sent, _ = later.rewritten({}, {}, same, HistoryEdits(CLOSING, {"mine": "other"}, put_back))
     inner = [json.loads(raw) for raw in CLOSING.result_messages(results)]
     assert json.loads(sent)["input"] == [USER, *output, *inner, *outputs]
