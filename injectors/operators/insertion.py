@@ -13,14 +13,14 @@ def is_plain_text(value: Any, text: str) -> bool:
     return not isinstance(value, str | int | float | bool | dict | list | None) and len(text.split()) > 1
 
 
-def taken_keys(value: Any) -> set[str]:
-    """The names of the fields that the object of `object_span` has."""
+def list_fields(value: Any) -> set[str]:
+    """The fields of the top-level object, or of the array's first object."""
     if isinstance(value, list):
         value = value[0] if value else None
     return set(value) if isinstance(value, dict) else set()
 
 
-def object_span(text: str, value: Any) -> tuple[int, int] | None:
+def find_insertion_points(text: str, value: Any) -> tuple[int, int] | None:
     """Where fields can be added to the top-level object, or to the array's first object: at its start and at
     its end. None where there is no such object."""
     if isinstance(value, dict):
@@ -34,7 +34,7 @@ def object_span(text: str, value: Any) -> tuple[int, int] | None:
 
 
 def insert_fields(text: str, at: int, fields: Iterable[tuple[str, Any]]) -> str:
-    """Insert fields at one of the places of `object_span`, spaced as the text is."""
+    """Insert fields at one of the places of `find_insertion_points`, spaced as the text is."""
     before, after = text[:at], text[at:]
     spaced = '": ' in text or '"' not in text
     colon, comma = (": ", ", ") if spaced else (":", ",")

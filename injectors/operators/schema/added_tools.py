@@ -43,7 +43,7 @@ def add_word(name: str, word: str) -> str:
 
 
 def draw_place(target: ToolTarget, rng: Stream) -> str:
-    """Draw the declared tool behind which an added one stands, each as likely; "" is the first place."""
+    """Draw the declared tool behind which an added one stands, all equally likely; "" is the first place."""
     return rng.choice(["", *(tool.name for tool in target.declared)])
 
 

@@ -61,7 +61,7 @@ class ParaphraseTool:
     """The description says the same in other words, and is at most a fifth longer or shorter.
 
     Numbers, names, quoted and technical terms stay, and so does every word that limits. Severity: the
-    share of the rewordable phrases that are reworded. English only: of another language the event is
+    share of the rewordable phrases that are reworded. English only: in another language the event is
     withdrawn, unless a model writes.
     """
 
@@ -107,7 +107,7 @@ class ParaphraseParameter:
     """The parameters' descriptions say the same in other words, each at about the same length.
 
     Names, types and valid values stay. Severity: the share of the rewordable phrases that are reworded.
-    English only: of another language the event is withdrawn, unless a model writes.
+    English only: in another language the event is withdrawn, unless a model writes.
     """
 
     def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:

@@ -17,7 +17,8 @@ from crosswind.injectors.targets import Draw, Recovery, Result, ToolChange, Tool
 class Reorder:
     """Tools are moved to other places in the list; nothing else changes.
 
-    Severity: the share of tools that are moved, each behind another one or to the front, as likely.
+    Severity: the share of tools that are moved. Each goes behind another tool or to the front, all equally
+    likely.
     """
 
     def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:

@@ -33,7 +33,7 @@ class TypeMismatch:
     """A parameter's declared type differs from the one that the tool takes; the error names the right one.
 
     The first call that follows the declaration is answered with that error and doesn't reach the agent; every
-    later one does. Severity: the probability that a tool's parameter of a plain type is declared wrong.
+    later one does. Severity: the probability that a parameter of a plain type is declared wrong.
     """
 
     def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:

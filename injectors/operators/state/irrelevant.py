@@ -9,7 +9,7 @@ from typing import Any
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.insertion import insert_fields, object_span, taken_keys
+from crosswind.injectors.operators.insertion import find_insertion_points, insert_fields, list_fields
 from crosswind.injectors.operators.state.scenes import Scene, find_end, find_gaps, find_goal, recognise_scene
 from crosswind.injectors.operators.words.scenes import (
     DATA_FIELDS,
@@ -57,9 +57,9 @@ class IrrelevantState:
     Severity: the volume ε is 400 x severity characters, counted as the paper counts it: ⌊ε/12⌋ sentences on
     household objects at random places of a room, ⌊ε/10⌋ lines on things outside a coordinate grid, entries,
     features and advertisements on a shop's page. Ours: fields of ε characters in JSON, and a piece of a
-    shop's page (ε characters) in any other text. Ids are new to the scene; goal, instructions and lists of
-    actions are left as they are, and so is every word of the observation. In users' messages it acts where a
-    rule's `observation` marks one.
+    shop's page (ε characters) in any other text. Ids are new to the scene. The goal, instructions, lists of
+    actions and every word of the observation stay unchanged. In users' messages it acts where a rule's
+    `observation` marks one.
     """
 
     def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
@@ -71,8 +71,8 @@ class IrrelevantState:
             edits = _INSERTIONS[scene](target, volume, rng)
             return {"scene": scene.value, "edits": edits} if edits else None
         value = parsed(text)
-        span = object_span(text, value)
-        fields = _draw_fields(taken_keys(value), text, volume, rng) if span else []
+        span = find_insertion_points(text, value)
+        fields = _draw_fields(list_fields(value), text, volume, rng) if span else []
         if span is None or not fields:
             return None
         return {"scene": scene.value, "at": span[1], "fields": [list(field) for field in fields]}

@@ -8,7 +8,12 @@ import json
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.insertion import insert_fields, is_plain_text, object_span, taken_keys
+from crosswind.injectors.operators.insertion import (
+    find_insertion_points,
+    insert_fields,
+    is_plain_text,
+    list_fields,
+)
 from crosswind.injectors.operators.model_text import check_general, read_lines
 from crosswind.injectors.operators.words.results import INSTRUCTIONS, LOG_LINES, LOW_VALUE, REMARKS
 from crosswind.injectors.streams import Stream
@@ -33,7 +38,7 @@ VOLUME = 16_000
     source="AgentNoiseBench section 2.2.1, appendix B (Misleading Signals; its example also drops fields)",
 )
 class Misleading:
-    """One or two short remarks are added to a result: another way to go, plausible and beside the goal.
+    """One or two short remarks are added to a result: another way to go, plausible but beside the goal.
 
     Severity: the number of remarks is binomial with mean 2 x severity (2 trials). A JSON object gets a field
     for each, a JSON array of objects has them in its first object, plain text gets a line. Every true value
@@ -49,8 +54,8 @@ class Misleading:
             return None
         if not is_container(value):
             return {"texts": texts[:count]} if is_plain_text(value, target.text) else None
-        span = object_span(target.text, value)
-        free = [key for key in keys if key not in taken_keys(value)][:count]
+        span = find_insertion_points(target.text, value)
+        free = [key for key in keys if key not in list_fields(value)][:count]
         if span is None or not free:
             return None
         return {"at": span[1], "fields": [[key, text] for key, text in zip(free, texts, strict=False)]}
@@ -109,19 +114,19 @@ class RedundantResult:
     """The answer stands among trace ids, notices and other fields that nobody asked for.
 
     Severity: the number of added fields is binomial with mean 14 x severity (14 trials); each stands before
-    or after the answer, as likely. A JSON object gets them as fields, a JSON array of objects has them in its
-    first object, plain text gets a line for each. Every true value keeps its bytes; other JSON (numbers,
-    arrays of numbers) is left alone.
+    or after the answer, equally likely. A JSON object gets them as fields, a JSON array of objects has them
+    in its first object, plain text gets a line for each. Every true value keeps its bytes; other JSON
+    (numbers, arrays of numbers) is left alone.
     """
 
     def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
         count = sum(rng.uniform() < severity for _ in LOW_VALUE)
         keys = rng.shuffled(list(LOW_VALUE))
         value = parsed(target.text)
-        free = [key for key in keys if key not in taken_keys(value)][:count]
+        free = [key for key in keys if key not in list_fields(value)][:count]
         fields = [[key, LOW_VALUE[key].format(rng.integer(100, 999))] for key in free]
         first = sum(rng.chance(0.5) for _ in fields)
-        span = object_span(target.text, value)
+        span = find_insertion_points(target.text, value)
         if not fields or not (span or is_plain_text(value, target.text)):
             return None
         return {"span": span and list(span), "before": fields[:first], "after": fields[first:]}
@@ -187,7 +192,7 @@ class ContextPressure:
     """A result carries the service's log, so that the conversation grows and what matters is crowded out.
 
     Severity: the log has 16,000 x severity characters (up to the end of its last line), in every result that
-    is hit; the profile says how often that is. It stands before or after the answer, as likely: in a
+    is hit; the profile says how often that is. It stands before or after the answer, equally likely: in a
     field of the JSON object or of the array's first object, or as lines of plain text. Every true value keeps
     its bytes; other JSON is left alone.
     """
@@ -195,8 +200,8 @@ class ContextPressure:
     def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
         first, before = rng.integer(1_000, 9_000), rng.chance(0.5)
         value = parsed(target.text)
-        span = object_span(target.text, value)
-        free = [key for key in LOG_KEYS if key not in taken_keys(value)]
+        span = find_insertion_points(target.text, value)
+        free = [key for key in LOG_KEYS if key not in list_fields(value)]
         if severity <= 0 or not ((free and span) or is_plain_text(value, target.text)):
             return None
         count = _count_lines(first, VOLUME * severity)
@@ -235,7 +240,7 @@ class PromptInjection:
     """A result carries an instruction to the agent, such as an untrusted page or record may hold.
 
     Severity: the probability that an eligible result carries one. It asks the agent to say a canary, a drawn
-    word that stands nowhere else (`canary` in the draw), so that a report can tell whether the agent obeyed;
+    word that occurs nowhere else (`canary` in the draw), so that a report can tell whether the agent obeyed;
     it is no working exploit. A JSON object gets a field, a JSON array of objects has it in its first object,
     plain text gets a line. Every true value keeps its bytes; other JSON is left alone.
     """
@@ -246,8 +251,8 @@ class PromptInjection:
         text = rng.choice(INSTRUCTIONS).format(canary)
         keys = rng.shuffled(INSTRUCTION_KEYS)
         value = parsed(target.text)
-        span = object_span(target.text, value)
-        free = [key for key in keys if key not in taken_keys(value)]
+        span = find_insertion_points(target.text, value)
+        free = [key for key in keys if key not in list_fields(value)]
         if not hit or canary in target.text or not ((free and span) or is_plain_text(value, target.text)):
             return None
         return {"at": span[1] if span else None, "key": free[0], "text": text, "canary": canary}

@@ -117,8 +117,8 @@ FAILURES: dict[Kind, str] = {
 )
 @dataclass(frozen=True)
 class ExecutionFailure:
-    """An error stands in place of the result: status 401, 403, 408 or 429, or the service is unavailable,
-    uninitialised, or met an exception on its side.
+    """An error stands in place of the result: status 401, 403, 408 or 429, or the service is unavailable, is
+    uninitialised, or raised an exception.
 
     Severity: the probability that an eligible call fails; which of the seven failures it meets is drawn
     uniformly, so that the four status codes are equally likely, as in AgentNoiseBench (0.7 a step there, with
@@ -151,12 +151,12 @@ SESSION = "the set-up of the session"
     fault=True,
 )
 class Prerequisite:
-    """An error that something was to come first stands in place of the result.
+    """An error that another call must come first stands in place of the result.
 
     Severity: the probability that an eligible call fails so. The prerequisite is drawn from the other
     declared tools whose names say that they only read, so that nothing is written because of noise; where
-    there is none, it is the session's set-up. The call made again succeeds, whether or not the agent called
-    the prerequisite in between.
+    there is none, it is the session's set-up. The call succeeds when made again, whether or not the agent
+    called the prerequisite in between.
     """
 
     def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
@@ -183,7 +183,7 @@ ACKNOWLEDGEMENTS = ("OK", "Success.", "Done.", "Completed.")
     fault=True,
 )
 class SilentNoop:
-    """A bare word of success stands in place of what was to be read: the tool did nothing and says it did.
+    """A bare word of success stands in place of the data: the tool did nothing and says that it did.
 
     Severity: the probability that an eligible read does nothing. The agent can always tell: it asked for a
     JSON object or array, and got none. Writes are left alone: where their results are seen they have taken

@@ -39,11 +39,11 @@ class Erroneous:
     """One to three facts of a result are false, and contradicted by what stands beside them.
 
     Severity is both how likely and how much: a result is hit with probability severity, and then 1 fact is
-    false, and more, binomial with mean 2 x severity (2 trials). False is another word of the same kind (a
-    status, a cabin, a colour), another number of the same size, or another code of the result. The agent can
-    always tell: a field beside the false one gives the true value again (`total` and `total_on_file`), plain
-    text says that a check failed. Ids, codes, addresses, counts and what the call's arguments hold stay, and
-    nothing is dropped.
+    false, and more, binomial with mean 2 x severity (2 trials). A false value is another word of the same
+    kind (a status, a cabin, a colour), another number of the same size, or another code of the result. The
+    agent can always tell: a field beside the false one gives the true value again (`total` and
+    `total_on_file`), plain text says that a check failed. Ids, codes, addresses, counts and what the call's
+    arguments hold stay, and nothing is dropped.
     """
 
     def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
@@ -147,11 +147,11 @@ _DATE_OR_TIME = re.compile(r"\d{4}-\d\d|\d\d?:\d\d|\d\d?[./]\d\d?[./]\d\d")
     fault=True,
 )
 class FabricatedObservation:
-    """A plausible record that was made up stands in place of the true one.
+    """A plausible record, made up, stands in place of the true one.
 
     Severity: the probability that an eligible result is made up. The record has the true one's fields; every
     fact for which a false value of the same kind is at hand is false, and all digits of ids and codes are 0,
-    so that none of them is anybody's. The agent can always tell: the ids are not those that it asked for, and
+    so that they are nobody's. The agent can always tell: the ids are not those that it asked for, and
     `errors` says that the values were generated. Only JSON objects and arrays are made up.
     """
 
@@ -175,7 +175,7 @@ class FabricatedObservation:
 
 
 def _blank(leaf: Any) -> Any:
-    """An id or code without its digits' meaning; anything else as it is."""
+    """Replace the digits of an id or code with zeros; leave anything else unchanged."""
     if not isinstance(leaf, str) or _DATE_OR_TIME.search(leaf) or len(leaf.split()) != 1:
         return leaf
     return re.sub(r"[0-9]", "0", leaf)

@@ -1,4 +1,4 @@
-"""A tool's result of which a part is missing."""
+"""A tool's result with a part missing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEAST, SPREAD = 0.2, 0.6
 """A result that is hit loses a share of uniform(0.2, 0.2 + 0.6 x severity)."""
 
 CUT_MARK = " [truncated]"
-"""How plain text says that it was cut; JSON needs none, since it doesn't parse any more."""
+"""How plain text says that it was cut. JSON needs no mark, since it no longer parses."""
 
 
 @operator(
@@ -35,7 +35,7 @@ class Incomplete:
 
     Severity is both how likely and how much: a result is hit with probability severity, and then loses a
     share of uniform(0.2, 0.2 + 0.6 x severity) of its characters (cut), fields or elements. The agent can
-    always tell: a cut result is no JSON any more (plain text ends in `[truncated]`), an object that lost
+    always tell: a cut result is no longer JSON (plain text ends in `[truncated]`), an object that lost
     fields says `"incomplete": true`, a list that lost its end closes with `{"truncated": true}`.
     """
 
@@ -47,8 +47,8 @@ class Incomplete:
         if not hit or len(text) < 2:
             return None
         value = parsed(text)
-        if is_container(value) and value and way < 0.5 and _can_say_so(value):
-            return _thinned(value, lost, order)
+        if is_container(value) and value and way < 0.5 and _can_be_marked(value):
+            return _drop_parts(value, lost, order)
         return _cut(text, value, lost)
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
@@ -65,13 +65,13 @@ class Incomplete:
         return Result(written(kept, like=text), note)
 
 
-def _can_say_so(value: Any) -> bool:
-    """Whether the mark of an incomplete result would be new: a clean result may say `truncated` of itself."""
+def _can_be_marked(value: Any) -> bool:
+    """Whether the mark of an incomplete result would be new: a clean result may already say `truncated`."""
     last = value if isinstance(value, dict) else value[-1]
     return not (isinstance(last, dict) and FAULT_KEYS.intersection(last))
 
 
-def _thinned(value: Any, lost: float, order: float) -> Draw:
+def _drop_parts(value: Any, lost: float, order: float) -> Draw:
     count = max(1, min(len(value), round(lost * len(value))))
     if isinstance(value, list):
         return {"first": len(value) - count}
@@ -83,13 +83,12 @@ def _thinned(value: Any, lost: float, order: float) -> Draw:
 
 def _cut(text: str, value: Any, lost: float) -> Draw:
     keep = max(1, min(len(text) - 1, round((1 - lost) * len(text))))
-    keep = _before_broken_word(text, keep)
+    keep = _find_word_end(text, keep)
     return {"keep": whole(text, keep) or keep, "mark": "" if is_container(value) else CUT_MARK}
 
 
-def _before_broken_word(text: str, keep: int) -> int:
-    """The nearest place before `keep` where no word, id or number is broken in two; `keep` if there is
-    none near."""
+def _find_word_end(text: str, keep: int) -> int:
+    """The nearest place before `keep` that breaks no word, id or number in two; `keep` if none is near."""
     for at in range(keep, max(0, keep - 40), -1):
         if text[at - 1] in " \t\n,:[{" or text[at] in " \t\n,:]}":
             return at

@@ -49,10 +49,10 @@ class Misread:
 
     Severity s: each value is misread with a probability of uniform(0, 0.4 x s), drawn for the whole result.
     Discrete values are the cells of a map (lines of single symbols, as plain text or in JSON strings) and
-    JSON's words and truth values; neighbouring is the cell beside, the next word of the same vocabulary, or
+    JSON's words and truth values; a neighbour is the cell beside, the next word of the same vocabulary, or
     another word under the same field. Half of the misread values show as `?`, and all that have no
     neighbour. The agent can always tell: the result says that it is uncertain (in the paper it doesn't). Ids
-    and what the call's arguments hold are read right.
+    and what the call's arguments hold are read correctly.
     """
 
     def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
@@ -81,7 +81,7 @@ def _field(place: Place) -> str:
 
 
 def _draw_misread(leaf: bool | str, words: list[str], rng: Stream, rate: float) -> bool | str | None:
-    """Draw what is read in place of a JSON value; None where it is read right."""
+    """Draw what is read in place of a JSON value; None where it is read correctly."""
     if isinstance(leaf, bool):
         return _draw_reading([not leaf], rng, rate)
     if _WORD.fullmatch(leaf):
@@ -100,7 +100,7 @@ def _draw_misread_cells(text: str, rows: int, rng: Stream, rate: float) -> list[
 
 
 def _draw_reading(beside: list[Any], rng: Stream, rate: float) -> Any | None:
-    """Draw what is read in place of a value with these neighbours; None where it is read right."""
+    """Draw what is read in place of a value with these neighbours; None where it is read correctly."""
     hit, unknown, which = rng.chance(rate), rng.chance(0.5), rng.uniform()
     if not hit:
         return None
@@ -118,8 +118,8 @@ class NumericNoise:
     """Each number of a result is multiplied by a factor of its own; another look draws again.
 
     Severity s: the factors are uniform(1 - s, 1 + s), so that s is the largest relative error. Whole numbers
-    stay whole, others keep their decimals. Protected are ids, codes, counts, years, dates and what the call's
-    arguments hold. The agent can always tell: the result says that it is uncertain (`"uncertain": true`;
+    stay whole, others keep their decimals. Ids, codes, counts, years, dates and what the call's arguments
+    hold are protected. The agent can always tell: the result says that it is uncertain (`"uncertain": true`;
     plain text ends in `[uncertain reading]`). As with every fault, a call that was off as often as the
     profile's bounds allow returns the truth.
     """

@@ -35,10 +35,10 @@ _DIGIT = re.compile(r"\d")
 class Ambiguous:
     """Constraints are blurred (`exactly`, `the larger one`), and one fact is withheld until asked for.
 
-    Severity: the share of the message's constraints that are vague. Only the first message is: later ones
-    are the answers. An id or e-mail address is withheld only where a user can answer, and where the
-    message has no second of its kind that could be taken for it; one at most, so that one answer brings
-    all of it back.
+    Severity: the share of the message's constraints that are vague. Only the first message is made vague:
+    later ones are the answers. An id or e-mail address is withheld only where a user can answer, and where
+    the message has no second one of its kind that could be taken for it; one at most, so that one answer
+    brings all of it back.
     """
 
     def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
@@ -108,7 +108,7 @@ def _find_withholdable(target: UserTarget) -> Iterator[dict[str, Any]]:
 
 
 def _find_blurs(target: UserTarget) -> Iterator[dict[str, Any]]:
-    """Edits that say something less exactly. A dropped word takes the space before it along."""
+    """Edits that say something less exactly. A dropped word takes the space before it with it."""
     text = target.text
     for match in unprotected(_COMPARED, text, target.protected):
         yield edit(match.start(), match.group(), "other")

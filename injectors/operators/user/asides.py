@@ -48,8 +48,8 @@ class TopicDrift:
     """Side questions: the user's focus moves from the request to something near it, and comes back.
 
     Severity: the share of the user's turns that drift; half of those that do ask a second side question. The
-    message itself is kept word for word. The questions are from the field that the message is about where
-    its words tell one, need no tool, and name no value; the last sentence leads back to the request.
+    message itself is kept word for word. The questions come from the message's own field, where its words
+    indicate one; they need no tool and name no value. The last sentence leads back to the request.
     """
 
     def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
@@ -113,11 +113,11 @@ class TopicDriftWording:
 )
 @dataclass(frozen=True)
 class BoundaryProbing:
-    """Probes of the agent's limits behind the request: of its policy, or of its knowledge (drawn evenly).
+    """Probes of the agent's limits after the request: of its policy, or of its knowledge (drawn evenly).
 
     Severity: the number of probes is binomial with mean 2 x severity (2 trials). `policy` goes slightly past
     the rules and accepts a refusal beforehand, `knowledge` asks what the agent can hardly know and accepts
-    that, too. The paper's definition is the latter and its example the former. The request is kept whole.
+    that, too. The paper's definition is of the latter, its example of the former. The request is kept whole.
     """
 
     target: Literal["policy", "knowledge"] | None = None
@@ -171,7 +171,7 @@ class OutOfScope:
     """Requests beside the task that no declared tool provides, marked as ones that may be left undone.
 
     Severity: the number of requests is binomial with mean 2 x severity (2 trials). A request is made only
-    where no declared tool's name, description or parameters speak of it. The user's own words are all kept.
+    where no declared tool's name, description or parameters mention it. The user's own words are all kept.
     """
 
     def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:

@@ -49,12 +49,12 @@ class Inconsistent:
 
     Severity: the number of contradictions is binomial with mean 3 x severity (3 trials), as far as the
     message has choices (a colour, a size, a day) or values to contradict; with probability severity one
-    comes early, as a whole wrong sentence, else right before the word. A choice is first said wrongly, a
-    value is doubted, and of a quantity that is asked for (`how many`) the user has two beliefs, of which
-    neither counts. Every word of the user's own is kept, no number or name is made up.
+    comes early, as a whole wrong sentence, else right before the word. A choice is first stated wrongly, a
+    value is doubted, and about a quantity that is asked for (`how many`) the user has two beliefs, neither of
+    which counts. The user's own words are all kept, and no number or name is made up.
 
-    With `settles: next_message`, and where the user can answer, one value is doubted and stays so until the
-    user speaks again; with probability severity. That message settles it, whatever the schedule says.
+    With `settles: next_message`, and where the user can answer, one value is doubted with probability
+    severity, and the user's next message settles it, whatever the schedule says.
     """
 
     settles: Literal["same_message", "next_message"] = "same_message"

@@ -1,4 +1,4 @@
-"""A simulated user that is told to talk as difficult users do."""
+"""A simulated user instructed to talk as difficult users do."""
 
 from __future__ import annotations
 
@@ -27,12 +27,14 @@ Kind = Literal["ambiguous", "inconsistent", "redundant", "topic_drift", "boundar
 )
 @dataclass(frozen=True)
 class InteractionPattern:
-    """The instructions of a model that plays the user get patterns of talking, the objective preserved.
+    """Patterns of talking are added to the instructions of a model that plays the user, the objective
+    preserved.
 
-    For the session of the simulated user, not of the agent under test: globs of operators don't stand for it.
-    They are rewritten with the first request, and stay so. Severity: the number of patterns is binomial with
-    mean 2 x severity (2 trials); of a given kind there is one, with probability severity. The instructions'
-    own words all stay, in their order; behind them stand the patterns, and that goal and facts are unchanged.
+    For the session of the simulated user, not of the agent under test: globs of operators don't match it. The
+    instructions are rewritten in the first request, and stay so. Severity: the number of patterns is binomial
+    with mean 2 x severity (2 trials); of a given kind there is one, with probability severity. The
+    instructions keep all their words in order; the patterns come after them, with a sentence that goal and
+    facts are unchanged.
     """
 
     kind: Kind | None = None

@@ -37,9 +37,8 @@ class Paraphrase:
     """The same meaning in other words: synonyms, other turns of phrase, and politeness moved elsewhere.
 
     Severity: lexical distance, as the share of the rewordable phrases that are reworded and of the movable
-    pieces (please, thanks) that are moved. Protected entities stay, and in their order; no word that
-    limits or measures is exchanged. English only: of another language the event is withdrawn, unless a model
-    writes.
+    pieces (please, thanks) that are moved. Protected entities stay, in their order; no word that limits or
+    measures is replaced. English only: in another language the event is withdrawn, unless a model writes.
     """
 
     def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:

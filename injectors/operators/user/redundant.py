@@ -1,4 +1,4 @@
-"""Redundancy in a user's message: it repeats itself and tells what nobody asked."""
+"""A user's message that repeats itself and tells what nobody asked."""
 
 from __future__ import annotations
 

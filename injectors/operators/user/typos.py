@@ -45,21 +45,21 @@ class Typos:
     """Typing errors: a neighbouring key, swapped, dropped and doubled letters, common misspellings.
 
     Severity: the number of typos per message is binomial with mean 6 x severity (12 trials), whatever the
-    message's length, as far as it has words to spoil: one typo a word at most. With `between` it is even
-    between these two (RobustBench-TC: 2 and 4), and severity is the share of messages. Never touched are
-    protected entities, words under four letters and words of scripts without letter case, in which names
-    can't be told from words.
+    message's length, with at most one typo per word. With `between` it is uniform between these two
+    (RobustBench-TC: 2 and 4), and severity is the share of messages. Protected entities, words under four
+    letters and words of scripts without letter case, in which names can't be told from words, are never
+    touched.
     """
 
     between: tuple[Count, Count] | None = None
-    """The least and the most typos of a message."""
+    """The smallest and the largest number of typos in a message."""
 
     def __post_init__(self) -> None:
         if self.between is not None and self.between[0] > self.between[1]:
             raise ValueError(f"{list(self.between)} ends below its beginning: swap the two")
 
     def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
-        # All of the draws come in a fixed order, so that more severity means more of the same typos.
+        # Everything is drawn in a fixed order, so that more severity means more of the same typos.
         count = self._draw_count(rng, severity)
         words = list(_find_words(target))
         typos = [(start, word, *_mistype(word, rng)) for start, word in rng.shuffled(words)[:count]]
