@@ -183,7 +183,7 @@ class ScriptedProvider:
             await answering
 
     async def _answer(self, request: ReceivedRequest, send: Any) -> None:
-        if inspect.isasyncgenfunction(self.steps[0]):
+        if _writes_bytes(self.steps[0]):
             await _send_reply(self._next_step(), request, send)  # type: ignore[arg-type]
             return
         response = await self._respond(request)
@@ -209,6 +209,11 @@ class ScriptedProvider:
             self.refusals.append(f"{error.status} {error.message}")
             body = error.anthropic_body() if _is_anthropic(request) else error.openai_body()
             return Response(body, status=error.status)
+
+
+def _writes_bytes(step: Step) -> bool:
+    """Whether a step is a `Reply`: an async generator function, or an object that is called as one."""
+    return inspect.isasyncgenfunction(step) or inspect.isasyncgenfunction(type(step).__call__)
 
 
 async def _receive_request(scope: Any, receive: Any) -> ReceivedRequest:
