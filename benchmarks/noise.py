@@ -33,7 +33,7 @@ from crosswind.injectors.engine.link import MODEL_LINK, decide_transport
 from crosswind.injectors.engine.model_link import decide_model
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.engine.resume import Walks
-from crosswind.injectors.engine.shown_tools import ShownTools
+from crosswind.injectors.engine.tool_list import ShownTools
 from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.profiles.load import parse
 

@@ -27,7 +27,7 @@ from crosswind.gateway.trajectory.record import Event, Row, SessionMarked
 from crosswind.injectors.conversation import Ref, Site
 from crosswind.injectors.engine.decision import Injection, NewlyShown
 from crosswind.injectors.engine.rule import Outcome
-from crosswind.injectors.engine.shown_tools import ShownTools
+from crosswind.injectors.engine.tool_list import ShownTools
 from crosswind.injectors.wording import Texts
 
 _log = structlog.get_logger("crosswind.noise")

@@ -13,7 +13,9 @@ from crosswind.gateway.protocols.tool_mapping import AnswerAnchor, ToolMapping
 from crosswind.gateway.protocols.tools import rename_tool_choice, tool_choice_names
 from crosswind.gateway.sessions.ledger import Ledger
 from crosswind.injectors.engine.plan import Plan
-from crosswind.injectors.engine.tools import ShownTools, acts_on_tools, perturb_tools, tools_anchor
+from crosswind.injectors.engine.tool_list import ShownTools
+from crosswind.injectors.engine.tools import acts_on_tools, perturb_tools, tools_anchor
+from crosswind.injectors.guard.tools import ToolConstraints
 from crosswind.injectors.wording import Texts
 
 UNKNOWN_TOOL = '{"error": "unknown_tool", "message": "there is no tool of that name"}'
@@ -95,13 +97,15 @@ def view_tools(
     shown = perturb_tools(
         plan,
         tools,
+        ToolConstraints(
+            request.choices,
+            tool_choice_names(choice),
+            "suffixed" if "suffixed" in (duplicates, closing.duplicates) else "allowed",
+            ledger.last_tools.strict(closing, raw),
+            ledger.last_tools.taken(closing, raw),
+        ),
         known=ledger.shown_tools(tools_anchor(tools)),
         allow_new=allow_new,
-        choices=request.choices,
-        forced=tool_choice_names(choice),
-        duplicates="suffixed" if "suffixed" in (duplicates, closing.duplicates) else "allowed",
-        strict=ledger.last_tools.strict(closing, raw),
-        taken=ledger.last_tools.taken(closing, raw),
         turn=turn,
         texts=texts,
     )

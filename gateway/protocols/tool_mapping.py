@@ -8,7 +8,7 @@ from typing import Protocol
 from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.hidden_tools import HiddenCall, HistoryMapping, Reinsertion, ToolView
 from crosswind.gateway.protocols.request import Request
-from crosswind.injectors.engine.shown_tools import ShownTool
+from crosswind.injectors.engine.tool_list import ShownTool
 
 AnsweredRound = tuple[bytes, Sequence[tuple[HiddenCall, str]]]
 """What a round produced, and how its inner calls were answered."""

@@ -9,7 +9,8 @@ from typing import Any
 from crosswind.gateway.protocols.document import decode, encode
 from crosswind.injectors.cli import documents
 from crosswind.injectors.conversation import ToolSchema
-from crosswind.injectors.engine.shown_tools import ShownTool
+from crosswind.injectors.engine.tool_list import ShownTool
+from crosswind.injectors.engine.tools import ToolList
 
 ReadTools = Callable[[Any], list[ToolSchema]]
 """Reads the decoded `tools` member of a protocol; never raises."""
@@ -64,7 +65,7 @@ _WORDINGS = ToolListCache()
 
 def _readable(read: ReadTools, raw: bytes) -> Tools:
     try:
-        return tuple(read(decode(raw)))
+        return ToolList(read(decode(raw)))
     except ValueError:
         return ()
 

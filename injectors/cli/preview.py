@@ -14,6 +14,7 @@ from crosswind.injectors.engine.model_link import decide_model
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.engine.system_prompt import perturb_instructions
 from crosswind.injectors.engine.tools import perturb_tools
+from crosswind.injectors.guard.tools import ToolConstraints
 from crosswind.injectors.wording import Texts
 
 
@@ -47,7 +48,8 @@ def preview(
         for one in new.injections if new is not None else ():
             message = instructions.ref.message
             yield Previewed(one.decision, "instructions", one.before, one.after, one.note, message=message)
-    for one in perturb_tools(plan, conversation.tools, taken=conversation.taken, texts=texts).injections:
+    constraints = ToolConstraints(taken=conversation.taken)
+    for one in perturb_tools(plan, conversation.tools, constraints, texts=texts).injections:
         place = f"tool {one.tool} ({one.tool_class})"
         yield Previewed(one.decision, place, one.before, one.after, one.note)
     for new in perturb(plan, conversation, {}, texts=texts).new:

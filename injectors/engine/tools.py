@@ -1,4 +1,4 @@
-"""Noise on the declared tools: what a session was shown is shown again, what is new is decided.
+"""Noise on the declared tools: show what a session was shown before, decide what is new.
 
 The decisions are made per tool, in the list's order; a rule's occasions are the declared tools. A tool is
 found again by its anchor, which depends on what it says and not on how the client spells its JSON.
@@ -6,30 +6,69 @@ found again by its anchor, which depends on what it says and not on how the clie
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import cached_property
+from re import search
 from typing import Any
 
 import msgspec
 
 from crosswind.injectors.conversation import Site, ToolSchema
-from crosswind.injectors.engine.plan import Plan
-from crosswind.injectors.engine.shown_tools import Phantom, Refusal, ShownTool, ShownTools
-from crosswind.injectors.engine.tool_list import arrange
-from crosswind.injectors.engine.tool_walk import ToolWalk
+from crosswind.injectors.engine.decision import Decision, Injection
+from crosswind.injectors.engine.plan import ActiveRule, CompiledRule, Plan
+from crosswind.injectors.engine.rule import Outcome, apply_rule
+from crosswind.injectors.engine.tool_list import PerturbedTool, ShownTools, build_shown_tools, redo_change
 from crosswind.injectors.guard import tools as tool_guard
-from crosswind.injectors.guard.tools import Asked
-from crosswind.injectors.identity import digest
+from crosswind.injectors.guard.solvability import FULL, NOTHING
+from crosswind.injectors.guard.tool_classes import classify
+from crosswind.injectors.guard.tools import ToolConstraints
+from crosswind.injectors.identity import digest, slot_on
+from crosswind.injectors.profiles.schedule import Occasion, due
+from crosswind.injectors.targets import AddedTool, ToolChange, ToolTarget
 from crosswind.injectors.wording import Texts
 
-Anchors = tuple[str, list[str]]
-MOST_RECENT = 64
-"""Lists of tools whose anchors are kept."""
+UNCONSTRAINED = ToolConstraints()
 
-_recent: dict[int, tuple[Sequence[ToolSchema], Anchors]] = {}
 
-__all__ = ["Phantom", "Refusal", "ShownTool", "ShownTools", "acts_on_tools", "perturb_tools", "tools_anchor"]
+class ToolList(tuple[ToolSchema, ...]):
+    """A declared list. What follows from it is worked out once, as long as the same list is used again."""
+
+    @cached_property
+    def anchors(self) -> list[str]:
+        """The anchor of each tool."""
+        seen: Counter[str] = Counter()
+        out: list[str] = []
+        for tool in self:
+            says = digest(tool.name, tool.description, _canonical(tool.parameters))
+            out.append(f"tool:{says}#{seen[says]}")
+            seen[says] += 1
+        return out
+
+    @cached_property
+    def anchor(self) -> str:
+        """The anchor of the list: equal for lists that say the same in the same order."""
+        return f"tools:{digest(*self.anchors)}"
+
+
+def _canonical(parameters: Mapping[str, Any]) -> str:
+    try:
+        # Not the standard library's encoder, which takes ten times as long.
+        return msgspec.json.encode(parameters, order="sorted").decode()
+    except (RecursionError, TypeError, UnicodeEncodeError):
+        return ""  # A list that nobody could write down is shown clean.
+
+
+def tools_anchor(tools: Sequence[ToolSchema]) -> str:
+    """The anchor of a declared list."""
+    return _as_list(tools).anchor
+
+
+def _as_list(tools: Sequence[ToolSchema]) -> ToolList:
+    return tools if isinstance(tools, ToolList) else ToolList(tools)
 
 
 def acts_on_tools(plan: Plan) -> bool:
@@ -37,22 +76,13 @@ def acts_on_tools(plan: Plan) -> bool:
     return bool(plan.active_rules(Site.TOOL_SCHEMA))
 
 
-def tools_anchor(tools: Sequence[ToolSchema]) -> str:
-    """The anchor of a declared list: equal for lists that say the same in the same order."""
-    return _anchors(tools)[0]
-
-
 def perturb_tools(
     plan: Plan,
     tools: Sequence[ToolSchema],
+    constraints: ToolConstraints = UNCONSTRAINED,
     *,
     known: ShownTools | None = None,
     allow_new: bool = True,
-    choices: int = 1,
-    forced: frozenset[str] = frozenset(),
-    duplicates: str = "allowed",
-    strict: frozenset[str] = frozenset(),
-    taken: frozenset[str] = frozenset(),
     turn: int = 0,
     texts: Texts | None = None,
 ) -> ShownTools:
@@ -60,72 +90,168 @@ def perturb_tools(
 
     `known` is what the branch was shown for this list, else what it was shown last: a list with the same
     anchor comes out as it was, and of another one the tools that are known. With `allow_new` False new tools
-    are shown clean, now and later. `forced` are the declared names that tool_choice names, `strict` those of
-    tools to whose schemas the provider holds the model, `taken` the names of tools of other kinds;
-    `duplicates` is `allowed` or `suffixed` (an upstream that refuses two tools of one name). `turn` counts
-    requests from 0, for schedules; `texts` are a model's. Pure.
+    are shown clean, now and later. `turn` counts requests from 0, for schedules; `texts` are a model's, for
+    operators that may have one write. Pure.
     """
     if not tools or not (acts_on_tools(plan) or (known and known.decisions)):
         return ShownTools.clean(tools)
-    asked = Asked(choices, forced, duplicates, strict, taken)
-    anchor, anchors = _anchors(tools)
-    plain = choices == 1 and not forced
-    if known and known.anchor == anchor and plain and not known.partial and _fits(known, asked):
+    tools = _as_list(tools)
+    plain = constraints.choices == 1 and not constraints.forced
+    if known and known.anchor == tools.anchor and plain and not known.partial and _fits(known, constraints):
         return replace(known, injections=()) if known.injections else known
     if any(tool_guard.too_deep(tool.parameters) for tool in tools):
         return ShownTools.clean(tools)  # Nobody could write it down.
     rules = list(plan.active_rules(Site.TOOL_SCHEMA).values()) if allow_new else []
-    walk = ToolWalk(plan, rules, tools, anchors, known, asked, turn, texts)
-    standing = walk.standing()
-    shown = arrange(standing, asked)
-    return ShownTools(
-        anchor=anchor,
-        tools=shown.tools,
-        declared_of=shown.declared_of,
-        phantoms=shown.phantoms,
-        refusals=shown.refusals,
+    walk = _Walk(plan, rules, tools, constraints, known or ShownTools.clean(()), turn, texts)
+    shown = build_shown_tools(walk.perturb(), constraints)
+    return replace(
+        shown,
+        anchor=tools.anchor,
         decisions=tuple(walk.decisions),
-        decided=tuple(dict.fromkeys([*(known.decided if known else ()), *anchors])),
+        decided=tuple(dict.fromkeys([*walk.known.decided, *tools.anchors])),
         partial=not plain,
         injections=tuple(walk.injections),
     )
 
 
-def _fits(known: ShownTools, asked: Asked) -> bool:
-    if asked.taken and any(tool.changed and tool.name in asked.taken for tool in known.tools):
+def _fits(known: ShownTools, constraints: ToolConstraints) -> bool:
+    """Whether a list that was shown before can be shown under these constraints."""
+    if constraints.taken and any(tool.changed and tool.name in constraints.taken for tool in known.tools):
         return False
-    return asked.duplicates == "allowed" or len({tool.name for tool in known.tools}) == len(known.tools)
+    return constraints.duplicates == "allowed" or len({one.name for one in known.tools}) == len(known.tools)
 
 
-def _anchors(tools: Sequence[ToolSchema]) -> Anchors:
-    """The anchors of the list and of each tool. Codecs read a list once and give the same tuple on every
-    turn: what was found for the last few tuples is kept, with the tuple itself, so that its id stays its
-    own."""
-    kept = _recent.get(id(tools))
-    if kept is not None and kept[0] is tools:
-        return kept[1]
-    each = _made_anchors(tools)
-    found = f"tools:{digest(*each)}", each
-    if isinstance(tools, tuple):
-        while len(_recent) >= MOST_RECENT:
-            _recent.pop(next(iter(list(_recent)), 0), None)
-        _recent[id(tools)] = (tools, found)
-    return found
+@dataclass(slots=True)
+class _Counter:
+    """A rule's occasions and injections so far."""
+
+    seen: int = 0
+    injected: int = 0
+    last: int | None = None
 
 
-def _made_anchors(tools: Sequence[ToolSchema]) -> list[str]:
-    counted: Counter[str] = Counter()
-    out: list[str] = []
-    for tool in tools:
-        says = digest(tool.name, tool.description, _canonical(tool.parameters))
-        out.append(f"tool:{says}#{counted[says]}")
-        counted[says] += 1
-    return out
+@dataclass(slots=True)
+class _Walk:
+    """One walk along a declared list: known decisions are applied, and new ones made."""
+
+    plan: Plan
+    rules: Sequence[ActiveRule]
+    tools: ToolList
+    constraints: ToolConstraints
+    known: ShownTools
+    turn: int
+    texts: Texts | None
+    decisions: list[Decision] = field(init=False)
+    injections: list[Injection] = field(default_factory=list)
+    _counters: dict[str, _Counter] = field(init=False)
+    _taken: set[str] = field(init=False)
+    _shown: int = field(init=False)
+    """How many tools are shown so far."""
+
+    def __post_init__(self) -> None:
+        self.decisions = list(self.known.decisions)
+        self._counters = {active.rule.name: _Counter() for active in self.rules}
+        self._taken = {tool.name for tool in self.tools} | self.constraints.taken
+        self._shown = len(self.tools) + len(self.constraints.taken)
+
+    def perturb(self) -> list[PerturbedTool]:
+        """What becomes of each declared tool, in the list's order."""
+        before: dict[str, list[Decision]] = {}
+        for decision in self.decisions:
+            before.setdefault(decision.anchor, []).append(decision)
+        rows = [PerturbedTool(at, tool, tool) for at, tool in enumerate(self.tools)]
+        # All known decisions first: a new one must not take a name that a later tool was given before.
+        for row, anchor in zip(rows, self.tools.anchors, strict=True):
+            for decision in before.get(anchor, ()):
+                if (change := redo_change(decision, row.tool)) is not None:
+                    self._change(row, change)
+        decided, names = frozenset(self.known.decided), Counter[str]()
+        for row, anchor in zip(rows, self.tools.anchors, strict=True):
+            ordinal = names[row.declared.name]
+            names[row.declared.name] += 1
+            for active in self.rules:
+                if _in_scope(active.rule, row.declared):
+                    known = anchor in decided
+                    done = before.get(anchor, ()) if known else self._decide(active, row, anchor, ordinal)
+                    self._count(active.rule, done)
+        return rows
+
+    def _decide(
+        self, active: ActiveRule, row: PerturbedTool, anchor: str, ordinal: int
+    ) -> Sequence[Decision]:
+        """Let one rule act on one new tool. Gives the decision, if one stands."""
+        rule, plan, name = active.rule, self.plan, row.declared.name
+        counter = self._counters[rule.name]
+        key = rule.key(plan, active.site.value)
+        occasion = Occasion(counter.seen, self.turn, counter.injected, counter.last, key)
+        slot = slot_on(plan.slot_line(rule, f"{active.site.value}:{name}"), ordinal)
+        if not due(rule.when, rule.window, occasion, plan.expected_turns) or not rule.when.by_chance(slot):
+            return ()
+        target = ToolTarget(row.tool, self.tools, frozenset(self._taken))
+        outcome = apply_rule(
+            active,
+            target,
+            slot,
+            anchor,
+            lambda result: self._check(target, row, result.payload),
+            full=FULL if len(self.decisions) >= plan.bounds.events_per_session else None,
+            texts=self.texts,
+        )
+        if outcome is None:
+            return ()
+        self._record(outcome, row)
+        if outcome.payload is None:
+            return ()
+        self._change(row, outcome.payload)
+        self.decisions.append(outcome.decision)
+        return (outcome.decision,)
+
+    def _check(self, target: ToolTarget, row: PerturbedTool, change: object) -> str | None:
+        if not isinstance(change, ToolChange):
+            raise TypeError("no ToolChange")
+        if change == ToolChange(row.tool):
+            return NOTHING
+        plan, declared = self.plan, row.declared
+        tool_class = classify(declared.name, plan.tool_classes)
+        return tool_guard.check_change(
+            target, declared.name, change, self.constraints, self._shown
+        ) or tool_guard.check_duplicates(tool_class, declared.parameters, change, plan.assume_tools)
+
+    def _record(self, outcome: Outcome, row: PerturbedTool) -> None:
+        """Keep what a rule did to a tool, as JSON before and after."""
+        change: ToolChange | None = outcome.payload
+        after = None
+        if change is not None:
+            place = {} if change.behind is None else {"behind": change.behind}
+            added = [_as_json(tool, tool.name or change.tool.name) for tool in change.added]
+            after = _dump([{**_as_json(change.tool, change.tool.name), **place}, *added])
+        before, name = _dump([_as_json(row.tool, row.tool.name)]), row.declared.name
+        tool_class = classify(name, self.plan.tool_classes).value
+        self.injections.append(Injection(outcome.decision, before, after, outcome.note, name, tool_class))
+
+    def _change(self, row: PerturbedTool, change: ToolChange) -> None:
+        row.take(change)
+        self._taken.add(change.tool.name)
+        self._taken.update(tool.name for tool in change.added if tool.name is not None)
+        self._shown += len(change.added)
+
+    def _count(self, rule: CompiledRule, done: Sequence[Decision]) -> None:
+        counter = self._counters[rule.name]
+        if any(decision.rule == rule.name for decision in done):
+            counter.injected += 1
+            counter.last = counter.seen
+        counter.seen += 1
 
 
-def _canonical(parameters: Mapping[str, Any]) -> str:
-    """The parameters as JSON with sorted keys. Every turn asks for it: hence not by the standard library."""
-    try:
-        return msgspec.json.encode(parameters, order="sorted").decode()
-    except (RecursionError, TypeError, UnicodeEncodeError):
-        return ""  # A list that nobody could write down is shown clean.
+def _in_scope(rule: CompiledRule, tool: ToolSchema) -> bool:
+    if rule.tools and not any(fnmatchcase(tool.name, pattern) for pattern in rule.tools):
+        return False
+    return not rule.text or search(rule.text, tool.description) is not None
+
+
+def _as_json(tool: ToolSchema | AddedTool, name: str) -> dict[str, Any]:
+    return {"name": name, "description": tool.description, "parameters": tool.parameters}
+
+
+def _dump(tools: list[dict[str, Any]]) -> str:
+    return json.dumps(tools, ensure_ascii=False, default=str)

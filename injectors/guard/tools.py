@@ -26,27 +26,29 @@ _OWN_NAME = re.compile(r"[\w./:-]{1,128}")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What bears on a request's tools besides the tools themselves."""
+class ToolConstraints:
+    """The limits that a request sets to what its tools can become."""
 
     choices: int = 1
+    """How many answers are requested."""
     forced: frozenset[str] = field(default_factory=frozenset)
     """Declared names that tool_choice names."""
     duplicates: str = "allowed"
+    """Whether the upstream takes two tools of one name: `allowed`, or `suffixed`."""
     strict: frozenset[str] = field(default_factory=frozenset)
     """Declared names of tools to whose schemas the provider holds the model."""
     taken: frozenset[str] = field(default_factory=frozenset)
     """Names of tools of other kinds, such as the provider's own: calls by these names are not ours."""
 
 
-def refused(
-    target: ToolTarget, declared_name: str, change: ToolChange, asked: Asked, shown: int
+def check_change(
+    target: ToolTarget, declared_name: str, change: ToolChange, constraints: ToolConstraints, shown: int
 ) -> str | None:
     """Why this change may not be shown, or None. `shown` counts the tools that are shown so far."""
     reasons = chain(
-        _out_of_place(change, declared_name, asked, shown),
+        _out_of_place(change, declared_name, constraints, shown),
         _bad_change(target, declared_name, change),
-        (_bad_addition(tool, target, declared_name, asked) for tool in change.added),
+        (_bad_addition(tool, target, declared_name, constraints) for tool in change.added),
     )
     return next((reason for reason in reasons if reason is not None), None)
 
@@ -67,13 +69,15 @@ def _inside(value: Any) -> Iterable[Any]:
     return value if isinstance(value, list) else ()
 
 
-def _out_of_place(change: ToolChange, declared_name: str, asked: Asked, shown: int) -> Iterator[str | None]:
+def _out_of_place(
+    change: ToolChange, declared_name: str, constraints: ToolConstraints, shown: int
+) -> Iterator[str | None]:
     """What the request has against it."""
-    if asked.choices > 1 and (change.added or change.takes):
+    if constraints.choices > 1 and (change.added or change.takes):
         yield "several choices were asked for, and calls can be answered inside only where one was"
     if change.added and shown + len(change.added) > MOST_TOOLS:
         yield f"the list would have had more than {MOST_TOOLS} tools"
-    if change.takes and declared_name in asked.strict | asked.forced:
+    if change.takes and declared_name in constraints.strict | constraints.forced:
         yield f"the provider holds calls of {declared_name} to its schema: a wrong type could not be mended"
 
 
@@ -96,7 +100,7 @@ def _bad_change(target: ToolTarget, declared_name: str, change: ToolChange) -> I
     yield _untrue(before.parameters, change)
 
 
-def harmful(
+def check_duplicates(
     tool_class: ToolClass, parameters: Mapping[str, Any], change: ToolChange, assume: str
 ) -> str | None:
     """Why a duplicate with other parameters may not stand beside this tool, or None.
@@ -118,11 +122,13 @@ def _bad_name(name: str, beside: str) -> str | None:
     return None if fits else f"{name!r:.80} is no name that every provider takes"
 
 
-def _bad_addition(tool: AddedTool, target: ToolTarget, declared_name: str, asked: Asked) -> str | None:
+def _bad_addition(
+    tool: AddedTool, target: ToolTarget, declared_name: str, constraints: ToolConstraints
+) -> str | None:
     if tool.parameters.get("type") != "object" or not isinstance(tool.parameters.get("properties"), Mapping):
         return "the added tool's parameters are no JSON schema of an object"
     if tool.name is None:
-        if declared_name in asked.forced:
+        if declared_name in constraints.forced:
             return f"tool_choice names {declared_name}, and two tools of that name would be ambiguous"
         return None
     if not tool.answers:

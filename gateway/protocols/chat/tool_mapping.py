@@ -22,7 +22,7 @@ from crosswind.gateway.protocols.tool_mapping import (
     reinsert_around_message,
 )
 from crosswind.gateway.protocols.tools import arrange_tools, as_list, changed_members, other_tool_names
-from crosswind.injectors.engine.shown_tools import ShownTool
+from crosswind.injectors.engine.tool_list import ShownTool
 
 
 class ChatToolMapping:

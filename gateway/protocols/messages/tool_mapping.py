@@ -24,7 +24,7 @@ from crosswind.gateway.protocols.tool_mapping import (
     reinsert_around_message,
 )
 from crosswind.gateway.protocols.tools import arrange_tools, as_list, changed_members, other_tool_names
-from crosswind.injectors.engine.shown_tools import ShownTool
+from crosswind.injectors.engine.tool_list import ShownTool
 
 _MARKS = {"text": "text", "thinking": "signature", "redacted_thinking": "data"}
 """The member by which a block is known again, by the block's type."""

@@ -19,7 +19,7 @@ from crosswind.gateway.protocols.responses.round_stream import is_call, is_hidde
 from crosswind.gateway.protocols.splicing import replace_values
 from crosswind.gateway.protocols.tool_mapping import AnchoredReinsertion, AnswerAnchor, AnsweredRound
 from crosswind.gateway.protocols.tools import arrange_tools, as_list, changed_members, other_tool_names
-from crosswind.injectors.engine.shown_tools import ShownTool
+from crosswind.injectors.engine.tool_list import ShownTool
 
 
 class ResponsesToolMapping:

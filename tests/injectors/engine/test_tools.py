@@ -12,8 +12,9 @@ from jsonschema_rs import meta
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site, ToolSchema
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
-from crosswind.injectors.engine.tools import ShownTools, perturb_tools, tools_anchor
+from crosswind.injectors.engine.tools import ShownTools, perturb_tools
 from crosswind.injectors.guard import tools as tool_guard
+from crosswind.injectors.guard.tools import ToolConstraints
 from crosswind.injectors.profiles.load import parse
 
 OPERATORS = [entry.name for entry in registry.operators().values() if entry.site is Site.TOOL_SCHEMA]
@@ -108,11 +109,11 @@ def check_what_providers_take(tools: list[ToolSchema], shown: ShownTools) -> Non
 def test_the_world_stays_closed_and_the_ledger_shows_the_same_again(
     tools: list[ToolSchema], plan: Plan, duplicates: str
 ) -> None:
-    shown = perturb_tools(plan, tools, duplicates=duplicates)
-    assert shown == perturb_tools(plan, tools, duplicates=duplicates)
+    shown = perturb_tools(plan, tools, ToolConstraints(duplicates=duplicates))
+    assert shown == perturb_tools(plan, tools, ToolConstraints(duplicates=duplicates))
     check_closed_world(tools, shown)
     check_what_providers_take(tools, shown)
-    again = perturb_tools(plan, tools, known=stored(shown), duplicates=duplicates)
+    again = perturb_tools(plan, tools, ToolConstraints(duplicates=duplicates), known=stored(shown))
     assert again == stored(shown)
     assert again.injections == ()
 
@@ -123,7 +124,7 @@ def test_suffixed_duplicates_have_names_of_their_own_and_lead_to_the_real_tool(
     tools: list[ToolSchema], plan: Plan
 ) -> None:
     unique = list({one.name: one for one in tools}.values())
-    shown = perturb_tools(plan, unique, duplicates="suffixed")
+    shown = perturb_tools(plan, unique, ToolConstraints(duplicates="suffixed"))
     assert len({one.name for one in shown.tools}) == len(shown.tools)
     for one in shown.tools:
         assert one.name in shown.phantoms or shown.declared_of.get(one.name, one.name) in {
@@ -159,13 +160,14 @@ def test_what_was_shown_of_a_tool_stays_when_others_come_and_go(
 def test_several_choices_get_no_tool_that_needs_an_answer_inside(
     tools: list[ToolSchema], plan: Plan, choices: int
 ) -> None:
-    fresh = perturb_tools(plan, tools, choices=choices)
+    several = ToolConstraints(choices=choices)
+    fresh = perturb_tools(plan, tools, several)
     known = perturb_tools(plan, tools)
-    for shown in (fresh, perturb_tools(plan, tools, known=stored(known), choices=choices)):
+    for shown in (fresh, perturb_tools(plan, tools, known=stored(known), constraints=several)):
         check_closed_world(tools, shown)
         assert len(shown.tools) == len(tools)
         assert not shown.phantoms and not shown.refusals
-    after = perturb_tools(plan, tools, known=perturb_tools(plan, tools, known=known, choices=choices))
+    after = perturb_tools(plan, tools, known=perturb_tools(plan, tools, known=known, constraints=several))
     assert after.tools == known.tools
 
 
@@ -177,7 +179,7 @@ def test_a_tool_that_tool_choice_names_is_shown_once_and_with_its_own_types(
     forced = frozenset(one.name for one in tools[:1])
     known = perturb_tools(plan, tools)
     for before in (None, stored(known)):
-        shown = perturb_tools(plan, tools, known=before, forced=forced)
+        shown = perturb_tools(plan, tools, known=before, constraints=ToolConstraints(forced=forced))
         check_closed_world(tools, shown)
         for name in forced:
             callable_as = shown.shown_of.get(name, name)
@@ -255,10 +257,3 @@ def test_schedules_and_scope_count_the_declared_tools() -> None:
     assert hit("{at_most: 2}") == ["get_order", "search_products"]
     assert hit("{start: 1}") == []
     assert len(hit("{start: 1}", turn=1)) == 3
-
-
-def test_anchors_are_found_again_whatever_other_lists_came_between() -> None:
-    first = tools_anchor(SHOP)
-    for number in range(200):
-        assert tools_anchor((tool(f"get_{number}"),)) == tools_anchor([tool(f"get_{number}")]) != first
-    assert tools_anchor(SHOP) == tools_anchor(list(SHOP)) == first

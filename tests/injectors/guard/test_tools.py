@@ -9,6 +9,7 @@ import pytest
 from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.guard import tools as tool_guard
+from crosswind.injectors.guard.tools import ToolConstraints
 from tests.injectors.engine.test_tools import (
     GET_ORDER,
     OPERATORS,
@@ -32,7 +33,7 @@ from tests.injectors.engine.test_tools import (
 def test_the_guard_withdraws_what_it_can_not_vouch_for(
     operator: str, options: dict[str, Any], words: str
 ) -> None:
-    shown = perturb_tools(plan_of(operator), SHOP[:1], **options)
+    shown = perturb_tools(plan_of(operator), SHOP[:1], ToolConstraints(**options))
     assert shown.untouched
     assert [one.after for one in shown.injections] == [None]
     assert words in shown.injections[0].note
@@ -51,7 +52,9 @@ def test_no_list_is_longer_than_providers_take() -> None:
     shown = perturb_tools(plan_of("same_name_A"), many)
     assert len(shown.tools) == tool_guard.MOST_TOOLS
     assert sum(one.after is None for one in shown.injections) == 126
-    beside_one_of_the_providers = perturb_tools(plan_of("same_name_A"), many, taken=frozenset({"web_search"}))
+    beside_one_of_the_providers = perturb_tools(
+        plan_of("same_name_A"), many, ToolConstraints(taken=frozenset({"web_search"}))
+    )
     assert len(beside_one_of_the_providers.tools) == len(many)
 
 

@@ -17,7 +17,7 @@ from crosswind.injectors.cli import examples
 from crosswind.injectors.contract import checked_draw, checked_result
 from crosswind.injectors.conversation import Site, ToolSchema
 from crosswind.injectors.guard import tools as tool_guard
-from crosswind.injectors.guard.tools import Asked
+from crosswind.injectors.guard.tools import ToolConstraints
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import (
@@ -120,7 +120,9 @@ def test_any_target_is_borne_and_left_as_it_was(
     if isinstance(target, ToolTarget):
         assert isinstance(result.payload, ToolChange)
         # The guard bears any change, too: it says why not, or it lets it pass.
-        tool_guard.refused(target, target.tool.name, result.payload, Asked(), len(target.declared))
+        tool_guard.check_change(
+            target, target.tool.name, result.payload, ToolConstraints(), len(target.declared)
+        )
 
 
 @every_operator
