@@ -29,12 +29,15 @@ if TYPE_CHECKING:
     )
     from crosswind.injectors.wording import Unusable as UnusableText
     from crosswind.injectors.wording import written as written_form
-    from crosswind.policies.engine import Engine, EngineAway, EngineError
-    from crosswind.policies.engine import Health as EngineHealth
-    from crosswind.policies.engine import Published as PublishedVersion
-    from crosswind.policies.engine import Scored as ScoredTokens
-    from crosswind.policies.server import ServeError, ServeRequest
-    from crosswind.policies.server import Server as PolicyServer
+    from crosswind.policies.engine import (
+        Engine,
+        EngineAway,
+        EngineError,
+        EngineHealth,
+        PublishedVersion,
+        ScoredTokens,
+    )
+    from crosswind.policies.server import PolicyServer, ServeError, ServeRequest
     from crosswind.policies.versions.version import PolicyVersion
     from crosswind.simulators.environment import Environment, Episode, Oracle, Task, Verdict
     from crosswind.trainer.objectives.objective import (
@@ -89,12 +92,12 @@ _HOMES = {
     "Engine": "crosswind.policies.engine:Engine",
     "EngineAway": "crosswind.policies.engine:EngineAway",
     "EngineError": "crosswind.policies.engine:EngineError",
-    "EngineHealth": "crosswind.policies.engine:Health",
-    "PublishedVersion": "crosswind.policies.engine:Published",
-    "ScoredTokens": "crosswind.policies.engine:Scored",
+    "EngineHealth": "crosswind.policies.engine:EngineHealth",
+    "PublishedVersion": "crosswind.policies.engine:PublishedVersion",
+    "ScoredTokens": "crosswind.policies.engine:ScoredTokens",
     "ServeError": "crosswind.policies.server:ServeError",
     "ServeRequest": "crosswind.policies.server:ServeRequest",
-    "PolicyServer": "crosswind.policies.server:Server",
+    "PolicyServer": "crosswind.policies.server:PolicyServer",
     "PolicyVersion": "crosswind.policies.versions.version:PolicyVersion",
     # An author or a reader of a store
     "RowRefused": "crosswind.gateway.trajectory.store:RowRefused",

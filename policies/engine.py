@@ -20,7 +20,7 @@ class EngineAway(EngineError):
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class EngineHealth:
     """What an engine says of itself."""
 
     version: str
@@ -39,7 +39,7 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedVersion:
     """A swap as the engine carried it out: `swap_ms` is how long decoding stood still."""
 
     version: str
@@ -52,7 +52,7 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredTokens:
     """Log-probabilities (natural logarithm, at temperature 1) of completions' tokens, and the version that
     gave them.
     """
@@ -60,7 +60,7 @@ class Scored:
     version: str
     logprobs: Sequence[Sequence[float]]
     away: Mapping[str, str] = field(default_factory=dict)
-    """Of several servers those that it isn't said of, as in `Published`."""
+    """Of several servers those that it isn't said of, as in `PublishedVersion`."""
 
 
 class Engine(Protocol):
@@ -82,15 +82,15 @@ class Engine(Protocol):
         """Whether what answers at this URL is an engine of this kind. False too where nothing answers."""
         ...
 
-    def health(self) -> Health:
+    def health(self) -> EngineHealth:
         """Raises EngineAway where the engine doesn't answer, as all of these do."""
         ...
 
-    def publish(self, version: PolicyVersion) -> Published:
+    def publish(self, version: PolicyVersion) -> PublishedVersion:
         """Serve this version from the next token on. Raises EngineError; the old version serves on then."""
         ...
 
-    def score(self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]) -> Scored:
+    def score(self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]) -> ScoredTokens:
         """What the engine's own weights say of these completions after these prompts (token ids)."""
         ...
 
@@ -103,7 +103,7 @@ class Engine(Protocol):
     ) -> None: ...
 
 
-class Closing(ABC):
+class ClosingEngine(ABC):
     """What an engine's class is closed by at the end of a `with` block."""
 
     @abstractmethod

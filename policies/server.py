@@ -28,7 +28,7 @@ class ServeError(Exception):
         self.usage = usage
 
 
-def cant_listen(host: str, port: int, error: OSError) -> ServeError:
+def listen_error(host: str, port: int, error: OSError) -> ServeError:
     """What is said where a server can't listen there."""
     elsewhere = isinstance(error, gaierror) or error.errno == EADDRNOTAVAIL
     mend = "name an address of this machine" if elsewhere else "choose another port"
@@ -58,7 +58,7 @@ class ServeRequest:
     """Largest difference of log-probabilities with which a version is confirmed."""
 
 
-class Server(Protocol):
+class PolicyServer(Protocol):
     """A kind of engine. Each is one file of `crosswind.policies.servers`, or of a package that names its
     module under the entry points `crosswind.servers`.
     """
@@ -71,7 +71,7 @@ class Server(Protocol):
         ...
 
 
-def refuse_others(request: ServeRequest, kind: str) -> None:
+def reject_unused_options(request: ServeRequest, kind: str) -> None:
     """Raise ServeError where a setting is given that this kind of engine has no use for."""
     options = {
         "--attach": request.attach,

@@ -10,7 +10,7 @@ from threading import Event, Thread
 
 from benchmarks.engine.load import Generator, Round, Shape
 from benchmarks.engine.stack import Server
-from crosswind.policies.engine import Published
+from crosswind.policies.engine import PublishedVersion
 from crosswind.policies.publishers.registry import connect
 from crosswind.policies.versions.version import PolicyVersion
 
@@ -21,9 +21,9 @@ EVERY_S = 1.0
 
 def pauses(
     generator: Generator, engine: Server, between: Sequence[PolicyVersion], swaps: int
-) -> list[Published]:
+) -> list[PublishedVersion]:
     """Swaps at 16 streams, one after the other; those count at which all streams were in flight."""
-    done: list[Published] = []
+    done: list[PublishedVersion] = []
     while len(done) < swaps:
         with _swapping(engine, between, 0.25) as published:
             generator.run(PAUSED, engine)
@@ -38,7 +38,7 @@ def steady(generator: Generator, engine: Server) -> Round:
 
 def swapping(
     generator: Generator, engine: Server, between: Sequence[PolicyVersion]
-) -> tuple[Round, list[Published]]:
+) -> tuple[Round, list[PublishedVersion]]:
     """The same streams with a swap each second."""
     with _swapping(engine, between, EVERY_S) as published:
         measured = generator.run(STEADY, engine)
@@ -46,9 +46,11 @@ def swapping(
 
 
 @contextmanager
-def _swapping(engine: Server, between: Sequence[PolicyVersion], every_s: float) -> Iterator[list[Published]]:
+def _swapping(
+    engine: Server, between: Sequence[PolicyVersion], every_s: float
+) -> Iterator[list[PublishedVersion]]:
     """Swap to the next version every so many seconds, beside what is done within."""
-    stop, published = Event(), list[Published]()
+    stop, published = Event(), list[PublishedVersion]()
 
     def swap() -> None:
         with connect(engine.url) as client:

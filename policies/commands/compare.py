@@ -11,11 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crosswind.policies.commands.versions import VERSIONS, chosen, fail, failing, known, refuse, service
+from crosswind.policies.commands.versions import (
+    VERSIONS,
+    exit_on_failure,
+    fail,
+    find_known,
+    find_version,
+    open_deployment,
+    refuse,
+)
 
 if TYPE_CHECKING:
     from crosswind.policies.deployment.comparison import Comparison
-    from crosswind.policies.engine import Health
+    from crosswind.policies.engine import EngineHealth
     from crosswind.policies.versions.version import PolicyVersion, Registry
 
 
@@ -49,12 +57,12 @@ def compare(
     """What differs between two versions: figures, weights, and what they say of the same tokens."""
     if (engine is None) != (evaluate_with is None):
         refuse("--engine and --evaluate-with go together: give both or none")
-    (registry, first), (_, second) = chosen(before, versions), chosen(after, versions)
+    (registry, first), (_, second) = find_version(before, versions), find_version(after, versions)
     try:
         from crosswind.policies.deployment.comparison import compare as compared
     except ModuleNotFoundError as error:
         refuse(f"{error.name} isn't installed: install crosswind[train]")
-    with failing():
+    with exit_on_failure():
         found = compared(first, second)
     success = None
     if engine is not None and evaluate_with is not None:
@@ -106,8 +114,8 @@ def _evaluate(
     files = [out / f"{version.version}.json" for version in both]
     result = out / f"{both[0].version}-{both[1].version}.json"
     out.mkdir(parents=True, exist_ok=True)
-    with service(registry, engine, None, 1.0) as at_work:
-        before = _served(registry, at_work.engine.health(), engine)
+    with open_deployment(registry, engine, None, 1.0) as at_work:
+        before = _find_served(registry, at_work.engine.health(), engine)
         try:
             for version, file in zip(both, files, strict=True):
                 at_work.engine.publish(version)
@@ -119,11 +127,11 @@ def _evaluate(
     return compared
 
 
-def _served(registry: Registry, health: Health, engine: str) -> PolicyVersion:
+def _find_served(registry: Registry, health: EngineHealth, engine: str) -> PolicyVersion:
     """What the engine serves now, to be given back to it. Ends the command where that isn't found."""
     from crosswind.policies.versions.version import VersionError, read_version
 
-    found = known(registry, health.version)
+    found = find_known(registry, health.version)
     try:
         return found or read_version(Path(health.path or health.version))
     except VersionError:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crosswind.policies.commands.versions import failing
+from crosswind.policies.commands.versions import exit_on_failure
 
 if TYPE_CHECKING:
-    from crosswind.policies.versions.journal import Standing
+    from crosswind.policies.versions.journal import VersionStatus
     from crosswind.policies.versions.version import PolicyVersion
 
 
@@ -23,32 +23,32 @@ def list_versions(root: Path, *, as_json: bool) -> None:
     from crosswind.policies.versions.version import Registry
 
     registry = Registry(root)
-    with failing():
-        standings = registry.journal.standings()
-        for version in registry.known():
-            standing = standings.get(version.version)
+    with exit_on_failure():
+        statuses = registry.journal.read_statuses()
+        for version in registry.list_all():
+            status = statuses.get(version.version)
             if as_json:
-                click.echo(json.dumps(_row(version, standing), default=str))
+                click.echo(json.dumps(_row(version, status), default=str))
             else:
                 fields = (version.version, f"step {version.step}", f"parent {version.parent or '-'}")
                 kind = version.kind if version.base is None else f"{version.kind} of {version.base}"
                 click.echo(
-                    "\t".join([*fields, version.checksum[:16], kind, version.run or "-", _said(standing)])
+                    "\t".join([*fields, version.checksum[:16], kind, version.run or "-", _describe(status)])
                 )
 
 
-def _row(version: PolicyVersion, standing: Standing | None) -> dict[str, Any]:
+def _row(version: PolicyVersion, status: VersionStatus | None) -> dict[str, Any]:
     known = {"bad": None, "confirmed": None, "published": None}
-    if standing is not None:
-        known = {name: getattr(standing, name) for name in known}
+    if status is not None:
+        known = {name: getattr(status, name) for name in known}
     return version.metadata() | {"path": version.path} | known
 
 
-def _said(standing: Standing | None) -> str:
-    if standing is None:
+def _describe(status: VersionStatus | None) -> str:
+    if status is None:
         return "-"
-    if standing.bad is not None:
-        return f"bad: {standing.bad}"
-    if standing.confirmed is not None:
-        return f"confirmed within {standing.confirmed:.2g}"
-    return "published" if standing.published else "-"
+    if status.bad is not None:
+        return f"bad: {status.bad}"
+    if status.confirmed is not None:
+        return f"confirmed within {status.confirmed:.2g}"
+    return "published" if status.published else "-"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 if TYPE_CHECKING:
-    from crosswind.policies.deployment.deployment import Service
-    from crosswind.policies.engine import Health
+    from crosswind.policies.deployment.deployment import Deployment
+    from crosswind.policies.engine import EngineHealth
     from crosswind.policies.versions.version import PolicyVersion, Registry
 
 ENGINE = click.option(
@@ -65,29 +65,31 @@ def publish(
     force: bool,
 ) -> None:
     """Swap VERSION, a directory or a registry's version by name, into a running engine, and confirm it."""
-    registry, wanted = chosen(version, versions)
-    standing = registry.journal.standings().get(wanted.version)
-    if standing is not None and standing.bad is not None and not force:
-        refuse(f"version {wanted.version!r} was found bad ({standing.bad}); publish it with --force")
+    registry, wanted = find_version(version, versions)
+    status = registry.journal.read_statuses().get(wanted.version)
+    if status is not None and status.bad is not None and not force:
+        refuse(f"version {wanted.version!r} was found bad ({status.bad}); publish it with --force")
     from crosswind.policies.deployment.confirmation import Probe
-    from crosswind.policies.deployment.deployment import serves
+    from crosswind.policies.deployment.deployment import is_serving
 
-    def unconfirmed(_: PolicyVersion) -> Probe:
+    def skip_probe(_: PolicyVersion) -> Probe:
         return Probe([], [], [])
 
-    probe_of = _reference() if confirm else unconfirmed
-    with service(registry, engine, control, tolerance) as at_work:
-        health = at_work.engine.health()
-        if serves(health, wanted):
+    probe_of = load_reference() if confirm else skip_probe
+    with open_deployment(registry, engine, control, tolerance) as deployment:
+        health = deployment.engine.health()
+        if is_serving(health, wanted):
             fail(f"{wanted.version} is what {engine} serves already; `crosswind policy verify` confirms it")
-        previous = known(registry, health.version)
-        done = at_work.put(wanted, previous, probe_of)
+        previous = find_known(registry, health.version)
+        done = deployment.deploy(wanted, previous, probe_of)
         in_flight = f"{health.in_flight} requests in flight"
-        click.echo(f"{done.version} serves ({done.swap_ms:.3g} ms, {in_flight}); {_confirmed(done)}")
-        complain(done.troubles)
+        click.echo(
+            f"{done.version} serves ({done.swap_ms:.3g} ms, {in_flight}); {_describe_confirmation(done)}"
+        )
+        print_problems(done.problems)
 
 
-def _confirmed(done: Any) -> str:
+def _describe_confirmation(done: Any) -> str:
     if not done.tokens:
         return "it was not confirmed"
     return f"log-probabilities agree within {done.max_difference:.2g} over {done.tokens} tokens"
@@ -111,25 +113,27 @@ def rollback(
     reason: str,
 ) -> None:
     """Mark a version of ROOT bad and serve an earlier one: its nearest good ancestor, or the one named."""
-    from crosswind.policies.deployment.deployment import last_good
+    from crosswind.policies.deployment.deployment import find_last_good
     from crosswind.policies.versions.version import Registry
 
-    registry, probe_of = Registry(root), _reference()
-    with service(registry, engine, control, tolerance) as at_work:
-        health = at_work.engine.health()
+    registry, probe_of = Registry(root), load_reference()
+    with open_deployment(registry, engine, control, tolerance) as deployment:
+        health = deployment.engine.health()
         if health.untrainable is not None:
             fail(f"{engine}: no version can be rolled back there: {health.untrainable}")
-        going = registry.get(bad or _named(health, engine))
-        target = registry.get(to) if to else last_good(registry, going)
+        going = registry.get(bad or _require_one_version(health, engine))
+        target = registry.get(to) if to else find_last_good(registry, going)
         if target.version == going.version:
             refuse(f"--to: {to!r} is the version that is to go; name another one")
-        at_work.doubt(going.version, reason)
-        done = at_work.put(target, None, probe_of)
-        click.echo(f"{done.version} serves, {going.version} is marked bad ({reason}); {_confirmed(done)}")
-        complain(done.troubles)
+        deployment.report_doubt(going.version, reason)
+        done = deployment.deploy(target, None, probe_of)
+        click.echo(
+            f"{done.version} serves, {going.version} is marked bad ({reason}); {_describe_confirmation(done)}"
+        )
+        print_problems(done.problems)
 
 
-def _named(health: Health, url: str) -> str:
+def _require_one_version(health: EngineHealth, url: str) -> str:
     """The one version that an engine serves. Ends the command where it says of none, or its replicas of
     several.
     """
@@ -161,32 +165,32 @@ def verify(
     A gateway that is named with --control is told: where they don't agree, nothing that is recorded counts
     for training until a version is confirmed.
     """
-    from crosswind.policies.deployment.deployment import disagreement, last_good, left_out
+    from crosswind.policies.deployment.deployment import describe_difference, describe_missed, find_last_good
     from crosswind.policies.versions.version import verify as verify_files
 
-    registry, wanted = chosen(version, versions)
-    with failing():
+    registry, wanted = find_version(version, versions)
+    with exit_on_failure():
         verify_files(wanted)
     click.echo(f"{wanted.version}: its files are whole ({wanted.checksum[:16]}…)")
     if engine is None:
         return
-    probe_of = _reference()
-    with service(registry, engine, control, tolerance) as at_work:
-        found = at_work.confirm(wanted, probe_of)
+    probe_of = load_reference()
+    with open_deployment(registry, engine, control, tolerance) as deployment:
+        found = deployment.confirm(wanted, probe_of)
         if found.max_difference > tolerance:
             outcome = "it serves other weights"
             if back:
-                outcome = at_work.back_to(last_good(registry, wanted), probe_of)
-            complain(at_work.untold)
-            fail(f"{wanted.version}: {disagreement(found, tolerance)}; {outcome}")
-        complain([*left_out(wanted.version, found.away), *at_work.untold])
+                outcome = deployment.roll_back_to(find_last_good(registry, wanted), probe_of)
+            print_problems(deployment.unreported)
+            fail(f"{wanted.version}: {describe_difference(found, tolerance)}; {outcome}")
+        print_problems([*describe_missed(wanted.version, found.away), *deployment.unreported])
         click.echo(
             f"{wanted.version} is what {engine} serves: log-probabilities agree within "
             f"{found.max_difference:.2g} over {found.tokens} tokens"
         )
 
 
-def chosen(version: Path, versions: Path | None) -> tuple[Registry, PolicyVersion]:
+def find_version(version: Path, versions: Path | None) -> tuple[Registry, PolicyVersion]:
     """The version and its registry. Ends the command where there is none."""
     from crosswind.policies.versions.version import Registry, VersionError, find_policy, read_version
 
@@ -199,7 +203,7 @@ def chosen(version: Path, versions: Path | None) -> tuple[Registry, PolicyVersio
         refuse(str(error))
 
 
-def known(registry: Registry, name: str) -> PolicyVersion | None:
+def find_known(registry: Registry, name: str) -> PolicyVersion | None:
     """The version of that name; None where the registry hasn't it."""
     from crosswind.policies.versions.version import VersionError
 
@@ -210,23 +214,25 @@ def known(registry: Registry, name: str) -> PolicyVersion | None:
 
 
 @contextmanager
-def service(registry: Registry, engine: str, control: str | None, tolerance: float) -> Iterator[Service]:
-    """The engine with its witnesses. Within the block, what goes wrong ends the command with one line."""
-    from crosswind.policies.deployment.deployment import JournalWitness, Service, Witness
-    from crosswind.policies.deployment.gateway_observer import CaptureWitness
+def open_deployment(
+    registry: Registry, engine: str, control: str | None, tolerance: float
+) -> Iterator[Deployment]:
+    """The engine with its observers. Within the block, what goes wrong ends the command with one line."""
+    from crosswind.policies.deployment.deployment import Deployment, DeploymentObserver, JournalObserver
+    from crosswind.policies.deployment.gateway_observer import GatewayObserver
     from crosswind.policies.publishers.registry import connect
 
-    with failing(), ExitStack() as stack:
-        witnesses: list[Witness] = []
+    with exit_on_failure(), ExitStack() as stack:
+        observers: list[DeploymentObserver] = []
         if control is not None:
-            gateway = CaptureWitness(control, engine)
+            gateway = GatewayObserver(control, engine)
             stack.callback(gateway.close)
-            witnesses.append(gateway)
-        witnesses.append(JournalWitness(registry.journal, engine))
-        yield Service(stack.enter_context(connect(engine)), witnesses, tolerance)
+            observers.append(gateway)
+        observers.append(JournalObserver(registry.journal, engine))
+        yield Deployment(stack.enter_context(connect(engine)), observers, tolerance)
 
 
-def _reference() -> Callable[[PolicyVersion], Any]:
+def load_reference() -> Callable[[PolicyVersion], Any]:
     """What makes probes. Ends the command where torch isn't there."""
     try:
         import torch
@@ -239,7 +245,7 @@ def _reference() -> Callable[[PolicyVersion], Any]:
 
 
 @contextmanager
-def failing() -> Iterator[None]:
+def exit_on_failure() -> Iterator[None]:
     """What goes wrong with an engine or a version is one line and exit code 1."""
     from crosswind.policies.deployment.deployment import NotConfirmed
     from crosswind.policies.engine import EngineError
@@ -252,9 +258,9 @@ def failing() -> Iterator[None]:
         fail(str(error))
 
 
-def complain(untold: Any) -> None:
+def print_problems(unreported: Any) -> None:
     """Say who couldn't be told."""
-    for trouble in untold:
+    for trouble in unreported:
         click.echo(trouble, err=True)
 
 

@@ -10,7 +10,7 @@ import torch
 
 from crosswind.policies.deployment.reference import Reference, probe_tokens
 from crosswind.policies.versions.adapter import read_adapter
-from crosswind.policies.versions.version import LORA, PolicyVersion, VersionError, base_of
+from crosswind.policies.versions.version import LORA, PolicyVersion, VersionError, find_base
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ MOST_CHANGED = 5
 
 def _weights(before: PolicyVersion, after: PolicyVersion) -> WeightsDistance:
     """Tensor by tensor, in double precision; an adapter counts merged into its base."""
-    first, second = _merged(before), _merged(after)
+    first, second = _load_merged(before), _load_merged(after)
     if first.keys() != second.keys() or any(first[name].shape != second[name].shape for name in first):
         odd = sorted(first.keys() ^ second.keys()) or [
             name for name in first if first[name].shape != second[name].shape
@@ -102,11 +102,11 @@ def _weights(before: PolicyVersion, after: PolicyVersion) -> WeightsDistance:
     )
 
 
-def _merged(version: PolicyVersion) -> dict[str, torch.Tensor]:
+def _load_merged(version: PolicyVersion) -> dict[str, torch.Tensor]:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    base = base_of(version)
+    base = find_base(version)
     path = (base or version).path / "model.safetensors"
     try:
         tensors: dict[str, torch.Tensor] = load_file(str(path))

@@ -52,14 +52,14 @@ def confirm(engine: Engine, version: str, probe: Probe) -> Confirmation:
             "it doesn't score the tokens that it is given"
         )
     differences = [
-        _apart(ours, theirs)
+        _difference(ours, theirs)
         for mine, other in zip(scored.logprobs, probe.logprobs, strict=True)
         for ours, theirs in zip(mine, other, strict=True)
     ]
     return Confirmation(version, max(differences, default=0.0), len(differences), scored.away)
 
 
-def _apart(ours: float, theirs: float) -> float:
+def _difference(ours: float, theirs: float) -> float:
     """The difference; infinite where one isn't a number, so that no comparison passes it over."""
     difference = abs(ours - theirs)
     return inf if isnan(difference) else difference

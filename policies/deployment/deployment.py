@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from crosswind.policies.deployment.confirmation import Confirmation, Probe, confirm
-from crosswind.policies.engine import Engine, EngineError, Health, Published
-from crosswind.policies.versions.journal import BAD, CONFIRMED, GOOD, PUBLISHED, Journal, JournalError
+from crosswind.policies.engine import Engine, EngineError, EngineHealth, PublishedVersion
+from crosswind.policies.versions.journal import BAD, CONFIRMED, GOOD, PUBLISHED, JournalError, VersionJournal
 from crosswind.policies.versions.version import PolicyVersion, Registry, VersionError, verify
 
 ProbeOf = Callable[[PolicyVersion], Probe]
@@ -19,95 +19,97 @@ class NotConfirmed(Exception):
     """The engine doesn't serve what was trained. The message says what it serves now."""
 
 
-class Witness(Protocol):
+class DeploymentObserver(Protocol):
     """Who is told what became of a version: the registry's journal, a gateway that records for training."""
 
-    def publishing(self, version: str) -> None:
+    def on_publish(self, version: str) -> None:
         """An engine is about to be given this version."""
         ...
 
-    def refused(self, version: str) -> None:
+    def on_refused(self, version: str) -> None:
         """The engine didn't take it: what served before serves on."""
         ...
 
-    def published(self, version: PolicyVersion) -> None: ...
+    def on_published(self, version: PolicyVersion) -> None: ...
 
-    def confirmed(self, version: str, confirmation: Confirmation) -> None:
+    def on_confirmed(self, version: str, confirmation: Confirmation) -> None:
         """The engine agrees: what this version samples may be trained on."""
         ...
 
-    def missed(self, version: str, away: Mapping[str, str]) -> None:
+    def on_missed(self, version: str, away: Mapping[str, str]) -> None:
         """These of several servers, by their URLs, don't answer: nothing that they sample may train until
         they are confirmed themselves. The values say how it was seen.
         """
         ...
 
-    def doubted(self, version: str, reason: str) -> None:
+    def on_doubted(self, version: str, reason: str) -> None:
         """The engine doesn't agree: nothing that it samples may train until a version is confirmed."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class JournalWitness:
+class JournalObserver:
     """Notes it in the registry's journal."""
 
-    journal: Journal
+    journal: VersionJournal
     engine: str
     """Its URL."""
 
-    def publishing(self, version: str) -> None:
+    def on_publish(self, version: str) -> None:
         """Nothing has come of it yet."""
 
-    def refused(self, version: str) -> None:
+    def on_refused(self, version: str) -> None:
         """Nothing has come of it."""
 
-    def published(self, version: PolicyVersion) -> None:
-        self.journal.note(PUBLISHED, version.version, engine=self.engine, checksum=version.checksum)
+    def on_published(self, version: PolicyVersion) -> None:
+        self.journal.append(PUBLISHED, version.version, engine=self.engine, checksum=version.checksum)
 
-    def confirmed(self, version: str, confirmation: Confirmation) -> None:
+    def on_confirmed(self, version: str, confirmation: Confirmation) -> None:
         # Nothing is noted of it where it was published elsewhere, or where the disk was full.
-        standing = self.journal.standings().get(version)
-        if standing is not None and standing.bad is not None:
-            self.journal.note(GOOD, version, engine=self.engine)
+        status = self.journal.read_statuses().get(version)
+        if status is not None and status.bad is not None:
+            self.journal.append(GOOD, version, engine=self.engine)
         figures = {"max_difference": confirmation.max_difference, "tokens": confirmation.tokens}
-        self.journal.note(CONFIRMED, version, engine=self.engine, **figures)
+        self.journal.append(CONFIRMED, version, engine=self.engine, **figures)
 
-    def missed(self, version: str, away: Mapping[str, str]) -> None:
+    def on_missed(self, version: str, away: Mapping[str, str]) -> None:
         """That says nothing of the version."""
 
-    def doubted(self, version: str, reason: str) -> None:
-        self.journal.note(BAD, version, reason=reason, engine=self.engine)
+    def on_doubted(self, version: str, reason: str) -> None:
+        self.journal.append(BAD, version, reason=reason, engine=self.engine)
 
 
 @dataclass(frozen=True, slots=True)
-class InService:
+class DeployedVersion:
     """A version that the engine serves, confirmed on `tokens` tokens (0: with nothing)."""
 
     version: str
     swap_ms: float
     max_difference: float
     tokens: int
-    untold: tuple[str, ...] = ()
+    unreported: tuple[str, ...] = ()
     """Who couldn't be told, and why."""
     away: Mapping[str, str] = field(default_factory=dict)
     """Of several servers those that don't answer, by their URLs: they weren't given it."""
 
     @property
-    def troubles(self) -> tuple[str, ...]:
+    def problems(self) -> tuple[str, ...]:
         """What whoever put it in service should know, a line each."""
-        return (*left_out(self.version, self.away), *self.untold)
+        return (*describe_missed(self.version, self.away), *self.unreported)
 
 
 @dataclass(slots=True)
-class Service:
+class Deployment:
     """An engine, who is told, and what difference is taken for rounding."""
 
     engine: Engine
-    witnesses: Sequence[Witness]
+    observers: Sequence[DeploymentObserver]
     tolerance: float
-    untold: list[str] = field(default_factory=list)
+    unreported: list[str] = field(default_factory=list)
 
-    def put(self, version: PolicyVersion, previous: PolicyVersion | None, probe_of: ProbeOf) -> InService:
+    def deploy(
+        self, version: PolicyVersion, previous: PolicyVersion | None, probe_of: ProbeOf
+    ) -> DeployedVersion:
         """Publish, unless it is what is served, and confirm. Where the engine disagrees, everyone is told
         before anything else, and then the engine goes back to `previous`.
 
@@ -115,17 +117,19 @@ class Service:
         old version serves on in both cases), NotConfirmed where it serves something else than was trained.
         """
         verify(version)
-        done = Published(version.version, 0.0, 0)
-        if not serves(self.engine.health(), version):
+        done = PublishedVersion(version.version, 0.0, 0)
+        if not is_serving(self.engine.health(), version):
             done = self._publish(version)
         found = self.confirm(version, probe_of)
         if found.max_difference <= self.tolerance:
-            untold, self.untold = tuple(self.untold), []
+            unreported, self.unreported = tuple(self.unreported), []
             away = {**done.away, **found.away}
-            return InService(version.version, done.swap_ms, found.max_difference, found.tokens, untold, away)
-        reason = disagreement(found, self.tolerance)
-        outcome = self.back_to(previous, probe_of)
-        raise NotConfirmed("; ".join([f"version {version.version!r}: {reason}", outcome, *self.untold]))
+            return DeployedVersion(
+                version.version, done.swap_ms, found.max_difference, found.tokens, unreported, away
+            )
+        reason = describe_difference(found, self.tolerance)
+        outcome = self.roll_back_to(previous, probe_of)
+        raise NotConfirmed("; ".join([f"version {version.version!r}: {reason}", outcome, *self.unreported]))
 
     def confirm(self, version: PolicyVersion, probe_of: ProbeOf) -> Confirmation:
         """Compare the engine with the trainer, and tell everyone. Raises EngineError."""
@@ -134,18 +138,18 @@ class Service:
             return Confirmation(version.version, 0.0, 0)
         found = confirm(self.engine, version.version, probe)
         if found.max_difference <= self.tolerance:
-            self._tell(lambda witness: witness.confirmed(version.version, found))
+            self._notify(lambda observer: observer.on_confirmed(version.version, found))
             if found.away:
-                self._tell(lambda witness: witness.missed(version.version, found.away))
+                self._notify(lambda observer: observer.on_missed(version.version, found.away))
         else:
-            self.doubt(version.version, disagreement(found, self.tolerance))
+            self.report_doubt(version.version, describe_difference(found, self.tolerance))
         return found
 
-    def doubt(self, version: str, reason: str) -> None:
+    def report_doubt(self, version: str, reason: str) -> None:
         """Tell everyone that a version isn't what it is taken for."""
-        self._tell(lambda witness: witness.doubted(version, reason))
+        self._notify(lambda observer: observer.on_doubted(version, reason))
 
-    def back_to(self, previous: PolicyVersion | None, probe_of: ProbeOf) -> str:
+    def roll_back_to(self, previous: PolicyVersion | None, probe_of: ProbeOf) -> str:
         """Serve an earlier version again; says in words what came of it, and raises nothing: whoever called
         has something worse to say.
         """
@@ -163,29 +167,29 @@ class Service:
             )
         return f"rolled back to {previous.version!r}"
 
-    def _publish(self, version: PolicyVersion) -> Published:
-        self._tell(lambda witness: witness.publishing(version.version))
+    def _publish(self, version: PolicyVersion) -> PublishedVersion:
+        self._notify(lambda observer: observer.on_publish(version.version))
         try:
             done = self.engine.publish(version)
         except EngineError:
-            self._tell(lambda witness: witness.refused(version.version))
+            self._notify(lambda observer: observer.on_refused(version.version))
             raise
-        self._tell(lambda witness: witness.published(version))
+        self._notify(lambda observer: observer.on_published(version))
         if done.away:
-            self._tell(lambda witness: witness.missed(version.version, done.away))
+            self._notify(lambda observer: observer.on_missed(version.version, done.away))
         return done
 
-    def _tell(self, news: Callable[[Witness], None]) -> None:
+    def _notify(self, news: Callable[[DeploymentObserver], None]) -> None:
         """One who can't be told doesn't keep the others from it, nor the engine from being set right."""
-        for witness in self.witnesses:
+        for observer in self.observers:
             try:
-                news(witness)
+                news(observer)
             except (EngineError, JournalError) as error:
-                if str(error) not in self.untold:
-                    self.untold.append(str(error))
+                if str(error) not in self.unreported:
+                    self.unreported.append(str(error))
 
 
-def serves(health: Health, version: PolicyVersion) -> bool:
+def is_serving(health: EngineHealth, version: PolicyVersion) -> bool:
     """Whether the engine says that it serves this version. Raises EngineError where it serves other files
     under its name.
     """
@@ -199,7 +203,7 @@ def serves(health: Health, version: PolicyVersion) -> bool:
     return True
 
 
-def left_out(version: str, away: Mapping[str, str]) -> list[str]:
+def describe_missed(version: str, away: Mapping[str, str]) -> list[str]:
     """In words, which of several servers weren't given a version."""
     return [
         f"{reason}; {version} is confirmed without it: what it samples when it is back is not trained on "
@@ -208,7 +212,7 @@ def left_out(version: str, away: Mapping[str, str]) -> list[str]:
     ]
 
 
-def disagreement(found: Confirmation, tolerance: float) -> str:
+def describe_difference(found: Confirmation, tolerance: float) -> str:
     """In words."""
     return (
         f"the engine's log-probabilities differ from the trainer's by up to {found.max_difference:.3g} over "
@@ -216,19 +220,19 @@ def disagreement(found: Confirmation, tolerance: float) -> str:
     )
 
 
-def last_good(registry: Registry, version: PolicyVersion) -> PolicyVersion:
+def find_last_good(registry: Registry, version: PolicyVersion) -> PolicyVersion:
     """The nearest ancestor of a version that isn't marked bad and whose files are whole.
 
     Raises VersionError, with what is wrong with each ancestor, where there is none.
     """
-    standings, tried = registry.journal.standings(), dict[str, str]()
+    statuses, tried = registry.journal.read_statuses(), dict[str, str]()
     name = version.parent
     while name is not None and name != version.version and name not in tried:
         ancestor = None
         try:
             ancestor = registry.get(name)
             verify(ancestor)
-            bad = standings[name].bad if name in standings else None
+            bad = statuses[name].bad if name in statuses else None
         except VersionError as error:
             bad = str(error)
         if ancestor is not None and bad is None:

@@ -14,7 +14,7 @@ _REASON = 2000
 """Characters of a reason that the gateway takes."""
 
 
-class CaptureWitness:
+class GatewayObserver:
     """Tells the gateway whose control plane is at `url` of the engine at `engine`: a URL, or those of
     several replicas with commas between. Raises EngineError where it can't be told that a version is doubted:
     then turns would be recorded as fit.
@@ -24,30 +24,30 @@ class CaptureWitness:
         self._engines = [one.strip() for one in engine.split(",") if one.strip()]
         self._http = httpx.Client(base_url=url.rstrip("/"), timeout=timeout, trust_env=False)
 
-    def publishing(self, version: str) -> None:
+    def on_publish(self, version: str) -> None:
         """From now on an engine that names no versions may sample by either."""
         self._put(version, {"swapping": True})
 
-    def refused(self, version: str) -> None:
+    def on_refused(self, version: str) -> None:
         self._put(version, {"swapping": False})
 
-    def published(self, version: PolicyVersion) -> None:
+    def on_published(self, version: PolicyVersion) -> None:
         """Nothing is known of it yet."""
 
-    def confirmed(self, version: str, confirmation: Confirmation) -> None:
+    def on_confirmed(self, version: str, confirmation: Confirmation) -> None:
         there = [one for one in self._engines if one not in confirmation.away]
         said = {"trusted": True, "max_difference": confirmation.max_difference}
         self._put(version, said | {"engines": there})
 
-    def missed(self, version: str, away: Mapping[str, str]) -> None:
+    def on_missed(self, version: str, away: Mapping[str, str]) -> None:
         """What these servers sample when they are back must not train, whatever they serve."""
         for url, reason in away.items():
             self._put_away(version, reason, [url])
 
-    def doubted(self, version: str, reason: str) -> None:
+    def on_doubted(self, version: str, reason: str) -> None:
         self._put(version, {"trusted": False, "reason": reason[:_REASON], "engines": self._engines})
 
-    def lost(self, version: str, reason: str) -> None:
+    def on_lost(self, version: str, reason: str) -> None:
         """The engine is away. What other servers sample as this version may still train."""
         self._put_away(version, reason, self._engines)
 

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from crosswind.policies.deployment.confirmation import Probe
-from crosswind.policies.versions.version import PolicyVersion, VersionError, base_of
+from crosswind.policies.versions.version import PolicyVersion, VersionError, find_base
 
 TEXTS = (
     "Hello, could you please tell me where my order #W1234 is, and when it will arrive?",
@@ -60,7 +60,7 @@ class Reference:
         from transformers.utils import logging as transformers_logging
 
         transformers_logging.disable_progress_bar()
-        base = base_of(version)
+        base = find_base(version)
         self.directory = (base or version).path
         try:
             self._module: Any = AutoModelForCausalLM.from_pretrained(

@@ -10,10 +10,10 @@ from typing import Any
 
 import orjson
 
-from crosswind.policies.embedded.batch import Batch, Limits
+from crosswind.policies.embedded.batch import BatchLimits, DecodeBatch
 from crosswind.policies.embedded.chat import ChatFormat
 from crosswind.policies.embedded.checkpoint import read_checkpoint
-from crosswind.policies.embedded.completions import Answer, Completions
+from crosswind.policies.embedded.completions import CompletionAnswer, Completions
 from crosswind.policies.embedded.control import Control
 from crosswind.policies.embedded.request import RequestError, read_request
 from crosswind.policies.embedded.worker import EngineFailure, Worker
@@ -26,7 +26,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 class EngineApp:
     """Serves one policy. The worker's thread lives from ASGI's start-up to its shutdown."""
 
-    def __init__(self, directory: Path, *, seed: int, default_tokens: int, limits: Limits) -> None:
+    def __init__(self, directory: Path, *, seed: int, default_tokens: int, limits: BatchLimits) -> None:
         self._directory = directory
         self._seed = seed
         self._default_tokens = default_tokens
@@ -43,8 +43,8 @@ class EngineApp:
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
         self._completions = Completions(self._chat, seed=self._seed, default_tokens=self._default_tokens)
-        batch = Batch(self._checkpoint, self._limits)
-        self._worker = Worker(batch, self._completions.progressed, self._completions.failed)
+        batch = DecodeBatch(self._checkpoint, self._limits)
+        self._worker = Worker(batch, self._completions.report_progress, self._completions.report_failure)
         self._control = Control(self._worker, self._directory)
         self._worker.start()
         await send({"type": "lifespan.startup.complete"})
@@ -83,7 +83,7 @@ class EngineApp:
         else:
             await _while_connected(receive, self._answer_whole(send, answer))
 
-    async def _answer_whole(self, send: Send, answer: Answer) -> None:
+    async def _answer_whole(self, send: Send, answer: CompletionAnswer) -> None:
         await _answer(send, 200, await answer.whole())
 
     def _models(self) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import torch
 
 from crosswind.policies.embedded.checkpoint import Checkpoint
-from crosswind.policies.embedded.forward import Rotations, Rows, Step, hidden_states
-from crosswind.policies.embedded.prefix_cache import BLOCK, Prefixes, block_keys
+from crosswind.policies.embedded.forward import ForwardPass, Rotations, Rows, hidden_states
+from crosswind.policies.embedded.prefix_cache import BLOCK, PrefixCache, block_keys
 from crosswind.policies.embedded.sampling import likeliest, sample
 from crosswind.policies.embedded.sequence import Sequence
 
@@ -20,7 +20,7 @@ _REACH_STEP = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class BatchLimits:
     """Sizes of the engine's memory."""
 
     rows: int = 64
@@ -30,10 +30,10 @@ class Limits:
     cache_tokens: int = 65_536
 
 
-class Batch:
+class DecodeBatch:
     """The sequences in flight, and the cache rows they live in: `running[r]` has row r."""
 
-    def __init__(self, checkpoint: Checkpoint, limits: Limits) -> None:
+    def __init__(self, checkpoint: Checkpoint, limits: BatchLimits) -> None:
         self.checkpoint = checkpoint
         self.limits = limits
         self.running: list[Sequence] = []
@@ -42,7 +42,7 @@ class Batch:
         """Taken from those that wait, not all with those that run yet."""
         self._rotations = Rotations(checkpoint.shape)
         self._rows = Rows(checkpoint.shape, limits.rows, checkpoint.shape.context)
-        self._prefixes = Prefixes(checkpoint.shape, limits.cache_tokens)
+        self._prefixes = PrefixCache(checkpoint.shape, limits.cache_tokens)
 
     @property
     def version(self) -> str:
@@ -88,7 +88,7 @@ class Batch:
             ids[row, : lengths[row]] = torch.tensor(prompt + completion)
         positions = torch.arange(longest).expand(len(prompts), longest)
         rows = Rows(self.checkpoint.shape, len(prompts), longest)
-        step = Step(self._rotations, rows, slice(0, len(prompts)), positions, longest)
+        step = ForwardPass(self._rotations, rows, slice(0, len(prompts)), positions, longest)
         hidden = hidden_states(self.checkpoint, ids, step)
         scored = []
         for row, (prompt, completion) in enumerate(zip(prompts, completions, strict=True)):
@@ -116,7 +116,7 @@ class Batch:
         ids = torch.tensor([[sequence.tokens[-1]] for sequence in self.running])
         places = [len(sequence.prompt) + len(sequence.tokens) - 1 for sequence in self.running]
         span, positions = slice(0, len(self.running)), torch.tensor(places)[:, None]
-        step = Step(self._rotations, self._rows, span, positions, self._reach(max(places)))
+        step = ForwardPass(self._rotations, self._rows, span, positions, self._reach(max(places)))
         hidden = hidden_states(self.checkpoint, ids, step)
         self._sample(self.running, hidden[:, 0])
 
@@ -144,7 +144,7 @@ class Batch:
         while self.waiting and len(self.running) + len(chosen) < self.limits.rows:
             sequence = self.waiting.popleft()
             keys = block_keys(self.version, sequence.prompt[:-1])  # the last token is always computed
-            known = self._prefixes.known(keys)
+            known = self._prefixes.count_known(keys)
             if known < len(keys) and keys[known] in missing:
                 put_off.append(sequence)
                 continue
@@ -157,7 +157,9 @@ class Batch:
         first = len(self.running)
         news = []
         for row, (sequence, keys, _) in enumerate(chosen, first):
-            known = self._prefixes.known(keys)  # not as it was chosen: blocks may have come or gone since
+            known = self._prefixes.count_known(
+                keys
+            )  # not as it was chosen: blocks may have come or gone since
             sequence.cached = known * BLOCK
             self._prefixes.load(keys[:known], self._rows, row)
             news.append(len(sequence.prompt) - sequence.cached)
@@ -170,7 +172,7 @@ class Batch:
         positions = (starts[:, None] + torch.arange(longest)).clamp_(max=context - 1)
         span = slice(first, first + len(chosen))
         reach = self._reach(int(positions.max()))
-        step = Step(self._rotations, self._rows, span, positions, reach)
+        step = ForwardPass(self._rotations, self._rows, span, positions, reach)
         hidden = hidden_states(self.checkpoint, ids, step)
         self.running += [sequence for sequence, _, _ in chosen]
         for row, (_, keys, _) in enumerate(chosen, first):

@@ -14,24 +14,24 @@ _DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class ParsedText:
     """Plain content."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ParsedCall:
     """A well-formed call. `arguments` is the JSON text as it was sampled."""
 
     name: str
     arguments: str
 
 
-Part = Text | Call
+Part = ParsedText | ParsedCall
 
 
-def parse_call(body: str) -> Call | None:
+def parse_call(body: str) -> ParsedCall | None:
     """The call that stands between the markers; None where it isn't {"name": string, "arguments": object}."""
     try:
         value = json.loads(body, parse_constant=_refuse_constant)
@@ -41,7 +41,9 @@ def parse_call(body: str) -> Call | None:
         return None
     if value.keys() != {"name", "arguments"} or not isinstance(value["arguments"], dict):
         return None
-    return Call(value["name"], _raw_arguments(body) or json.dumps(value["arguments"], ensure_ascii=False))
+    return ParsedCall(
+        value["name"], _raw_arguments(body) or json.dumps(value["arguments"], ensure_ascii=False)
+    )
 
 
 def _refuse_constant(name: str) -> None:
@@ -92,7 +94,7 @@ class CallParser:
     def finish(self) -> list[Part]:
         """What was held back: no call came of it."""
         held, self._held = self._held, ""
-        return [Text(held)] if held else []
+        return [ParsedText(held)] if held else []
 
 
 def _partial_opening(text: str) -> int:
@@ -106,7 +108,7 @@ def _partial_opening(text: str) -> int:
 def _add_text(parts: list[Part], text: str) -> None:
     if not text:
         return
-    if parts and isinstance(parts[-1], Text):
-        parts[-1] = Text(parts[-1].text + text)
+    if parts and isinstance(parts[-1], ParsedText):
+        parts[-1] = ParsedText(parts[-1].text + text)
     else:
-        parts.append(Text(text))
+        parts.append(ParsedText(text))

@@ -12,7 +12,7 @@ from safetensors.torch import load
 
 from crosswind.policies.tiny.model import Shape
 from crosswind.policies.versions.adapter import read_adapter
-from crosswind.policies.versions.version import PolicyVersion, VersionError, base_of, read_version, verify
+from crosswind.policies.versions.version import PolicyVersion, VersionError, find_base, read_version, verify
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def read_checkpoint(directory: Path, *, like: Shape | None = None) -> Checkpoint
     """
     version = read_version(directory)
     verify(version)
-    base = base_of(version)
+    base = find_base(version)
     shape = read_shape(version.home)
     if like is not None and shape != like:
         raise VersionError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from crosswind.policies.embedded.calls import Call, CallParser, Part, Text
+from crosswind.policies.embedded.calls import CallParser, ParsedCall, ParsedText, Part
 from crosswind.policies.embedded.chat import ChatFormat
 from crosswind.policies.embedded.request import ChatRequest
 from crosswind.policies.embedded.sequence import Sequence
@@ -13,7 +13,7 @@ from crosswind.policies.embedded.sequence import Sequence
 _INCOMPLETE = "\ufffd"
 
 
-class Choice:
+class SampledChoice:
     """Follows one sequence and gives its deltas; `message` is the whole once it has finished."""
 
     def __init__(
@@ -30,7 +30,7 @@ class Choice:
         self.finished = False
         """Whether every token was taken."""
         self.content = ""
-        self.calls: list[Call] = []
+        self.calls: list[ParsedCall] = []
 
     @property
     def finish_reason(self) -> str:
@@ -54,7 +54,7 @@ class Choice:
         parts = self._split(text[len(self._text) :], finished)
         self._text = text
         for part in parts:
-            if isinstance(part, Call):
+            if isinstance(part, ParsedCall):
                 self.calls.append(part)
             else:
                 self.content += part.text
@@ -67,7 +67,7 @@ class Choice:
 
     def _split(self, text: str, finished: bool) -> list[Part]:
         if not self._request.calls:
-            return [Text(text)] if text else []
+            return [ParsedText(text)] if text else []
         return self._parser.feed(text) + (self._parser.finish() if finished else [])
 
     def call_object(self, index: int) -> dict[str, Any]:
@@ -95,12 +95,12 @@ class Choice:
         content = []
         sequence = self.sequence
         for place in range(start, end):
-            told = self._told(sequence.tokens[place], sequence.logprobs[place])
+            told = self._logprob_object(sequence.tokens[place], sequence.logprobs[place])
             likely = sequence.likeliest[place] if sequence.top else ()
-            content.append(told | {"top_logprobs": [self._told(*pair) for pair in likely]})
+            content.append(told | {"top_logprobs": [self._logprob_object(*pair) for pair in likely]})
         return {"content": content, "refusal": None}
 
-    def _told(self, token: int, logprob: float) -> dict[str, Any]:
+    def _logprob_object(self, token: int, logprob: float) -> dict[str, Any]:
         """A token with its log-probability, named by its text or by its id."""
         text = self._chat.tokenizer.decode([token], skip_special_tokens=False)
         name = f"token_id:{token}" if self._request.token_names else text

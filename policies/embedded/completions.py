@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from crosswind.policies.embedded.calls import Call
+from crosswind.policies.embedded.calls import ParsedCall
 from crosswind.policies.embedded.chat import ChatFormat
-from crosswind.policies.embedded.choice import Choice
+from crosswind.policies.embedded.choice import SampledChoice
 from crosswind.policies.embedded.request import ChatRequest, RequestError
 from crosswind.policies.embedded.sampling import stream_key
 from crosswind.policies.embedded.sequence import Sequence
@@ -33,11 +33,11 @@ class Completions:
         self._waiting: dict[Sequence, asyncio.Queue[EngineFailure | None]] = {}
         self._loop = asyncio.get_running_loop()
 
-    def progressed(self, sequences: list[Sequence]) -> None:
+    def report_progress(self, sequences: list[Sequence]) -> None:
         """Called on the worker's thread: these sequences have news."""
         self._loop.call_soon_threadsafe(self._notify, sequences, None)
 
-    def failed(self, sequences: list[Sequence], error: Exception) -> None:
+    def report_failure(self, sequences: list[Sequence], error: Exception) -> None:
         """Called on the worker's thread: these sequences are lost."""
         self._loop.call_soon_threadsafe(self._notify, sequences, EngineFailure(str(error)))
 
@@ -47,7 +47,7 @@ class Completions:
             if queue is not None:
                 queue.put_nowait(error)
 
-    def start(self, request: ChatRequest, worker: Worker) -> Answer:
+    def start(self, request: ChatRequest, worker: Worker) -> CompletionAnswer:
         """Tokenise and submit. Raises RequestError, before anything is in flight."""
         try:
             prompt = self._chat.prompt_ids(request.messages, request.tools)
@@ -60,7 +60,7 @@ class Completions:
                 "messages",
                 "context_length_exceeded",
             )
-        answer = Answer(self, request, prompt)
+        answer = CompletionAnswer(self, request, prompt)
         for index in range(request.n):
             sequence = Sequence(
                 prompt=prompt,
@@ -72,13 +72,15 @@ class Completions:
                 streams=request.stream,
                 top=request.top_logprobs,
             )
-            answer.add(Choice(index, request, self._chat, sequence, f"call_{answer.id[-24:]}_{index}_"))
+            answer.add(
+                SampledChoice(index, request, self._chat, sequence, f"call_{answer.id[-24:]}_{index}_")
+            )
         for choice in answer.choices:
             self._waiting[choice.sequence] = answer.news
             worker.submit(choice.sequence)
         return answer
 
-    def release(self, answer: Answer) -> None:
+    def release(self, answer: CompletionAnswer) -> None:
         """Forget an answer that was given, or that nobody waits for any more."""
         for choice in answer.choices:
             self._waiting.pop(choice.sequence, None)
@@ -106,19 +108,19 @@ class Completions:
         return lambda tokens: any(stop in self._chat.decode(tokens) for stop in stops)
 
 
-class Answer:
+class CompletionAnswer:
     """One request's answer while it is being sampled."""
 
     def __init__(self, owner: Completions, request: ChatRequest, prompt: list[int]) -> None:
         self.id = f"chatcmpl-{uuid.uuid4().hex}"
         self.prompt = prompt
-        self.choices: list[Choice] = []
+        self.choices: list[SampledChoice] = []
         self.news: asyncio.Queue[EngineFailure | None] = asyncio.Queue()
         self._owner = owner
         self._request = request
         self._created = int(time.time())
 
-    def add(self, choice: Choice) -> None:
+    def add(self, choice: SampledChoice) -> None:
         self.choices.append(choice)
 
     async def whole(self) -> dict[str, Any]:
@@ -164,7 +166,7 @@ class Answer:
         if error is not None:
             raise error
 
-    def _progress(self, choice: Choice) -> list[dict[str, Any]]:
+    def _progress(self, choice: SampledChoice) -> list[dict[str, Any]]:
         """The chunks of what one choice has sampled since; its tokens are on the first of them."""
         calls_before = len(choice.calls)
         parts, start, end = choice.advance()
@@ -173,7 +175,7 @@ class Answer:
         call_index = itertools.count(calls_before)
         deltas: list[dict[str, Any]] = []
         for part in parts:
-            if isinstance(part, Call):
+            if isinstance(part, ParsedCall):
                 index = next(call_index)
                 deltas.append({"tool_calls": [{"index": index} | choice.call_object(index)]})
             else:
@@ -186,13 +188,13 @@ class Answer:
             chunks[-1]["choices"][0]["weight_versions"] = choice.versions()
         return chunks
 
-    def _token_fields(self, choice: Choice, start: int, end: int) -> dict[str, Any]:
+    def _token_fields(self, choice: SampledChoice, start: int, end: int) -> dict[str, Any]:
         fields: dict[str, Any] = {"logprobs": choice.logprobs(start, end)}
         if self._request.token_ids:
             fields["token_ids"] = choice.sequence.tokens[start:end]
         return fields
 
-    def _choice_object(self, choice: Choice) -> dict[str, Any]:
+    def _choice_object(self, choice: SampledChoice) -> dict[str, Any]:
         return {
             "index": choice.index,
             "message": choice.message(),
@@ -200,7 +202,7 @@ class Answer:
             "weight_versions": choice.versions(),
         } | self._token_fields(choice, 0, len(choice.sequence.tokens))
 
-    def _chunk(self, choice: Choice, delta: dict[str, Any]) -> dict[str, Any]:
+    def _chunk(self, choice: SampledChoice, delta: dict[str, Any]) -> dict[str, Any]:
         return self._head("chat.completion.chunk") | {
             "choices": [{"index": choice.index, "delta": delta, "logprobs": None, "finish_reason": None}]
         }

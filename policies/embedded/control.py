@@ -9,7 +9,7 @@ from typing import Any
 from crosswind.policies.embedded.checkpoint import read_checkpoint
 from crosswind.policies.embedded.request import RequestError
 from crosswind.policies.embedded.worker import Worker
-from crosswind.policies.versions.version import VersionError, checksum_of, read_version
+from crosswind.policies.versions.version import VersionError, checksum_file, read_version
 
 COMMON = {"tokenizer.json": "tokenizer", "chat_template.jinja": "chat template"}
 """What a version must have in common with the one that the engine was started with."""
@@ -21,7 +21,7 @@ class Control:
     def __init__(self, worker: Worker, directory: Path) -> None:
         self._worker = worker
         home = read_version(directory).home
-        self._common = {name: checksum_of(home / name) for name in COMMON}
+        self._common = {name: checksum_file(home / name) for name in COMMON}
         self._publishing = asyncio.Lock()
 
     def status(self) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class Control:
     def _read(self, path: Path, wanted: str) -> Any:
         home = read_version(path).home
         for name, said in COMMON.items():
-            if checksum_of(home / name) != self._common[name]:
+            if checksum_file(home / name) != self._common[name]:
                 raise VersionError(f"{path}: its {said} isn't the one that is served; start an engine for it")
         checkpoint = read_checkpoint(path, like=self._worker.shape)
         if checkpoint.version.version != wanted:

@@ -37,7 +37,7 @@ class Rotations:
         self.cosines, self.sines = rotary(torch.arange(shape.context), shape)
 
 
-class Step:
+class ForwardPass:
     """What all layers of one pass share: rows, positions, rotations and who sees what."""
 
     def __init__(
@@ -59,12 +59,12 @@ class Step:
         self.bias = torch.zeros(unseen.shape).masked_fill_(unseen, _UNSEEN)[:, None]
         """[batch, 1, length, reach]: added to the scores of every head."""
 
-    def turned(self, vectors: torch.Tensor) -> torch.Tensor:
+    def rotate(self, vectors: torch.Tensor) -> torch.Tensor:
         """Vectors [batch, length, heads, head] turned by their positions."""
         return rotate(vectors, self.cosines, self.sines)
 
 
-def hidden_states(checkpoint: Checkpoint, ids: torch.Tensor, step: Step) -> torch.Tensor:
+def hidden_states(checkpoint: Checkpoint, ids: torch.Tensor, step: ForwardPass) -> torch.Tensor:
     """Run ids [batch, length] through the layers; gives [batch, length, hidden].
 
     Keys and values are written to the rows at the positions; a query sees the keys up to its own position.
@@ -79,7 +79,11 @@ def hidden_states(checkpoint: Checkpoint, ids: torch.Tensor, step: Step) -> torc
 
 
 def _attend(
-    layer: Layer, shape: Shape, hidden: torch.Tensor, kept: tuple[torch.Tensor, torch.Tensor], step: Step
+    layer: Layer,
+    shape: Shape,
+    hidden: torch.Tensor,
+    kept: tuple[torch.Tensor, torch.Tensor],
+    step: ForwardPass,
 ) -> torch.Tensor:
     batch, length, _ = hidden.shape
     keys, values = kept
@@ -87,8 +91,8 @@ def _attend(
     mixed = functional.linear(normed, layer.query_key_value)
     mixed = mixed.view(batch, length, shape.heads + 2 * shape.kv_heads, shape.head)
     query, key, value = mixed.split((shape.heads, shape.kv_heads, shape.kv_heads), dim=2)
-    query = step.turned(functional.rms_norm(query, (shape.head,), layer.query_norm, shape.epsilon))
-    keys[step.row_index, :, step.positions] = step.turned(
+    query = step.rotate(functional.rms_norm(query, (shape.head,), layer.query_norm, shape.epsilon))
+    keys[step.row_index, :, step.positions] = step.rotate(
         functional.rms_norm(key, (shape.head,), layer.key_norm, shape.epsilon)
     )
     values[step.row_index, :, step.positions] = value

@@ -34,7 +34,7 @@ def block_keys(version: str, ids: Sequence[int]) -> list[bytes]:
     return keys
 
 
-class Prefixes:
+class PrefixCache:
     """A fixed pool of blocks; the least recently used one gives way."""
 
     def __init__(self, shape: Shape, capacity: int) -> None:
@@ -51,7 +51,7 @@ class Prefixes:
         self._free.extend(self._index.values())
         self._index.clear()
 
-    def known(self, keys: Sequence[bytes]) -> int:
+    def count_known(self, keys: Sequence[bytes]) -> int:
         """How many of the leading blocks are here."""
         for count, key in enumerate(keys):
             if key not in self._index:

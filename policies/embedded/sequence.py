@@ -10,7 +10,7 @@ Finish = Literal["stop", "length"]
 
 
 @dataclass(slots=True)
-class Span:
+class SampledSpan:
     """The tokens [start, end) of a completion were sampled by this version."""
 
     version: str
@@ -42,7 +42,7 @@ class Sequence:
     logprobs: list[float] = field(default_factory=list)
     likeliest: list[list[tuple[int, float]]] = field(default_factory=list)
     """By place, the likeliest first: tokens with their log-probabilities. Empty where `top` is 0."""
-    spans: list[Span] = field(default_factory=list)
+    spans: list[SampledSpan] = field(default_factory=list)
     cached: int = 0
     """Prompt tokens whose keys and values were in the prefix cache."""
     finish: Finish | None = None
@@ -59,7 +59,7 @@ class Sequence:
         tokens.
         """
         if not self.spans or self.spans[-1].version != version:
-            self.spans.append(Span(version, len(self.tokens), len(self.tokens)))
+            self.spans.append(SampledSpan(version, len(self.tokens), len(self.tokens)))
         self.logprobs.append(logprob)
         if self.top:
             self.likeliest.append(list(likeliest))

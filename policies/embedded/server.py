@@ -10,7 +10,7 @@ import orjson
 import uvicorn
 
 from crosswind.policies.embedded.app import EngineApp
-from crosswind.policies.embedded.batch import Limits
+from crosswind.policies.embedded.batch import BatchLimits
 from crosswind.policies.server import KEEP_ALIVE_S
 from crosswind.policies.versions.version import read_version
 
@@ -37,7 +37,7 @@ class EngineServer(uvicorn.Server):
 
 
 def make_server(
-    directory: Path, *, seed: int, limits: Limits, ready: Callable[[], None] = lambda: None
+    directory: Path, *, seed: int, limits: BatchLimits, ready: Callable[[], None] = lambda: None
 ) -> EngineServer:
     """A server of the directory's policy, to be run on sockets that listen. Raises VersionError.
 
@@ -52,7 +52,7 @@ def make_server(
 
 
 def serve(
-    directory: Path, *, host: str, port: int, seed: int, limits: Limits, ready: Callable[[str], None]
+    directory: Path, *, host: str, port: int, seed: int, limits: BatchLimits, ready: Callable[[str], None]
 ) -> None:
     """Serve until interrupted; `ready` is given the base URL. Raises OSError where the port is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -13,7 +13,7 @@ from queue import Empty, SimpleQueue
 
 import torch
 
-from crosswind.policies.embedded.batch import Batch
+from crosswind.policies.embedded.batch import DecodeBatch
 from crosswind.policies.embedded.checkpoint import Checkpoint
 from crosswind.policies.embedded.sequence import Sequence
 
@@ -59,7 +59,7 @@ class Worker:
     """Runs a batch on a thread of its own. Public methods may be called from any thread."""
 
     def __init__(
-        self, batch: Batch, progress: Progress, failed: Callable[[list[Sequence], Exception], None]
+        self, batch: DecodeBatch, progress: Progress, failed: Callable[[list[Sequence], Exception], None]
     ) -> None:
         self.version = batch.checkpoint.version
         self.shape = batch.checkpoint.shape

@@ -7,11 +7,19 @@ from typing import Any, ClassVar
 
 import httpx
 
-from crosswind.policies.engine import Closing, EngineAway, EngineError, Health, Published, Scored, root_of
+from crosswind.policies.engine import (
+    ClosingEngine,
+    EngineAway,
+    EngineError,
+    EngineHealth,
+    PublishedVersion,
+    ScoredTokens,
+    root_of,
+)
 from crosswind.policies.versions.version import PolicyVersion
 
 
-class EmbeddedEngine(Closing):
+class EmbeddedEngine(ClosingEngine):
     """Implements `crosswind.policies.engine.Engine`. `url` is the server's root, without `/v1`; a trailing
     `/v1` is dropped.
     """
@@ -34,10 +42,10 @@ class EmbeddedEngine(Closing):
     def close(self) -> None:
         self._http.close()
 
-    def health(self) -> Health:
+    def health(self) -> EngineHealth:
         """What is served. Raises EngineAway where the engine doesn't answer."""
         body = self._ask("GET", "/policy")
-        return Health(
+        return EngineHealth(
             body["version"],
             body["step"],
             body["swaps"],
@@ -47,20 +55,20 @@ class EmbeddedEngine(Closing):
             path=body.get("path", ""),
         )
 
-    def publish(self, version: PolicyVersion) -> Published:
+    def publish(self, version: PolicyVersion) -> PublishedVersion:
         """Swap to this version. Raises EngineError with the reason; the old version serves on then."""
         body = {"version": version.version, "path": str(version.path.resolve())}
         answer = self._ask("POST", "/policy/publish", body)
-        return Published(answer["version"], answer["swap_ms"], answer["in_flight"])
+        return PublishedVersion(answer["version"], answer["swap_ms"], answer["in_flight"])
 
-    def score(self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]) -> Scored:
+    def score(self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]) -> ScoredTokens:
         """The version that is served and its log-probabilities of the completions' tokens."""
         pairs = zip(prompts, completions, strict=True)
         sequences = [
             {"prompt_token_ids": list(prompt), "completion_token_ids": list(done)} for prompt, done in pairs
         ]
         answer = self._ask("POST", "/policy/score", {"sequences": sequences})
-        return Scored(answer["version"], answer["logprobs"])
+        return ScoredTokens(answer["version"], answer["logprobs"])
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
         try:

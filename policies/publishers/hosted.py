@@ -9,7 +9,14 @@ from typing import ClassVar
 
 import httpx
 
-from crosswind.policies.engine import Closing, EngineAway, EngineError, Health, Published, Scored
+from crosswind.policies.engine import (
+    ClosingEngine,
+    EngineAway,
+    EngineError,
+    EngineHealth,
+    PublishedVersion,
+    ScoredTokens,
+)
 from crosswind.policies.versions.version import PolicyVersion
 
 UNTRAINABLE = (
@@ -19,7 +26,7 @@ UNTRAINABLE = (
 )
 
 
-class HostedModel(Closing):
+class HostedModel(ClosingEngine):
     """Implements `crosswind.policies.engine.Engine` as far as that goes: it is there, and nothing can be
     published.
     """
@@ -41,16 +48,16 @@ class HostedModel(Closing):
         asks_for_key = response.status_code in (401, 403)
         return isinstance(body, dict) and (asks_for_key or isinstance(body.get("data"), list))
 
-    def health(self) -> Health:
+    def health(self) -> EngineHealth:
         """That it answers, and why it can't be trained. Raises EngineAway where it doesn't."""
         if not self.recognises(self._url, self._timeout):
             raise EngineAway(f"{self._url}: no answer to GET {_models(self._url)}; is the server up?")
-        return Health("", 0, 0, 0, untrainable=UNTRAINABLE)
+        return EngineHealth("", 0, 0, 0, untrainable=UNTRAINABLE)
 
-    def publish(self, version: PolicyVersion) -> Published:
+    def publish(self, version: PolicyVersion) -> PublishedVersion:
         raise EngineError(f"{self._url}: {version.version!r} can't be published to it: {UNTRAINABLE}")
 
-    def score(self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]) -> Scored:
+    def score(self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]) -> ScoredTokens:
         raise EngineError(f"{self._url}: tokens can't be scored by it: {UNTRAINABLE}")
 
     def close(self) -> None:

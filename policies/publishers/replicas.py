@@ -9,7 +9,15 @@ from itertools import chain
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
-from crosswind.policies.engine import Closing, Engine, EngineAway, EngineError, Health, Published, Scored
+from crosswind.policies.engine import (
+    ClosingEngine,
+    Engine,
+    EngineAway,
+    EngineError,
+    EngineHealth,
+    PublishedVersion,
+    ScoredTokens,
+)
 from crosswind.policies.versions.version import PolicyVersion, VersionError, read_version
 
 T = TypeVar("T")
@@ -19,7 +27,7 @@ _ALIKE = 1e-3
 """How far replicas' log-probabilities may be apart in float32 before they serve different weights."""
 
 
-class Replicas(Closing):
+class ReplicatedEngine(ClosingEngine):
     """Implements `crosswind.policies.engine.Engine` over the URLs of a comma-separated list."""
 
     name: ClassVar[str] = "replicas"
@@ -33,7 +41,7 @@ class Replicas(Closing):
         """Those that the last publication didn't reach, with how it was seen that they are away."""
         with ExitStack() as stack:
             self._stack = stack
-            self._each(lambda _, engine: None)
+            self._ask_each(lambda _, engine: None)
             self._stack = stack.pop_all()
 
     @classmethod
@@ -41,15 +49,15 @@ class Replicas(Closing):
         """Whether there are several URLs: what answers there is seen when they are connected to."""
         return len(_urls(url)) > 1
 
-    def health(self) -> Health:
+    def health(self) -> EngineHealth:
         """Of all that answer: the version is theirs only where it is the same; in flight and swaps are summed
         up. Raises EngineAway where none does.
         """
-        told, _ = self._each(lambda _, engine: engine.health())
+        told, _ = self._ask_each(lambda _, engine: engine.health())
         healths = list(told.values())
         versions = {health.version for health in healths}
         first = healths[0]
-        return Health(
+        return EngineHealth(
             first.version if len(versions) == 1 else " and ".join(sorted(versions)),
             min(health.step for health in healths),
             sum(health.swaps for health in healths),
@@ -60,13 +68,13 @@ class Replicas(Closing):
             untrainable=next((health.untrainable for health in healths if health.untrainable), None),
         )
 
-    def publish(self, version: PolicyVersion) -> Published:
+    def publish(self, version: PolicyVersion) -> PublishedVersion:
         """To one after the other. If one refuses, those before it go back to what each was given last. Those
         that don't answer are left out, and named as away.
 
         Raises EngineError naming the replica.
         """
-        before, done = self._served(), dict[str, Published]()
+        before, done = self._read_served(), dict[str, PublishedVersion]()
 
         def give(url: str, engine: Engine) -> None:
             try:
@@ -76,14 +84,14 @@ class Replicas(Closing):
             except EngineError as error:
                 raise EngineError(f"{url}: {error}; {self._take_back(before, list(done))}") from None
 
-        _, self._missed = self._each(give)
+        _, self._missed = self._ask_each(give)
         slowest = max(one.swap_ms for one in done.values())
         in_flight = sum(one.in_flight for one in done.values())
-        return Published(version.version, slowest, in_flight, dict(self._missed))
+        return PublishedVersion(version.version, slowest, in_flight, dict(self._missed))
 
-    def _served(self) -> dict[str, PolicyVersion]:
+    def _read_served(self) -> dict[str, PolicyVersion]:
         """What each serves, as far as that is known."""
-        told, _ = self._each(lambda _, engine: engine.health().path)
+        told, _ = self._ask_each(lambda _, engine: engine.health().path)
         found: dict[str, PolicyVersion] = {}
         for url, path in told.items():
             with suppress(VersionError):
@@ -100,18 +108,18 @@ class Replicas(Closing):
         ]
         for url in (one for one in given if one in before):
             try:
-                self._reached(url).publish(before[url])
+                self._connect(url).publish(before[url])
             except EngineError as error:
                 left.append(f"{url} can't go back to {before[url].version!r}: {error}")
         names = " and ".join(sorted({repr(version.version) for version in before.values()}))
         return "; ".join(left) or f"all serve {names} again"
 
-    def score(self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]) -> Scored:
+    def score(self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]) -> ScoredTokens:
         """What all say, but those that are away and those that missed the last publication, which are named.
 
         Raises EngineError where one serves another version, or other weights by its name.
         """
-        told, away = self._each(lambda _, engine: engine.score(prompts, completions), leave=self._missed)
+        told, away = self._ask_each(lambda _, engine: engine.score(prompts, completions), leave=self._missed)
         self._missed |= away
         (first, reference), *others = told.items()
         for url, scored in others:
@@ -119,7 +127,7 @@ class Replicas(Closing):
                 raise EngineError(
                     f"{first} serves {reference.version!r}, {url} {scored.version!r}: publish again"
                 )
-            apart = _apart(reference, scored)
+            apart = _max_difference(reference, scored)
             if not apart <= _ALIKE:
                 raise EngineError(
                     f"{url} gives log-probabilities that differ by {apart:.3g} from those of {first}, both "
@@ -127,7 +135,7 @@ class Replicas(Closing):
                 )
         return replace(reference, away=dict(self._missed))
 
-    def _each(
+    def _ask_each(
         self, ask: Callable[[str, Engine], T], leave: Collection[str] = ()
     ) -> tuple[dict[str, T], dict[str, str]]:
         """What each says, by its URL, and how it was seen that the others are away.
@@ -140,14 +148,14 @@ class Replicas(Closing):
             if url in leave:
                 continue
             try:
-                told[url] = ask(url, self._reached(url))
+                told[url] = ask(url, self._connect(url))
             except EngineAway as error:
                 away[url] = str(error)
         if not told:
             raise EngineAway("; ".join({**self._missed, **away}.values()))
         return told, away
 
-    def _reached(self, url: str) -> Engine:
+    def _connect(self, url: str) -> Engine:
         """The engine at this URL. Raises EngineAway where none answers."""
         from crosswind.policies.publishers.registry import connect
 
@@ -160,7 +168,7 @@ class Replicas(Closing):
         self._stack.close()
 
 
-def _apart(one: Scored, other: Scored) -> float:
+def _max_difference(one: ScoredTokens, other: ScoredTokens) -> float:
     rows = (chain.from_iterable(scored.logprobs) for scored in (one, other))
     return max((abs(ours - theirs) for ours, theirs in zip(*rows, strict=True)), default=0.0)
 

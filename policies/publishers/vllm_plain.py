@@ -15,8 +15,22 @@ from typing import Any, ClassVar
 import httpx
 import orjson
 
-from crosswind.policies.engine import Closing, EngineAway, EngineError, Health, Published, Scored, root_of
-from crosswind.policies.versions.version import PolicyVersion, VersionError, checksum_of, read_version, verify
+from crosswind.policies.engine import (
+    ClosingEngine,
+    EngineAway,
+    EngineError,
+    EngineHealth,
+    PublishedVersion,
+    ScoredTokens,
+    root_of,
+)
+from crosswind.policies.versions.version import (
+    PolicyVersion,
+    VersionError,
+    checksum_file,
+    read_version,
+    verify,
+)
 from crosswind.policies.vllm_inside.crosswind_inside.header import (
     EMBEDDINGS,
     Refused,
@@ -34,7 +48,7 @@ _UNNAMED = "default"
 """What vLLM calls the weights that it started with."""
 
 
-class PlainVllm(Closing):
+class PlainVllm(ClosingEngine):
     """Implements `crosswind.policies.engine.Engine`. The server must see the versions' directories too."""
 
     name: ClassVar[str] = "vllm-plain"
@@ -54,27 +68,27 @@ class PlainVllm(Closing):
             return False
         return found and policy.status_code == 404
 
-    def health(self) -> Health:
+    def health(self) -> EngineHealth:
         """What is served; `untrainable` where its development routes are off."""
         answer = self._send("GET", "/weight_info")
         if answer.status_code == 404:
-            return Health("", 0, 0, 0, untrainable=UNTRAINABLE)
-        version = str(_read(answer)["weight_version"])
+            return EngineHealth("", 0, 0, 0, untrainable=UNTRAINABLE)
+        version = str(_read_json(answer)["weight_version"])
         model = self._model()
         if version == _UNNAMED:
             try:
                 version = read_version(Path(model["root"])).version
             except VersionError:
                 version = Path(model["root"]).name
-        return Health(version, 0, 0, 0, context=model.get("max_model_len"))
+        return EngineHealth(version, 0, 0, 0, context=model.get("max_model_len"))
 
-    def publish(self, version: PolicyVersion) -> Published:
+    def publish(self, version: PolicyVersion) -> PublishedVersion:
         """Check, pause, reload, forget all keys, resume. Raises EngineError; the old version serves on."""
         root = Path(self._model()["root"])
         self._check(version, root)
         before = self._last.path if self._last else root
         began = time.perf_counter()
-        with self._paused():
+        with self._pause():
             try:
                 self._reload(version.path)
             except EngineError as error:
@@ -82,9 +96,9 @@ class PlainVllm(Closing):
                 raise EngineError(f"{error}; the version before was loaded again") from None
             self._post("/update_weight_version", json={"new_version": version.version})
         self._last = version
-        return Published(version.version, round((time.perf_counter() - began) * 1000, 3), 0)
+        return PublishedVersion(version.version, round((time.perf_counter() - began) * 1000, 3), 0)
 
-    def score(self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]) -> Scored:
+    def score(self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]) -> ScoredTokens:
         """By the log-probabilities of prompts, which vLLM computes from scratch."""
         version, model = self.health().version, str(self._model()["id"])
         rows = []
@@ -97,7 +111,7 @@ class PlainVllm(Closing):
             }
             told = self._post("/v1/completions", json=body)["choices"][0]["prompt_logprobs"][len(prompt) :]
             rows.append([float(told[place][str(token)]["logprob"]) for place, token in enumerate(completion)])
-        return Scored(version, rows)
+        return ScoredTokens(version, rows)
 
     def close(self) -> None:
         self._http.close()
@@ -118,7 +132,7 @@ class PlainVllm(Closing):
                     "and vLLM on a CPU doesn't renew the head: serve with `crosswind policy serve`"
                 )
             for name in ("tokenizer.json", "config.json"):
-                if checksum_of(version.path / name) != checksum_of(root / name):
+                if checksum_file(version.path / name) != checksum_file(root / name):
                     raise VersionError(
                         f"{version.path}: its {name} isn't the one that is served; start an engine for it"
                     )
@@ -127,11 +141,11 @@ class PlainVllm(Closing):
 
     def _keeps_heads(self) -> bool:
         """Whether a reload leaves a tied head as it was: on a CPU it computes with a packed copy."""
-        told = _read(self._send("GET", "/server_info", params={"config_format": "json"}))
+        told = _read_json(self._send("GET", "/server_info", params={"config_format": "json"}))
         return bool(told["vllm_config"]["device_config"]["device"] == "cpu")
 
     @contextmanager
-    def _paused(self) -> Iterator[None]:
+    def _pause(self) -> Iterator[None]:
         self._post("/pause", params={"mode": "keep", "clear_cache": "false"})
         try:
             yield
@@ -144,11 +158,11 @@ class PlainVllm(Closing):
         self._post("/reset_prefix_cache", params={"reset_running_requests": "true"})
 
     def _model(self) -> dict[str, Any]:
-        listed: list[dict[str, Any]] = _read(self._send("GET", "/v1/models"))["data"]
+        listed: list[dict[str, Any]] = _read_json(self._send("GET", "/v1/models"))["data"]
         return listed[0]
 
     def _post(self, path: str, **options: Any) -> Any:
-        return _read(self._send("POST", path, **options))
+        return _read_json(self._send("POST", path, **options))
 
     def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
         try:
@@ -166,7 +180,7 @@ def _same_embeddings(directory: Path, served: Path) -> bool:
     return read_bytes(directory / _WEIGHTS, EMBEDDINGS) == read_bytes(served / _WEIGHTS, EMBEDDINGS)
 
 
-def _read(response: httpx.Response) -> Any:
+def _read_json(response: httpx.Response) -> Any:
     if response.status_code != 200:
         raise EngineError(f"{response.request.url.path}: HTTP {response.status_code}: {response.text[:300]}")
     return response.json() if response.content else {}

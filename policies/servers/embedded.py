@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from crosswind.policies.server import ServeError, ServeRequest, cant_listen, refuse_others
+from crosswind.policies.server import ServeError, ServeRequest, listen_error, reject_unused_options
 from crosswind.policies.versions.version import VersionError
 
 
@@ -17,9 +17,9 @@ class EmbeddedServer:
     @classmethod
     def serve(cls, request: ServeRequest, say: Callable[[str], None]) -> None:
         """Serve until interrupted. Raises ServeError."""
-        refuse_others(request, cls.name)
+        reject_unused_options(request, cls.name)
         try:
-            from crosswind.policies.embedded.batch import Limits
+            from crosswind.policies.embedded.batch import BatchLimits
             from crosswind.policies.embedded.server import serve
         except ModuleNotFoundError as error:
             raise ServeError(f"{error.name} isn't installed: install crosswind[train]") from None
@@ -29,10 +29,10 @@ class EmbeddedServer:
                 host=request.host,
                 port=request.port,
                 seed=request.seed,
-                limits=Limits(rows=request.rows),
+                limits=BatchLimits(rows=request.rows),
                 ready=lambda url: say(f"serving {request.directory.name} at {url}"),
             )
         except VersionError as error:
             raise ServeError(str(error)) from None
         except OSError as error:
-            raise cant_listen(request.host, request.port, error) from None
+            raise listen_error(request.host, request.port, error) from None

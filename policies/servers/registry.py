@@ -7,14 +7,14 @@ import pkgutil
 from functools import cache
 from importlib.metadata import entry_points
 
-from crosswind.policies.server import Server
+from crosswind.policies.server import PolicyServer
 
 ENTRY_POINTS = "crosswind.servers"
 _NO_KINDS = ("registry", "server")
 
 
 @cache
-def servers() -> dict[str, type[Server]]:
+def servers() -> dict[str, type[PolicyServer]]:
     """This package's kinds, and those of entry points, each of which names a module."""
     package = importlib.import_module("crosswind.policies.servers")
     modules = [
@@ -23,7 +23,7 @@ def servers() -> dict[str, type[Server]]:
         if found.name not in _NO_KINDS
     ]
     modules += [entry.load() for entry in entry_points(group=ENTRY_POINTS)]
-    kinds: list[type[Server]] = [
+    kinds: list[type[PolicyServer]] = [
         kind
         for module in modules
         for kind in vars(module).values()

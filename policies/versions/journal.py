@@ -24,7 +24,7 @@ class JournalError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class JournalEntry:
     """One line: when (microseconds since the epoch), what, which version, and the rest of it."""
 
     at: int
@@ -34,8 +34,8 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How a version stands after all that was noted of it."""
+class VersionStatus:
+    """What the journal says of a version."""
 
     bad: str | None = None
     """Why it must not serve; None where nothing is known against it."""
@@ -47,20 +47,20 @@ class Standing:
     """When it was last published."""
 
 
-class Journal:
+class VersionJournal:
     """The journal of the registry under `root`."""
 
     def __init__(self, root: Path) -> None:
         self.path = root / _FILE
 
-    def note(self, event: str, version: str, **about: Any) -> None:
+    def append(self, event: str, version: str, **about: Any) -> None:
         """Append a line; it is on disk when this returns. Raises JournalError."""
         line = orjson.dumps({"at": time.time_ns() // 1000, "event": event, "version": version, **about})
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
             try:
-                rest = (b"\n" if _torn(descriptor) else b"") + line + b"\n"
+                rest = (b"\n" if _is_torn(descriptor) else b"") + line + b"\n"
                 while rest:
                     # As much as there is room for: the next one says that there is no more.
                     rest = rest[os.write(descriptor, rest) :]
@@ -73,45 +73,45 @@ class Journal:
                 "its permissions"
             ) from error
 
-    def notes(self, *events: str) -> list[Note]:
+    def entries(self, *events: str) -> list[JournalEntry]:
         """The lines of these events (of all, without any), oldest first."""
         if not self.path.is_file():
             return []
-        read = (_read(line) for line in self.path.read_bytes().splitlines())
+        read = (_read_entry(line) for line in self.path.read_bytes().splitlines())
         return [note for note in read if note is not None and (not events or note.event in events)]
 
-    def standings(self) -> dict[str, Standing]:
+    def read_statuses(self) -> dict[str, VersionStatus]:
         """How every version stands of which anything was noted."""
-        out: dict[str, Standing] = {}
-        for note in self.notes():
-            before = out.get(note.version, Standing())
-            out[note.version] = _after(before, note)
+        out: dict[str, VersionStatus] = {}
+        for note in self.entries():
+            before = out.get(note.version, VersionStatus())
+            out[note.version] = _apply_entry(before, note)
         return out
 
 
-def _after(before: Standing, note: Note) -> Standing:
+def _apply_entry(before: VersionStatus, note: JournalEntry) -> VersionStatus:
     match note.event:
         case "published":
-            return Standing(before.bad, before.confirmed, note.at)
+            return VersionStatus(before.bad, before.confirmed, note.at)
         case "confirmed":
-            return Standing(before.bad, float(note.about["max_difference"]), before.published)
+            return VersionStatus(before.bad, float(note.about["max_difference"]), before.published)
         case "bad":
-            return Standing(str(note.about.get("reason") or "marked bad"), None, before.published)
+            return VersionStatus(str(note.about.get("reason") or "marked bad"), None, before.published)
         case "good":
-            return Standing(None, before.confirmed, before.published)
+            return VersionStatus(None, before.confirmed, before.published)
         case _:
             return before
 
 
-def _torn(descriptor: int) -> bool:
+def _is_torn(descriptor: int) -> bool:
     """Whether the file's last line has no end."""
     size = os.fstat(descriptor).st_size
     return size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
 
 
-def _read(line: bytes) -> Note | None:
+def _read_entry(line: bytes) -> JournalEntry | None:
     try:
         raw = orjson.loads(line)
-        return Note(int(raw.pop("at")), str(raw.pop("event")), str(raw.pop("version")), raw)
+        return JournalEntry(int(raw.pop("at")), str(raw.pop("event")), str(raw.pop("version")), raw)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -19,7 +19,7 @@ from typing import Any
 import orjson
 
 from crosswind.policies.versions.disk import sync
-from crosswind.policies.versions.journal import ADOPTED, Journal
+from crosswind.policies.versions.journal import ADOPTED, VersionJournal
 
 METADATA = "crosswind.json"
 CHECKED_FILES = ("config.json", "model.safetensors", "tokenizer.json", "chat_template.jinja")
@@ -83,7 +83,7 @@ class PolicyVersion:
         }
 
 
-def checksum_of(path: Path) -> str:
+def checksum_file(path: Path) -> str:
     """BLAKE2b-256 of one file, in hexadecimal. Raises VersionError where it can't be read."""
     try:
         return hashlib.blake2b(path.read_bytes(), digest_size=32).hexdigest()
@@ -93,7 +93,7 @@ def checksum_of(path: Path) -> str:
 
 def checksum(directory: Path, files: tuple[str, ...] = CHECKED_FILES) -> str:
     """BLAKE2b-256, in hexadecimal, over the files that decide what a policy says, names and contents."""
-    listing = "".join(f"{name} {checksum_of(directory / name)}\n" for name in files)
+    listing = "".join(f"{name} {checksum_file(directory / name)}\n" for name in files)
     return hashlib.blake2b(listing.encode(), digest_size=32).hexdigest()
 
 
@@ -142,7 +142,7 @@ def verify(version: PolicyVersion) -> None:
         )
 
 
-def base_of(version: PolicyVersion) -> PolicyVersion | None:
+def find_base(version: PolicyVersion) -> PolicyVersion | None:
     """The version that an adapter adapts; None for full weights. Raises VersionError where it isn't there or
     isn't what the adapter was made on.
     """
@@ -185,7 +185,7 @@ class Registry:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.journal = Journal(root)
+        self.journal = VersionJournal(root)
 
     def add(
         self,
@@ -241,11 +241,11 @@ class Registry:
         copied, and stays out of retention.
         """
         path = str(version.path.resolve())
-        if self._adopted().get(version.version) != path and version.path.parent != self.root:
-            self.journal.note(ADOPTED, version.version, path=path, checksum=version.checksum)
+        if self._read_adopted().get(version.version) != path and version.path.parent != self.root:
+            self.journal.append(ADOPTED, version.version, path=path, checksum=version.checksum)
 
-    def _adopted(self) -> dict[str, str]:
-        return {note.version: str(note.about["path"]) for note in self.journal.notes(ADOPTED)}
+    def _read_adopted(self) -> dict[str, str]:
+        return {note.version: str(note.about["path"]) for note in self.journal.entries(ADOPTED)}
 
     def versions(self) -> list[PolicyVersion]:
         """The versions whose directories are under the root, by step and then by name."""
@@ -254,11 +254,11 @@ class Registry:
         found = [read_version(path.parent) for path in self.root.glob(f"[!.]*/{METADATA}")]
         return sorted(found, key=lambda version: (version.step, version.version))
 
-    def known(self) -> list[PolicyVersion]:
+    def list_all(self) -> list[PolicyVersion]:
         """All versions, adopted ones that are still there first. Directories that hold no version are passed
         over.
         """
-        adopted = [Path(path) for path in self._adopted().values()]
+        adopted = [Path(path) for path in self._read_adopted().values()]
         return [read_version(path) for path in adopted if (path / METADATA).is_file()] + self.versions()
 
     def latest(self) -> PolicyVersion | None:
@@ -268,11 +268,11 @@ class Registry:
 
     def get(self, version: str) -> PolicyVersion:
         """One version by its name. Raises VersionError, naming those there are."""
-        elsewhere = self._adopted().get(version)
+        elsewhere = self._read_adopted().get(version)
         for path in (self.root / version, *([Path(elsewhere)] if elsewhere else [])):
             if _NAME.fullmatch(version) and (path / METADATA).is_file():
                 return read_version(path)
-        names = ", ".join(known.version for known in self.known()[-5:]) or "none"
+        names = ", ".join(known.version for known in self.list_all()[-5:]) or "none"
         raise VersionError(f"version {version!r} isn't under {self.root} (the newest there: {names})")
 
     def retain(self, newest: int, *, protected: frozenset[str] = frozenset()) -> list[str]:

@@ -7,29 +7,29 @@ from pathlib import Path
 from threading import Lock
 
 from crosswind.policies.deployment.confirmation import Probe
-from crosswind.policies.deployment.deployment import ProbeOf, Service, disagreement
-from crosswind.policies.deployment.gateway_observer import CaptureWitness
+from crosswind.policies.deployment.deployment import Deployment, ProbeOf, describe_difference
+from crosswind.policies.deployment.gateway_observer import GatewayObserver
 from crosswind.policies.engine import EngineError
 from crosswind.policies.publishers.registry import connect
 from crosswind.policies.server import ServeError
 from crosswind.policies.versions.version import PolicyVersion, VersionError, read_version
 
 
-class Assurance:
+class CaptureGuard:
     """Between a server's going and its confirmed return, nothing that its version samples may train."""
 
     def __init__(self, control: str, tolerance: float, say: Callable[[str], None]) -> None:
         """`control` is the URL of the gateway's control plane. Raises ServeError where torch is missing."""
         self._control = control
-        self._witnesses: dict[str, CaptureWitness] = {}
+        self._observers: dict[str, GatewayObserver] = {}
         self._tolerance = tolerance
         self._say = say
         self._reference, self._computing = _reference(), Lock()
 
-    def lost(self, url: str, version: str, reason: str) -> None:
+    def report_lost(self, url: str, version: str, reason: str) -> None:
         """The server at this URL, which serves this version, is away."""
         try:
-            self._witness(url).lost(version, reason)
+            self._observer(url).on_lost(version, reason)
         except EngineError as error:
             self._say(str(error))
         else:
@@ -40,15 +40,15 @@ class Assurance:
         try:
             version = read_version(directory)
             with connect(url) as engine:
-                at_work = Service(engine, [self._witness(url)], self._tolerance)
-                found = at_work.confirm(version, self._probe)
+                deployment = Deployment(engine, [self._observer(url)], self._tolerance)
+                found = deployment.confirm(version, self._probe)
         except (EngineError, VersionError) as error:
             self._say(f"{url}: what it serves can't be confirmed, and is not trained on: {error}")
             return
-        for trouble in at_work.untold:
+        for trouble in deployment.unreported:
             self._say(trouble)
         if found.max_difference > self._tolerance:
-            told = disagreement(found, self._tolerance)
+            told = describe_difference(found, self._tolerance)
             self._say(f"{url}: {told}; capture for training is stopped")
         else:
             within = f"within {found.max_difference:.2g} over {found.tokens} tokens"
@@ -60,13 +60,13 @@ class Assurance:
             return self._reference(version)
 
     def close(self) -> None:
-        for witness in self._witnesses.values():
-            witness.close()
+        for observer in self._observers.values():
+            observer.close()
 
-    def _witness(self, url: str) -> CaptureWitness:
-        if url not in self._witnesses:
-            self._witnesses[url] = CaptureWitness(self._control, url)
-        return self._witnesses[url]
+    def _observer(self, url: str) -> GatewayObserver:
+        if url not in self._observers:
+            self._observers[url] = GatewayObserver(self._control, url)
+        return self._observers[url]
 
 
 def _reference() -> ProbeOf:

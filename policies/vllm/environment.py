@@ -34,7 +34,7 @@ class NotInstalled(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Environment:
+class VllmEnvironment:
     """A virtual environment that holds vLLM."""
 
     root: Path
@@ -70,17 +70,17 @@ def default_root() -> Path:
     return own.with_name(f"{own.name}-vllm")
 
 
-def find(root: Path | None = None) -> Environment:
+def find(root: Path | None = None) -> VllmEnvironment:
     """The installed environment. Raises NotInstalled."""
-    environment = Environment(root or default_root())
+    environment = VllmEnvironment(root or default_root())
     if environment.build and not environment.python.exists():
         raise NotInstalled(f"{environment.root} has no {environment.python.name}: run `make vllm`")
     return environment
 
 
-def install(root: Path, build: str) -> Environment:
+def install(root: Path, build: str) -> VllmEnvironment:
     """Make the environment unless it is there. Raises NotInstalled with the installer's last words."""
-    environment = Environment(root)
+    environment = VllmEnvironment(root)
     if environment.current(build):
         return environment
     if sys.version_info[:2] != PYTHON:
@@ -140,7 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--into", type=Path, default=default_root())
     parser.add_argument("--build", choices=sorted(_FILES), default="cpu")
     asked = parser.parse_args(arguments)
-    if not Environment(asked.into).current(asked.build):
+    if not VllmEnvironment(asked.into).current(asked.build):
         size = " (about 2.2 GB on disk)" if asked.build == "cpu" else ""
         print(f"Installing vLLM into {asked.into}{size}.", flush=True)
     try:

@@ -16,7 +16,7 @@ _CERTAIN = 0.01
 """A log-probability nearer to 0 than this is taken for certainty, and two for the same: bfloat16 rounds."""
 
 
-def ask(url: str, path: str, body: Any = None, *, timeout: float = _ANSWERS_WITHIN) -> httpx.Response | None:
+def send(url: str, path: str, body: Any = None, *, timeout: float = _ANSWERS_WITHIN) -> httpx.Response | None:
     """A GET, or a POST with a body; None where nothing answers."""
     try:
         with httpx.Client(base_url=url, timeout=timeout, trust_env=False) as http:
@@ -25,15 +25,15 @@ def ask(url: str, path: str, body: Any = None, *, timeout: float = _ANSWERS_WITH
         return None
 
 
-def healthy(url: str) -> bool:
+def is_healthy(url: str) -> bool:
     """Whether the server answers, and its engine lives."""
-    answer = ask(url, "/health")
+    answer = send(url, "/health")
     return answer is not None and answer.status_code == 200
 
 
-def version_of(url: str) -> str:
+def read_vllm_version(url: str) -> str:
     """vLLM's version. Raises ServeError where the server is another one, or too old or new."""
-    answer = ask(url, "/version")
+    answer = send(url, "/version")
     version = answer.json().get("version") if answer is not None and answer.status_code == 200 else None
     if not isinstance(version, str):
         raise ServeError(f"{url}: it isn't a vLLM server (no GET /version); name one, or leave --attach out")
@@ -45,7 +45,7 @@ def check_token_ids(url: str) -> None:
     """Have one token sampled. Raises ServeError where its id or log-probability doesn't come back."""
     model = _model(url)
     body = {"model": model, "prompt": [0], "max_tokens": 1, "logprobs": 0, "return_token_ids": True}
-    answer = ask(url, "/v1/completions", body)
+    answer = send(url, "/v1/completions", body)
     if answer is None or answer.status_code != 200:
         said = "nothing" if answer is None else f"{answer.status_code}: {answer.text[:200]}"
         raise ServeError(f"{url}: asked for one token, it answered {said}", usage=False)
@@ -62,7 +62,7 @@ def check_token_ids(url: str) -> None:
         )
 
 
-def sampling_troubles(url: str) -> list[str]:
+def find_sampling_problems(url: str) -> list[str]:
     """What of a server's own settings makes its log-probabilities answer another question than the trainer's,
     with the mend; seen by how it answers.
     """
@@ -84,7 +84,7 @@ def sampling_troubles(url: str) -> list[str]:
 
 def _likeliest(url: str, body: dict[str, Any]) -> float:
     """The log-probability of the likeliest next token. Raises ServeError."""
-    answer = ask(url, "/v1/completions", body)
+    answer = send(url, "/v1/completions", body)
     if answer is None or answer.status_code != 200:
         said = "nothing" if answer is None else f"{answer.status_code}: {answer.text[:200]}"
         raise ServeError(f"{url}: asked for one token, it answered {said}", usage=False)
@@ -93,7 +93,7 @@ def _likeliest(url: str, body: dict[str, Any]) -> float:
 
 
 def _model(url: str) -> str:
-    answer = ask(url, "/v1/models")
+    answer = send(url, "/v1/models")
     models = answer.json().get("data") if answer is not None and answer.status_code == 200 else None
     if not models:
         raise ServeError(f"{url}: GET /v1/models names no model; is it an engine?", usage=False)

@@ -12,8 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosswind.policies.server import KEEP_ALIVE_S, ServeError, cant_listen
-from crosswind.policies.vllm.environment import Environment
+from crosswind.policies.server import KEEP_ALIVE_S, ServeError, listen_error
+from crosswind.policies.vllm.environment import VllmEnvironment
 
 MODEL_NAME = "policy"
 """What requests call the model, as with the embedded engine."""
@@ -35,7 +35,7 @@ _LORA_RANK = "16"
 class Launch:
     """One server to start. `model` is the directory of a policy version."""
 
-    environment: Environment
+    environment: VllmEnvironment
     model: Path
     host: str
     port: int
@@ -97,7 +97,7 @@ class Launch:
 
 
 @dataclass(slots=True)
-class Process:
+class ServerProcess:
     """A server's process group."""
 
     launch: Launch
@@ -151,7 +151,7 @@ def check_port(host: str, port: int) -> None:
         try:
             probe.bind((host, port))
         except OSError as error:
-            raise cant_listen(host, port, error) from None
+            raise listen_error(host, port, error) from None
 
 
 def free_port(host: str) -> int:
@@ -161,7 +161,7 @@ def free_port(host: str) -> int:
         with socket.create_server((host, 0), family=family) as listener:
             return int(listener.getsockname()[1])
     except OSError as error:
-        raise cant_listen(host, 0, error) from None
+        raise listen_error(host, 0, error) from None
 
 
 def check_version(version: str, where: str) -> None:

@@ -15,17 +15,23 @@ from crosswind.policies.engine import EngineError
 from crosswind.policies.publishers.registry import connect
 from crosswind.policies.server import ServeError
 from crosswind.policies.versions.version import PolicyVersion, VersionError, read_version
-from crosswind.policies.vllm.capture_guard import Assurance
+from crosswind.policies.vllm.capture_guard import CaptureGuard
 from crosswind.policies.vllm.diagnosis import diagnose
-from crosswind.policies.vllm.health import ask, check_token_ids, healthy, sampling_troubles, version_of
-from crosswind.policies.vllm.launch import Launch, Process
+from crosswind.policies.vllm.health import (
+    check_token_ids,
+    find_sampling_problems,
+    is_healthy,
+    read_vllm_version,
+    send,
+)
+from crosswind.policies.vllm.launch import Launch, ServerProcess
 from crosswind.policies.vllm.memory import memory
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class SupervisionTimes:
     """How long things may take, in seconds."""
 
     start: float = 900.0
@@ -42,14 +48,14 @@ class Patience:
     """After this long without a failure the row of failures is forgotten."""
 
 
-class Replica(Protocol):
+class SupervisedServer(Protocol):
     """A server and what is done where it isn't well."""
 
     def begin(self, stop: Event) -> None:
         """Have it healthy, serving what it is to serve. Raises ServeError."""
         ...
 
-    def tend(self, stop: Event) -> None:
+    def check(self, stop: Event) -> None:
         """Look at it once and do what is needed. Raises ServeError where it can't be helped."""
         ...
 
@@ -63,10 +69,10 @@ class OwnServer:
     """A server that we start, and start anew from the last good version."""
 
     launch: Launch
-    patience: Patience
+    times: SupervisionTimes
     say: Say
-    assurance: Assurance | None = None
-    process: Process | None = None
+    guard: CaptureGuard | None = None
+    process: ServerProcess | None = None
     failures: int = 0
     silent: int = 0
     up_since: float = field(default=0.0)
@@ -82,35 +88,35 @@ class OwnServer:
             self.say(f"serving {self.launch.model.name} at {self.url}/v1")
             self._confirm(self.launch.model)
 
-    def tend(self, stop: Event) -> None:
+    def check(self, stop: Event) -> None:
         assert self.process is not None
         code = self.process.ended
         if code is not None:
-            self._again(diagnose(self.launch.log, code), stop)
-        elif healthy(self.url):
+            self._restart(diagnose(self.launch.log, code), stop)
+        elif is_healthy(self.url):
             self.silent = 0
-            if time.monotonic() - self.up_since > self.patience.settled:
+            if time.monotonic() - self.up_since > self.times.settled:
                 self.failures = 0
         else:
             self.silent += 1
-            if self.silent >= self.patience.silent:
-                self._again("vLLM answers no more, or its engine is dead", stop)
+            if self.silent >= self.times.silent:
+                self._restart("vLLM answers no more, or its engine is dead", stop)
 
     def end(self) -> None:
         if self.process is not None:
             self.process.stop()
 
-    def _again(self, reason: str, stop: Event) -> None:
+    def _restart(self, reason: str, stop: Event) -> None:
         """Restart with back-off until it is healthy. Raises ServeError after too many failures."""
-        if self.assurance is not None:
-            self.assurance.lost(self.url, self._last_good().version, reason)
+        if self.guard is not None:
+            self.guard.report_lost(self.url, self._last_served().version, reason)
         while not stop.is_set():
             self.end()
             self.failures += 1
-            if self.failures > self.patience.attempts:
-                raise ServeError(f"{reason}; given up after {self.patience.attempts} restarts", usage=False)
-            pause = min(self.patience.first_pause * 2 ** (self.failures - 1), self.patience.longest_pause)
-            good = self._last_good()
+            if self.failures > self.times.attempts:
+                raise ServeError(f"{reason}; given up after {self.times.attempts} restarts", usage=False)
+            pause = min(self.times.first_pause * 2 ** (self.failures - 1), self.times.longest_pause)
+            good = self._last_served()
             self.say(f"{reason}; restarting {good.version} in {pause:g} s")
             stop.wait(pause)
             if stop.is_set():
@@ -129,26 +135,26 @@ class OwnServer:
     def _start(self, model: Path, stop: Event) -> None:
         """Start, wait until it is healthy, and say what it costs. Raises ServeError."""
         began, self.silent = time.monotonic(), 0
-        self.process = Process(replace(self.launch, model=model))
+        self.process = ServerProcess(replace(self.launch, model=model))
         self.process.start()
         while not stop.is_set():
             code = self.process.ended
             if code is not None:
                 raise ServeError(diagnose(self.launch.log, code), usage=False)
-            answer = ask(self.url, "/policy", timeout=5.0)
+            answer = send(self.url, "/policy", timeout=5.0)
             if answer is not None and answer.status_code == 200:
                 break
-            if time.monotonic() - began > self.patience.start:
+            if time.monotonic() - began > self.times.start:
                 raise ServeError(
-                    f"vLLM isn't healthy after {self.patience.start:g} s (log: {self.launch.log})",
+                    f"vLLM isn't healthy after {self.times.start:g} s (log: {self.launch.log})",
                     usage=False,
                 )
-            stop.wait(self.patience.look)
+            stop.wait(self.times.look)
         if stop.is_set():
             return
         check_token_ids(self.url)
         self.up_since = time.monotonic()
-        version = version_of(self.url)
+        version = read_vllm_version(self.url)
         self.say(
             f"vLLM {version} ({self.launch.environment.build}, process group {self.process.group}): up "
             f"after {self.up_since - began:.0f} s, {memory(self.process.group)}; log: {self.launch.log}"
@@ -162,15 +168,15 @@ class OwnServer:
             raise ServeError(f"{directory} can't be published again: {error}", usage=False) from None
 
     def _confirm(self, directory: Path) -> None:
-        if self.assurance is not None:
-            self.assurance.confirm(self.url, directory)
+        if self.guard is not None:
+            self.guard.confirm(self.url, directory)
 
-    def _last_good(self) -> LastGood:
-        return last_good(self.launch.state, self.launch.model)
+    def _last_served(self) -> LastServed:
+        return read_last_served(self.launch.state, self.launch.model)
 
 
 @dataclass(frozen=True, slots=True)
-class LastGood:
+class LastServed:
     """What a server served last: a full version, and the adapter on top of it."""
 
     version: str
@@ -178,16 +184,16 @@ class LastGood:
     adapter: Path | None = None
 
 
-def last_good(state: Path, first: Path) -> LastGood:
+def read_last_served(state: Path, first: Path) -> LastServed:
     """What a server left word of; the first directory where that is gone since."""
     try:
         told: dict[str, Any] = orjson.loads(state.read_bytes())
         path, under = Path(told["path"]), Path(told["under"])
     except (OSError, ValueError, KeyError):
-        return LastGood(first.name, first)
+        return LastServed(first.name, first)
     if not path.is_dir() or not under.is_dir():
-        return LastGood(first.name, first)
-    return LastGood(told["version"], under, path if path != under else None)
+        return LastServed(first.name, first)
+    return LastServed(told["version"], under, path if path != under else None)
 
 
 @dataclass(slots=True)
@@ -196,11 +202,11 @@ class AttachedServer:
 
     url: str
     directory: Path
-    patience: Patience
+    times: SupervisionTimes
     say: Say
     turn: Lock
     """Held while one of several is given a version: the others answer meanwhile."""
-    assurance: Assurance | None = None
+    guard: CaptureGuard | None = None
     version: PolicyVersion | None = None
     down: bool = False
     refusals: int = 0
@@ -209,18 +215,18 @@ class AttachedServer:
 
     def begin(self, stop: Event) -> None:
         began, said = time.monotonic(), False
-        while not healthy(self.url):
+        while not is_healthy(self.url):
             if not said:
-                self.say(f"waiting up to {self.patience.start:g} s for {self.url} to answer")
+                self.say(f"waiting up to {self.times.start:g} s for {self.url} to answer")
                 said = True
-            if time.monotonic() - began > self.patience.start:
-                raise ServeError(f"--attach {self.url}: not healthy after {self.patience.start:g} s")
-            if stop.wait(self.patience.look):
+            if time.monotonic() - began > self.times.start:
+                raise ServeError(f"--attach {self.url}: not healthy after {self.times.start:g} s")
+            if stop.wait(self.times.look):
                 return
-        version = version_of(self.url)
+        version = read_vllm_version(self.url)
         check_token_ids(self.url)
         self.say(f"attached to {self.url}: vLLM {version}")
-        for trouble in sampling_troubles(self.url):
+        for trouble in find_sampling_problems(self.url):
             self.say(trouble)
         try:
             self.version = read_version(self.directory)
@@ -230,14 +236,14 @@ class AttachedServer:
         self.say(f"serving {self.version.version} at {self.url}/v1")
         self._confirm(self.version)
 
-    def tend(self, stop: Event) -> None:
+    def check(self, stop: Event) -> None:
         assert self.version is not None
-        if not healthy(self.url):
+        if not is_healthy(self.url):
             if not self.down:
                 reason = f"{self.url} answers no more"
                 self.say(f"{reason}; waiting for it to come back")
-                if self.assurance is not None:
-                    self.assurance.lost(self.url, self.version.version, reason)
+                if self.guard is not None:
+                    self.guard.report_lost(self.url, self.version.version, reason)
             self.down = True
             self.refusals, self.next_try = 0, 0.0
         elif self.down:
@@ -249,8 +255,8 @@ class AttachedServer:
         """It isn't ours to stop."""
 
     def _confirm(self, version: PolicyVersion) -> None:
-        if self.assurance is not None:
-            self.assurance.confirm(self.url, version.path)
+        if self.guard is not None:
+            self.guard.confirm(self.url, version.path)
 
     def _take_back(self, version: PolicyVersion) -> None:
         """Give a server that is back its version, and try that again where it refuses: nothing of it trains
@@ -261,7 +267,7 @@ class AttachedServer:
         try:
             self._restore(version)
         except ServeError as error:
-            pause = min(self.patience.first_pause * 2**self.refusals, self.patience.longest_pause)
+            pause = min(self.times.first_pause * 2**self.refusals, self.times.longest_pause)
             self.refusals, self.next_try = self.refusals + 1, time.monotonic() + pause
             self.say(f"{error}; {version.version} is given to it again in {pause:g} s")
             return

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 from crosswind.policies.engine import root_of
 from crosswind.policies.server import ServeError, ServeRequest
-from crosswind.policies.vllm.capture_guard import Assurance
+from crosswind.policies.vllm.capture_guard import CaptureGuard
 from crosswind.policies.vllm.environment import NotInstalled, find
 from crosswind.policies.vllm.launch import Launch, free_port
-from crosswind.policies.vllm.replica import AttachedServer, OwnServer, Patience, Replica, Say
+from crosswind.policies.vllm.replica import AttachedServer, OwnServer, Say, SupervisedServer, SupervisionTimes
 from crosswind.policies.vllm.watch import watch
 from crosswind.policies.vllm_inside.crosswind_inside.header import Refused, read_header
 
@@ -23,28 +23,28 @@ _OTHER_WEIGHTS = ("*.bin", "*.pt", "*.gguf")
 """Formats that vLLM reads too, whose completeness isn't seen at a glance."""
 
 
-def serve(request: ServeRequest, say: Say, patience: Patience | None = None) -> None:
+def serve(request: ServeRequest, say: Say, times: SupervisionTimes | None = None) -> None:
     """Serve until SIGTERM or SIGINT. Raises ServeError."""
-    patience = patience or Patience()
+    times = times or SupervisionTimes()
     stop = _stop_on_signals()
     with ExitStack() as stack:
-        assurance = None
+        guard = None
         if request.control is not None:
-            assurance = stack.enter_context(closing(Assurance(request.control, request.tolerance, say)))
+            guard = stack.enter_context(closing(CaptureGuard(request.control, request.tolerance, say)))
         if request.attach:
             _refuse_no_urls(request.attach)
             turn = Lock()
-            replicas: list[Replica] = [
-                AttachedServer(root_of(url), request.directory, patience, say, turn, assurance)
+            replicas: list[SupervisedServer] = [
+                AttachedServer(root_of(url), request.directory, times, say, turn, guard)
                 for url in request.attach
             ]
             _refuse_own(request)
         else:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="crosswind-vllm-")))
-            replicas = [OwnServer(_launch(request, folder), patience, say, assurance)]
+            replicas = [OwnServer(_launch(request, folder), times, say, guard)]
         for replica in replicas:
             stack.callback(replica.end)
-        watch(replicas, patience.look, stop)
+        watch(replicas, times.look, stop)
 
 
 def _launch(request: ServeRequest, folder: Path) -> Launch:

@@ -21,7 +21,7 @@ from crosswind.gateway.cli import root
 from crosswind.gateway.trajectory.store import open_store
 from crosswind.gateway.trajectory.trust import VERSION, doubted
 from crosswind.policies.commands.policy import policy
-from crosswind.policies.embedded.batch import Limits
+from crosswind.policies.embedded.batch import BatchLimits
 from crosswind.policies.embedded.server import make_server
 from crosswind.policies.publishers.embedded import EmbeddedEngine
 from crosswind.policies.tiny.directory import write_policy, write_successor
@@ -63,7 +63,7 @@ def registry(tmp_path: Path) -> Registry:
 def served(registry: Registry) -> Iterator[tuple[str, uvicorn.Server]]:
     """An engine on a thread of its own, and its server, to tamper with what is inside."""
     bound = listen()
-    server = make_server(registry.get("v1").path, seed=0, limits=Limits(rows=4))
+    server = make_server(registry.get("v1").path, seed=0, limits=BatchLimits(rows=4))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
     yield f"http://127.0.0.1:{bound.getsockname()[1]}", server

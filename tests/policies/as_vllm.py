@@ -13,7 +13,7 @@ import orjson
 import uvicorn
 
 from crosswind.policies.embedded.app import EngineApp
-from crosswind.policies.embedded.batch import Limits
+from crosswind.policies.embedded.batch import BatchLimits
 
 _CHOICE = {
     "token_ids": [1],
@@ -27,7 +27,7 @@ _ALSO = {"/version": {"version": "0.32.0"}, "/v1/completions": {"choices": [_CHO
 @contextmanager
 def serving_as_vllm(directory: Path) -> Iterator[int]:
     """It runs within the block; gives its port."""
-    engine = EngineApp(directory, seed=0, default_tokens=16, limits=Limits(rows=8))
+    engine = EngineApp(directory, seed=0, default_tokens=16, limits=BatchLimits(rows=8))
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if (also := _ALSO.get(scope.get("path"))) is None:

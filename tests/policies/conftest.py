@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 
-from crosswind.policies.embedded.batch import Limits
+from crosswind.policies.embedded.batch import BatchLimits
 from crosswind.policies.embedded.server import make_server
 from crosswind.policies.publishers.embedded import EmbeddedEngine
 from crosswind.policies.tiny.directory import write_policy, write_successor
@@ -54,7 +54,7 @@ class Served:
 @contextmanager
 def serving(directory: Path, *, seed: int = 0, rows: int = 64) -> Iterator[str]:
     """The engine on a free port of the loopback; gives its root URL."""
-    server = make_server(directory, seed=seed, limits=Limits(rows=rows))
+    server = make_server(directory, seed=seed, limits=BatchLimits(rows=rows))
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(256)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosswind.policies.embedded.calls import Call, CallParser, Part, Text, parse_call
+from crosswind.policies.embedded.calls import CallParser, ParsedCall, ParsedText, Part, parse_call
 
 ARGUMENTS = '{"order_id": "#W1234", "deep": {"a": [1, "}"]}}'
 GOOD = f'<tool_call>{{"name": "get_order", "arguments": {ARGUMENTS}}}</tool_call>'
@@ -20,8 +20,8 @@ def _parse(*pieces: str) -> list[Part]:
     parts = [part for piece in pieces for part in parser.feed(piece)] + parser.finish()
     joined: list[Part] = []
     for part in parts:
-        if joined and isinstance(part, Text) and isinstance(joined[-1], Text):
-            joined[-1] = Text(joined[-1].text + part.text)
+        if joined and isinstance(part, ParsedText) and isinstance(joined[-1], ParsedText):
+            joined[-1] = ParsedText(joined[-1].text + part.text)
         else:
             joined.append(part)
     return joined
@@ -29,8 +29,8 @@ def _parse(*pieces: str) -> list[Part]:
 
 def test_text_and_calls_keep_their_order() -> None:
     parts = _parse(f"First.\n{GOOD} then {GOOD}")
-    call = Call("get_order", ARGUMENTS)
-    assert parts == [Text("First.\n"), call, Text(" then "), call]
+    call = ParsedCall("get_order", ARGUMENTS)
+    assert parts == [ParsedText("First.\n"), call, ParsedText(" then "), call]
 
 
 @pytest.mark.parametrize(
@@ -51,12 +51,12 @@ def test_text_and_calls_keep_their_order() -> None:
 )
 def test_a_malformed_call_stays_in_the_text(body: str) -> None:
     text = f"so <tool_call>{body}</tool_call> it is"
-    assert _parse(text) == [Text(text)]
+    assert _parse(text) == [ParsedText(text)]
 
 
 @pytest.mark.parametrize("text", ["<tool_call>", f"{GOOD[:-1]}", "a < b <tool", "</tool_call>"])
 def test_an_unfinished_call_is_text(text: str) -> None:
-    assert _parse(text) == [Text(text)]
+    assert _parse(text) == [ParsedText(text)]
 
 
 _PIECES = st.lists(

@@ -105,8 +105,8 @@ async def test_a_hosted_model_is_not_rolled_back_and_says_why(served: Served) ->
             arguments = ["rollback", versions, "--engine", app.url, *named]
             done = await asyncio.to_thread(_run, *arguments)
             assert done.exit_code == 1 and "its weights can't be set" in done.output, done.output
-    standing = served.registry.journal.standings().get("random-2")
-    assert standing is None or standing.bad is None
+    status = served.registry.journal.read_statuses().get("random-2")
+    assert status is None or status.bad is None
 
 
 @pytest.mark.parametrize(

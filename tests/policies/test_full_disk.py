@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from crosswind.policies.commands.policy import policy
-from crosswind.policies.versions.journal import Journal, JournalError
+from crosswind.policies.versions.journal import JournalError, VersionJournal
 from crosswind.policies.versions.version import NotWritten, Registry
 from crosswind.trainer.config.settings import OptimiserSettings
 from crosswind.trainer.learning import model
@@ -61,14 +61,14 @@ def test_a_checkpoint_that_the_disk_doesnt_take_is_told_and_the_one_before_stays
 
 @pytest.mark.parametrize("room", [0, 10])
 def test_a_journal_that_the_disk_doesnt_take_says_so(tmp_path: Path, room: int) -> None:
-    journal = Journal(tmp_path)
-    journal.note("published", "v1")
+    journal = VersionJournal(tmp_path)
+    journal.append("published", "v1")
     size = journal.path.stat().st_size
     with no_file_above(size + room), pytest.raises(JournalError, match="bad of 'v1' can't be noted"):
-        journal.note("bad", "v1", reason="r")
-    assert [note.event for note in journal.notes()] == ["published"]
-    journal.note("good", "v1")
-    assert [note.event for note in journal.notes()] == ["published", "good"]
+        journal.append("bad", "v1", reason="r")
+    assert [note.event for note in journal.entries()] == ["published"]
+    journal.append("good", "v1")
+    assert [note.event for note in journal.entries()] == ["published", "good"]
 
 
 def test_a_version_is_published_and_confirmed_though_the_journal_takes_nothing(
@@ -82,6 +82,6 @@ def test_a_version_is_published_and_confirmed_though_the_journal_takes_nothing(
     assert done.exit_code == 0, done.output
     assert "v1 serves" in done.output and "log-probabilities agree within" in done.output
     assert "published of 'v1' can't be noted" in done.output and "free space" in done.output
-    assert registry.journal.notes() == []
+    assert registry.journal.entries() == []
     again = CliRunner().invoke(policy, ["verify", str(version.path), "--engine", served.url])
-    assert again.exit_code == 0 and registry.journal.standings()["v1"].confirmed is not None
+    assert again.exit_code == 0 and registry.journal.read_statuses()["v1"].confirmed is not None

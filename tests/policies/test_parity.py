@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from crosswind.policies.embedded.batch import Batch, Limits
+from crosswind.policies.embedded.batch import BatchLimits, DecodeBatch
 from crosswind.policies.embedded.checkpoint import read_checkpoint, read_shape
 from crosswind.policies.embedded.sampling import gumbel, sample
 from crosswind.policies.embedded.sequence import Sequence
@@ -27,11 +27,11 @@ def transformers_model(registry: Registry) -> Any:
     return AutoModelForCausalLM.from_pretrained(str(registry.get("random-0").path))
 
 
-def _batch(registry: Registry, **limits: int) -> Batch:
-    return Batch(read_checkpoint(registry.get("random-0").path), Limits(**limits))
+def _batch(registry: Registry, **limits: int) -> DecodeBatch:
+    return DecodeBatch(read_checkpoint(registry.get("random-0").path), BatchLimits(**limits))
 
 
-def _run(batch: Batch, *sequences: Sequence) -> None:
+def _run(batch: DecodeBatch, *sequences: Sequence) -> None:
     batch.waiting.extend(sequences)
     with torch.inference_mode():
         while batch.waiting or batch.running:

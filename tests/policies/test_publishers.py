@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from crosswind.policies.deployment.confirmation import Probe, confirm
-from crosswind.policies.engine import EngineError, Scored
+from crosswind.policies.engine import EngineError, ScoredTokens
 from crosswind.policies.publishers import registry
 from crosswind.policies.publishers.embedded import EmbeddedEngine
 from crosswind.policies.publishers.hosted import HostedModel
@@ -74,8 +74,8 @@ class _Scores(HostedModel):
         super().__init__("http://engine")
         self.rows = rows
 
-    def score(self, prompts: Any, completions: Any) -> Scored:
-        return Scored("v", self.rows)
+    def score(self, prompts: Any, completions: Any) -> ScoredTokens:
+        return ScoredTokens("v", self.rows)
 
 
 def test_a_number_that_is_none_is_never_within_tolerance() -> None:

@@ -10,7 +10,7 @@ import pytest
 from crosswind.policies.deployment.confirmation import Probe, confirm
 from crosswind.policies.engine import Engine, EngineError
 from crosswind.policies.publishers.registry import connect
-from crosswind.policies.publishers.replicas import Replicas
+from crosswind.policies.publishers.replicas import ReplicatedEngine
 from crosswind.policies.tiny.directory import write_policy
 from crosswind.policies.tiny.model import Shape, initial_weights
 from crosswind.policies.tiny.tokenizer import train_tokenizer
@@ -32,7 +32,7 @@ def both(served: Served) -> Iterator[tuple[Engine, Engine, Engine]]:
 
 def test_all_are_published_to_in_turn(served: Served, both: tuple[Engine, Engine, Engine]) -> None:
     together, first, second = both
-    assert isinstance(together, Replicas)
+    assert isinstance(together, ReplicatedEngine)
     assert together.health().version == "random-0"
     done = together.publish(served.registry.get("random-1"))
     assert done.version == "random-1"

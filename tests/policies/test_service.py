@@ -15,10 +15,10 @@ from click.testing import CliRunner, Result
 from safetensors.torch import load_file
 
 from crosswind.policies.commands.policy import policy
-from crosswind.policies.deployment.deployment import last_good
+from crosswind.policies.deployment.deployment import find_last_good
 from crosswind.policies.embedded import control
 from crosswind.policies.embedded.checkpoint import Checkpoint, read_checkpoint
-from crosswind.policies.versions.journal import Journal
+from crosswind.policies.versions.journal import VersionJournal
 from crosswind.policies.versions.version import Registry, VersionError
 from tests.policies.conftest import Served, add_successor
 
@@ -76,13 +76,13 @@ def test_an_engine_that_serves_other_weights_is_caught_and_taken_back(
         assert done.exit_code == 1
         assert "differ from the trainer's by up to" in done.output and "rolled back to 'v1'" in done.output
     assert served.client.health().version == "v1"
-    standings = line.journal.standings()
-    assert "differ from the trainer's" in str(standings["v2"].bad)
-    assert standings["v1"].bad is None and standings["v1"].confirmed is not None
+    statuses = line.journal.read_statuses()
+    assert "differ from the trainer's" in str(statuses["v2"].bad)
+    assert statuses["v1"].bad is None and statuses["v1"].confirmed is not None
     refused = _policy(served, "publish", line.root / "v2")
     assert refused.exit_code == 2 and "was found bad" in refused.output
     forced = _policy(served, "publish", line.root / "v2", "--force")
-    assert forced.exit_code == 0 and line.journal.standings()["v2"].bad is None
+    assert forced.exit_code == 0 and line.journal.read_statuses()["v2"].bad is None
 
 
 def test_where_the_version_before_is_served_wrongly_too_nothing_is_called_good(
@@ -92,8 +92,8 @@ def test_where_the_version_before_is_served_wrongly_too_nothing_is_called_good(
     with tampered(monkeypatch, "v1", "v2"):
         done = _policy(served, "publish", line.root / "v2")
         assert done.exit_code == 1 and "doesn't serve rightly either" in done.output
-    standings = line.journal.standings()
-    assert standings["v1"].bad and standings["v2"].bad
+    statuses = line.journal.read_statuses()
+    assert statuses["v1"].bad and statuses["v2"].bad
 
 
 def test_rollback_goes_to_the_nearest_good_ancestor_and_marks_the_bad_one(
@@ -115,11 +115,11 @@ def test_rollback_goes_to_the_nearest_good_ancestor_and_marks_the_bad_one(
 
 
 def test_last_good_says_what_is_wrong_with_each_ancestor(line: Registry) -> None:
-    line.journal.note("bad", "v1", reason="slow")
-    line.journal.note("bad", "random-0", reason="old")
+    line.journal.append("bad", "v1", reason="slow")
+    line.journal.append("bad", "random-0", reason="old")
     (line.root / "v2" / "config.json").write_text("{}")
     with pytest.raises(VersionError, match=r"v2: .*checksum.*; v1: slow; random-0: old"):
-        last_good(line, line.get("v3"))
+        find_last_good(line, line.get("v3"))
 
 
 def test_verify_without_an_engine_checks_the_files(served: Served, line: Registry) -> None:
@@ -164,10 +164,10 @@ def test_compare_shows_the_figures_of_each_versions_step(line: Registry) -> None
 
 
 def test_a_torn_line_of_the_journal_is_passed_over(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
-    journal.note("published", "v1")
+    journal = VersionJournal(tmp_path)
+    journal.append("published", "v1")
     with journal.path.open("ab") as file:
         file.write(b'{"at": 1, "event": "bad", "ver')
-    journal.note("bad", "v1", reason="r")
-    assert [(note.event, note.version) for note in journal.notes()] == [("published", "v1"), ("bad", "v1")]
-    assert journal.standings()["v1"].bad == "r"
+    journal.append("bad", "v1", reason="r")
+    assert [(note.event, note.version) for note in journal.entries()] == [("published", "v1"), ("bad", "v1")]
+    assert journal.read_statuses()["v1"].bad == "r"

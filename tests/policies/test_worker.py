@@ -7,7 +7,7 @@ from queue import SimpleQueue
 
 import pytest
 
-from crosswind.policies.embedded.batch import Batch, Limits
+from crosswind.policies.embedded.batch import BatchLimits, DecodeBatch
 from crosswind.policies.embedded.checkpoint import read_checkpoint
 from crosswind.policies.embedded.sequence import Sequence
 from crosswind.policies.embedded.worker import EngineFailure, Worker
@@ -23,7 +23,7 @@ def news() -> News:
 
 @pytest.fixture
 def worker(registry: Registry, news: News) -> Iterator[Worker]:
-    batch = Batch(read_checkpoint(registry.get("random-0").path), Limits())
+    batch = DecodeBatch(read_checkpoint(registry.get("random-0").path), BatchLimits())
     made = Worker(batch, lambda done: news.put((done, None)), lambda lost, error: news.put((lost, error)))
     made.start()
     yield made

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
-from crosswind.policies.embedded.batch import Limits
+from crosswind.policies.embedded.batch import BatchLimits
 from crosswind.policies.embedded.server import make_server
 from crosswind.policies.publishers.embedded import EmbeddedEngine
 from crosswind.trainer.learning import model
@@ -51,7 +51,7 @@ def engine_url(first_policy: Path) -> Iterator[str]:
 def serving(policy: Path, port: int) -> Iterator[str]:
     """The embedded engine on this port, or on a free one for 0; gives its URL."""
     listener = socket.create_server(("127.0.0.1", port))
-    server = make_server(policy, seed=0, limits=Limits(rows=8))
+    server = make_server(policy, seed=0, limits=BatchLimits(rows=8))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     yield f"http://127.0.0.1:{listener.getsockname()[1]}"

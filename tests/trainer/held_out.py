@@ -15,7 +15,7 @@ from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.decision import Known
 from crosswind.injectors.engine.plan import NOISY, Assignment, Plan, Seed, make_plan
 from crosswind.injectors.profiles.load import load as load_profile
-from crosswind.policies.embedded.batch import Batch, Limits
+from crosswind.policies.embedded.batch import BatchLimits, DecodeBatch
 from crosswind.policies.embedded.chat import ChatFormat
 from crosswind.policies.embedded.checkpoint import read_checkpoint
 from crosswind.policies.embedded.choice import Choice
@@ -72,7 +72,7 @@ def success(directory: Path, arm: str, tasks: int) -> list[tuple[bool, float]]:
     """
     environment = load_environment("retail")
     chat = ChatFormat(directory)
-    batch = Batch(read_checkpoint(directory), Limits(rows=tasks))
+    batch = DecodeBatch(read_checkpoint(directory), BatchLimits(rows=tasks))
     plays = []
     for task in islice(environment.tasks("test", kinds="practice", seed=1), tasks):
         episode = environment.reset(task, stable_seed("held-out", task.id))
@@ -91,7 +91,7 @@ def _plan(arm: str, key: str) -> Plan | None:
     return make_plan(profile, Seed(1, key), Assignment(NOISY, noise_type=arm))
 
 
-def _take_turn(plays: list[Play], chat: ChatFormat, batch: Batch, tools: list[Any]) -> None:
+def _take_turn(plays: list[Play], chat: ChatFormat, batch: DecodeBatch, tools: list[Any]) -> None:
     choices = []
     for play in plays:
         prompt = chat.prompt_ids(play.seen(), tools)

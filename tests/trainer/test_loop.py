@@ -27,28 +27,28 @@ from tests.trainer.practice import FIRST, make_run, play, settings
 
 
 class Told:
-    """A witness that keeps what it is told."""
+    """An observer that keeps what it is told."""
 
     def __init__(self) -> None:
         self.news: list[str] = []
 
-    def publishing(self, version: str) -> None:
+    def on_publish(self, version: str) -> None:
         self.news.append(f"publishing {version}")
 
-    def refused(self, version: str) -> None:
+    def on_refused(self, version: str) -> None:
         self.news.append(f"refused {version}")
 
-    def published(self, version: PolicyVersion) -> None:
+    def on_published(self, version: PolicyVersion) -> None:
         self.news.append(f"published {version.version}")
 
-    def confirmed(self, version: str, confirmation: Confirmation) -> None:
+    def on_confirmed(self, version: str, confirmation: Confirmation) -> None:
         assert confirmation.tokens > 0 and confirmation.max_difference < 1e-4
         self.news.append(f"confirmed {version}")
 
-    def missed(self, version: str, away: Mapping[str, str]) -> None:
+    def on_missed(self, version: str, away: Mapping[str, str]) -> None:
         self.news.append(f"missed {version}")
 
-    def doubted(self, version: str, reason: str) -> None:
+    def on_doubted(self, version: str, reason: str) -> None:
         self.news.append(f"doubted {version}")
 
 
@@ -187,7 +187,7 @@ def test_an_engine_that_recorded_other_log_probabilities_is_rolled_back_and_doub
     for index in range(2, 4):
         play(store, other, f"g{index}", 4, reward=lambda done: done[0].token_ids[0] % 5 / 4, version=newest)
     told = Told()
-    again = replace(run, config=settings(steps=2), witnesses=[told])
+    again = replace(run, config=settings(steps=2), observers=[told])
     with pytest.raises(EngineMismatch, match=r"nothing was trained on it; rolled back to 'first'"):
         train(again)
     assert engine.health().version == FIRST
@@ -198,8 +198,8 @@ def test_an_engine_that_recorded_other_log_probabilities_is_rolled_back_and_doub
         "published first",
         "confirmed first",
     ]
-    standing = run.registry.journal.standings()
-    assert "differ from the trainer's" in str(standing["run-00001"].bad) and standing[FIRST].bad is None
+    status = run.registry.journal.read_statuses()
+    assert "differ from the trainer's" in str(status["run-00001"].bad) and status[FIRST].bad is None
 
 
 def test_what_a_doubted_version_sampled_never_trains(

@@ -13,12 +13,12 @@ from safetensors.torch import load_file
 
 from crosswind.gateway.trajectory.record import Completion
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
-from crosswind.policies.deployment.deployment import Service
+from crosswind.policies.deployment.deployment import Deployment
 from crosswind.policies.deployment.reference import Reference, probe, probe_tokens
 from crosswind.policies.engine import EngineError
 from crosswind.policies.publishers.embedded import EmbeddedEngine
 from crosswind.policies.versions.adapter import read_adapter
-from crosswind.policies.versions.version import LORA, Registry, VersionError, base_of, read_version
+from crosswind.policies.versions.version import LORA, Registry, VersionError, find_base, read_version
 from crosswind.trainer.config.settings import LoraSettings
 from crosswind.trainer.learning import model
 from crosswind.trainer.learning.learner import Learner
@@ -70,7 +70,7 @@ def test_what_is_exported_says_what_was_trained(first_policy: Path, tmp_path: Pa
     policy, base = moved(first_policy), read_version(first_policy)
     version = Registry(tmp_path).add("a1", policy.write, parent=FIRST, step=1, base=base)
     assert (version.kind, version.base, version.base_checksum) == (LORA, FIRST, base.checksum)
-    assert base_of(read_version(version.path)) == base
+    assert find_base(read_version(version.path)) == base
     assert sorted(path.name for path in version.path.iterdir()) == [
         "adapter_config.json", "adapter_model.safetensors", "crosswind.json",
     ]  # fmt: skip
@@ -112,10 +112,10 @@ def test_the_loop_trains_serves_and_confirms_adapters_and_goes_back_to_full_weig
     assert newest.parent == "run-00001"
     assert engine.health().version == "run-00002" and engine.health().checksum == newest.checksum
     assert all(row.metrics and row.metrics["confirmed_tokens"] > 0 for row in store.steps("run"))
-    standing = run.registry.journal.standings()
-    assert all(standing[name].confirmed is not None for name in (FIRST, "run-00001", "run-00002"))
+    status = run.registry.journal.read_statuses()
+    assert all(status[name].confirmed is not None for name in (FIRST, "run-00001", "run-00002"))
     assert read_adapter(newest.path).rank == RANK
-    assert Service(engine, [], 1e-3).back_to(first, probe) == f"rolled back to {FIRST!r}"
+    assert Deployment(engine, [], 1e-3).roll_back_to(first, probe) == f"rolled back to {FIRST!r}"
     assert engine.health().version == FIRST
 
 

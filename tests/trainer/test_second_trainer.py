@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.policies.commands.policy import policy as policy_command
 from crosswind.policies.deployment.confirmation import Confirmation
-from crosswind.policies.deployment.deployment import JournalWitness
+from crosswind.policies.deployment.deployment import JournalObserver
 from crosswind.policies.publishers.embedded import EmbeddedEngine
 from crosswind.policies.versions.version import Registry
 from crosswind.trainer.learning import model
@@ -84,7 +84,7 @@ def test_a_run_and_an_engine_have_one_trainer_on_a_store(
 
 
 @dataclass(frozen=True)
-class Meddler(JournalWitness):
+class Meddler(JournalObserver):
     """Lets something befall the engine once a version is confirmed."""
 
     when: str
@@ -119,7 +119,7 @@ def test_what_another_trainer_published_is_not_published_over(
         registry=Registry(tmp_path / "other" / "versions"),
         config=settings(steps=1),
     )
-    run = replace(ready, witnesses=[meddler(ready, lambda: train(other))])
+    run = replace(ready, observers=[meddler(ready, lambda: train(other))])
     with pytest.raises(EngineTaken) as caught:
         train(run)
     said = str(caught.value)
@@ -151,7 +151,7 @@ def test_a_trainer_of_the_same_name_elsewhere_is_another_one(
     store = SqliteStore(tmp_path / "copy.db")
     config = settings(steps=1, optimiser__learning_rate=0.01)
     other = make_run(out, ready.policy, store, config, engine=engine)
-    run = replace(ready, witnesses=[meddler(ready, lambda: train(other))])
+    run = replace(ready, observers=[meddler(ready, lambda: train(other))])
     with pytest.raises(EngineTaken, match="the engine serves 'run-00001'"):
         train(run)
     store.close()
@@ -166,5 +166,5 @@ def test_a_version_rolled_back_by_hand_stops_nothing(
         assert done.exit_code == 0, done.output
         assert engine.health().version == FIRST
 
-    train(replace(ready, witnesses=[meddler(ready, by_hand)]))
+    train(replace(ready, observers=[meddler(ready, by_hand)]))
     assert engine.health().version == "run-00002"

@@ -17,7 +17,7 @@ import click
 
 if TYPE_CHECKING:
     from crosswind.gateway.trajectory.store import Store
-    from crosswind.policies.deployment.deployment import Witness
+    from crosswind.policies.deployment.deployment import DeploymentObserver
     from crosswind.policies.engine import Engine
     from crosswind.trainer.curriculum.driver import CurriculumSink
 
@@ -98,15 +98,15 @@ def control(stack: ExitStack, url: str | None, patience: Patience) -> Curriculum
     return client
 
 
-def witnesses(stack: ExitStack, url: str | None, engine: str | None) -> list[Witness]:
+def observers(stack: ExitStack, url: str | None, engine: str | None) -> list[DeploymentObserver]:
     """The gateway, to be told which versions this engine serves rightly; nobody where either is missing."""
     if url is None or engine is None:
         return []
-    from crosswind.policies.deployment.gateway_observer import CaptureWitness
+    from crosswind.policies.deployment.gateway_observer import GatewayObserver
 
-    witness = CaptureWitness(url, engine)
-    stack.callback(witness.close)
-    return [witness]
+    observer = GatewayObserver(url, engine)
+    stack.callback(observer.close)
+    return [observer]
 
 
 def stop_on_signals() -> Event:

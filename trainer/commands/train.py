@@ -18,10 +18,10 @@ from crosswind.trainer.commands.connections import (
     Patience,
     control,
     engine,
+    observers,
     refuse,
     stop_on_signals,
     store,
-    witnesses,
 )
 from crosswind.trainer.commands.locks import alone, alone_in_store
 
@@ -133,7 +133,7 @@ def run(
                 *opened[1:],
                 fresh=not resume,
                 labels=chosen,
-                witnesses=witnesses(stack, control_url, engine_url),
+                observers=observers(stack, control_url, engine_url),
             )
         )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from crosswind.policies.engine import Engine, Health
+from crosswind.policies.engine import Engine, EngineHealth
 from crosswind.policies.versions.version import Registry, VersionError
 
 
@@ -43,7 +43,7 @@ class Occupancy:
         return None
 
 
-def _served(health: Health) -> list[tuple[str, str]]:
+def _served(health: EngineHealth) -> list[tuple[str, str]]:
     """Names and checksums: replicas may serve several, of which no checksums are told."""
     return [(name, health.checksum) for name in health.version.split(" and ")]
 

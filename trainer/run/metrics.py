@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from crosswind.policies.deployment.deployment import InService
+from crosswind.policies.deployment.deployment import DeployedVersion
 from crosswind.trainer.learning.learner import Before, Learned
 from crosswind.trainer.rollouts.assembly import Material, refusals
 from crosswind.trainer.rollouts.source import Taken
@@ -45,7 +45,7 @@ def figures(learned: Learned, before: Before, moved: float) -> dict[str, Any]:
     }
 
 
-def publication_figures(publication: InService | None) -> dict[str, Any]:
+def publication_figures(publication: DeployedVersion | None) -> dict[str, Any]:
     """How the version got into service; nothing where it wasn't published."""
     if publication is None:
         return {}

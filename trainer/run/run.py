@@ -13,7 +13,12 @@ from crosswind.gateway.trajectory.store import Store
 from crosswind.gateway.trajectory.train_step import TrainStep
 from crosswind.gateway.trajectory.trust import VERSION, doubted
 from crosswind.policies.deployment.confirmation import Probe
-from crosswind.policies.deployment.deployment import InService, JournalWitness, Service, Witness
+from crosswind.policies.deployment.deployment import (
+    DeployedVersion,
+    Deployment,
+    DeploymentObserver,
+    JournalObserver,
+)
 from crosswind.policies.deployment.reference import probe
 from crosswind.policies.engine import Engine, EngineError
 from crosswind.policies.versions.version import (
@@ -64,7 +69,7 @@ class Run:
     """Refuse to go on from a checkpoint."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Train on groups only whose sessions carry these labels."""
-    witnesses: Sequence[Witness] = ()
+    observers: Sequence[DeploymentObserver] = ()
     """Who is told which versions the engine serves rightly, beside the registry's journal."""
     occupancy: Occupancy = field(default_factory=Occupancy)
 
@@ -83,12 +88,12 @@ class Run:
         wrong = doubted(self.store.settings(VERSION))
         return Admission(ordinals, self.config.staleness, self.config.temperature, wrong)
 
-    def service(self) -> Service | None:
+    def service(self) -> Deployment | None:
         """The engine with all who are told of it; None without one."""
         if self.engine is None:
             return None
-        witnesses = [*self.witnesses, JournalWitness(self.registry.journal, self.engine.name)]
-        return Service(self.engine, witnesses, self.config.logprob_tolerance)
+        observers = [*self.observers, JournalObserver(self.registry.journal, self.engine.name)]
+        return Deployment(self.engine, observers, self.config.logprob_tolerance)
 
     def before(self, state: State) -> PolicyVersion | None:
         """The version before the one that the weights are; None where that is the first."""
@@ -176,7 +181,9 @@ def make_up(run: Run, learner: Learner, state: State) -> None:
         run.complete(last, state, {**state.metrics, **publication_figures(publication)})
 
 
-def put_in_service(run: Run, learner: Learner, state: State, samples: Sequence[Sample]) -> InService | None:
+def put_in_service(
+    run: Run, learner: Learner, state: State, samples: Sequence[Sample]
+) -> DeployedVersion | None:
     """Export the state's version where it isn't the first one; serve and confirm it where there is an
     engine, on the samples, or on a probe of our own where there are none.
 
@@ -200,8 +207,8 @@ def put_in_service(run: Run, learner: Learner, state: State, samples: Sequence[S
             return learner.probe(samples[: run.config.probe_rollouts])
         return probe(which)
 
-    served = service.put(version, run.before(state), probe_of)
-    for trouble in served.troubles:
+    served = service.deploy(version, run.before(state), probe_of)
+    for trouble in served.problems:
         run.progress.note(trouble)
     run.registry.retain(run.config.keep_versions, protected=frozenset(state.versions[-2:]))
     return served
@@ -235,11 +242,11 @@ def take_back(run: Run, state: State, reason: str) -> str:
     service = run.service()
     if service is None:
         return "there is no engine to roll back"
-    service.doubt(state.version, reason)
+    service.report_doubt(state.version, reason)
     try:
         if (others := _taken(run, state)) is not None:
-            return "; ".join([others, *service.untold])
+            return "; ".join([others, *service.unreported])
         previous = run.before(state)
     except (VersionError, EngineError) as error:
         return str(error)
-    return "; ".join([service.back_to(previous, probe), *service.untold])
+    return "; ".join([service.roll_back_to(previous, probe), *service.unreported])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from crosswind.policies.vllm import health as answering
-from crosswind.policies.vllm.health import sampling_troubles
+from crosswind.policies.vllm.health import find_sampling_problems
 from crosswind.policies.vllm.launch import NEUTRAL
 from tests.gateway.servers import Running, gateway
 from tests.outage import Forwarder
@@ -34,10 +34,10 @@ async def _fitness(running: Running) -> str:
 def test_settings_under_which_log_probabilities_say_something_else_are_named(
     vllm: VllmServed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert sampling_troubles(vllm.url) == []
+    assert find_sampling_problems(vllm.url) == []
     # As of a server that samples at 0.5 where a request doesn't say: to it, ours is the odd one.
     monkeypatch.setattr(answering, "NEUTRAL", NEUTRAL | {"temperature": 2.0})
-    (trouble,) = sampling_troubles(vllm.url)
+    (trouble,) = find_sampling_problems(vllm.url)
     assert "a distribution that is cut or bent" in trouble and "--generation-config vllm" in trouble
 
 

@@ -90,4 +90,4 @@ async def test_an_engine_that_serves_other_weights_is_caught_and_its_turns_never
     listed = await _policy("list", str(registry.root), "--json")
     rows = {row["version"]: row for row in map(json.loads, listed[1].splitlines())}
     assert rows["moved-1"]["bad"] and rows["retail"]["confirmed"] < 1e-4
-    registry.journal.note(GOOD, "moved-1")
+    registry.journal.append(GOOD, "moved-1")

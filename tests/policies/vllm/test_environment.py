@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from crosswind.policies.vllm import environment
-from crosswind.policies.vllm.environment import NOT_INSTALLED, Environment, NotInstalled
+from crosswind.policies.vllm.environment import NOT_INSTALLED, NotInstalled, VllmEnvironment
 
 LOCKS = Path(environment.__file__).parent / "locks"
 
@@ -37,7 +37,7 @@ def test_unreachable_indexes_end_with_a_code_of_their_own(tmp_path: Path) -> Non
 
 
 def test_an_environment_of_other_locks_is_not_current(tmp_path: Path) -> None:
-    found = Environment(tmp_path)
+    found = VllmEnvironment(tmp_path)
     (tmp_path / ".crosswind-lock").write_text("cpu 0123\n")
     assert found.build == "cpu"
     assert not found.current("cpu")

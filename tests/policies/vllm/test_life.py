@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from crosswind.policies.commands.policy import policy
 from crosswind.policies.versions.version import PRETRAINED
 from crosswind.policies.vllm.diagnosis import diagnose
-from crosswind.policies.vllm.health import sampling_troubles
+from crosswind.policies.vllm.health import find_sampling_problems
 from tests.gateway.servers import gateway
 from tests.policies.scripted import answering
 from tests.policies.vllm.asking import ask, chat, sampled
@@ -166,7 +166,7 @@ def test_log_probabilities_from_before_the_cuts_are_named() -> None:
     """As vLLM gives them where it isn't told otherwise: the only token left isn't certain."""
     choice = {"logprobs": {"top_logprobs": [{"a": -1.0, "b": -2.0}]}}
     with answering(ALIVE | {"/v1/completions": {"choices": [choice]}}) as url:
-        (trouble,) = sampling_troubles(url)
+        (trouble,) = find_sampling_problems(url)
     assert "before temperature and cuts" in trouble and "--logprobs-mode processed_logprobs" in trouble
 
 
