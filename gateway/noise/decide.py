@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crosswind.gateway.noise.tool_view import ToolView, declared_view, view_tools
+from crosswind.gateway.noise.tool_view import TurnTools, show_declared, show_tools
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.system_prompt import Instructions, find_instructions
@@ -46,7 +46,7 @@ class Decided:
     texts: Perturbed
     prompt: tuple[Instructions, str] | None
     """The system prompt, and the noisy text to put in its place."""
-    tools: ToolView | None
+    tools: TurnTools | None
     """None: as the client declared them."""
     transport: Sequence[Outcome] = ()
     model: Sequence[Outcome] = ()
@@ -91,8 +91,8 @@ def decide(session: LiveSession, codec: Codec, request: Request, place: Place, n
             texts.new.insert(0, new)
         prompt = None if text is None else (found, text)
     if request.unattended:
-        return Decided(texts, prompt, declared_view(codec, ledger, request))
-    tools = view_tools(
+        return Decided(texts, prompt, show_declared(codec, ledger, request))
+    tools = show_tools(
         codec,
         plan,
         ledger,

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from crosswind.gateway.noise.decide import Circumstances, Decided, decide, prompt_of
 from crosswind.gateway.noise.events import EventBuilder
-from crosswind.gateway.noise.tool_view import ToolView, declared_view
+from crosswind.gateway.noise.tool_view import TurnTools, show_declared
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.protocols.faults import NO_FAULTS, Fault, Faults
@@ -44,7 +44,7 @@ class Noise:
     faults: Faults = NO_FAULTS
     rows: list[Row] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
-    tools: ToolView | None = None
+    tools: TurnTools | None = None
     """How the tools are shown, where that is not as the client declared them."""
     spared: bool = False
     """Whether the request was spared new decisions."""
@@ -126,7 +126,7 @@ def _stop(session: LiveSession, codec: Codec, request: Request) -> Noise:
     """History reverts to clean and stays so: a session whose noise was stopped never gets any again. The
     upstream's own copy of the history must still be completed.
     """
-    noise = Noise(unfit=Fitness.NOISE_STOPPED, tools=declared_view(codec, session.ledger, request))
+    noise = Noise(unfit=Fitness.NOISE_STOPPED, tools=show_declared(codec, session.ledger, request))
     if not session.record.noise_stopped:
         session.mark(noise_stopped=True)
         noise.rows.append(SessionMarked(session.record.id, noise_stopped=True))
@@ -157,7 +157,7 @@ def _record(
 
 
 def _record_tools(
-    noise: Noise, tools: ToolView, session: LiveSession, place: Place, events: EventBuilder
+    noise: Noise, tools: TurnTools, session: LiveSession, place: Place, events: EventBuilder
 ) -> None:
     ledger, known, session_id = session.ledger, session.ledger.tools, session.record.id
     if tools.shown.anchor and (known is None or tools.lasting.decided != known.decided):

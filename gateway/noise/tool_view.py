@@ -24,8 +24,8 @@ MOST_ROUNDS = 3
 
 
 @dataclass(slots=True)
-class ToolView:
-    """The tools as a turn's policy sees them; the `World` by which the turn's answer is read."""
+class TurnTools:
+    """The tools as a turn's policy sees them: the `ToolView` by which the turn's answer is read."""
 
     closing: ToolMapping
     shown: ShownTools
@@ -74,7 +74,7 @@ class ToolView:
         return refusal.objection(arguments) if refusal and not self.answered.get(name) else None
 
 
-def view_tools(
+def show_tools(
     codec: Codec,
     plan: Plan,
     ledger: Ledger,
@@ -84,7 +84,7 @@ def view_tools(
     allow_new: bool,
     duplicates: str,
     texts: Texts | None = None,
-) -> ToolView | None:
+) -> TurnTools | None:
     """Show the declared tools as before, or decide how. None: as the client declared them, and nothing has to
     be mapped.
     """
@@ -92,7 +92,7 @@ def view_tools(
     raw = request.document.raw("tools")
     closing = codec.closing
     if closing is None or raw is None or not tools or not (acts_on_tools(plan) or ledger.tools is not None):
-        return declared_view(codec, ledger, request)
+        return show_declared(codec, ledger, request)
     choice = request.document.value("tool_choice")
     shown = perturb_tools(
         plan,
@@ -109,7 +109,7 @@ def view_tools(
         turn=turn,
         texts=texts,
     )
-    view = ToolView(closing, shown, dict(ledger.answered))
+    view = TurnTools(closing, shown, dict(ledger.answered))
     if request.choices > 1 or tool_choice_names(choice):
         view.lasting = replace(shown, anchor=f"{shown.anchor}!")
     if not shown.untouched:
@@ -127,7 +127,7 @@ def view_tools(
     return view
 
 
-def declared_view(codec: Codec, ledger: Ledger, request: Request) -> ToolView | None:
+def show_declared(codec: Codec, ledger: Ledger, request: Request) -> TurnTools | None:
     """The tools as declared, with the results that the upstream's copy of the history lacks. None: it lacks
     none.
     """
@@ -135,7 +135,7 @@ def declared_view(codec: Codec, ledger: Ledger, request: Request) -> ToolView | 
     if codec.closing is None or not pending:
         return None
     forward = HistoryEdits(codec.closing, {}, {}, pending)
-    return ToolView(codec.closing, ShownTools.clean(request.conversation.tools), {}, forward=forward)
+    return TurnTools(codec.closing, ShownTools.clean(request.conversation.tools), {}, forward=forward)
 
 
 def _pending(codec: Codec, ledger: Ledger, request: Request) -> tuple[str, ...]:

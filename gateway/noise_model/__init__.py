@@ -1,1 +1,1 @@
-"""Texts of a language model for operators of noise: asked for, judged, kept, never waited for too long."""
+"""A language model's texts for noise operators: requested, judged, kept, and waited for only briefly."""

@@ -1,24 +1,44 @@
-"""A chat model on an OpenAI-compatible server, asked one thing at a time. Every failure is named."""
+"""Ask a chat model on an OpenAI-compatible server for one text, or a judge for its score of one."""
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import aiohttp
 
-from crosswind.gateway.config.noise_model import ChatModel
+from crosswind.gateway.config.noise_model import ChatModel, Judge
 from crosswind.gateway.protocols.document import decode, encode
+from crosswind.injectors.wording import Prompt
 
 _MOST = 1 << 20
 """The longest answer that is read, in bytes."""
+_JUDGE_TASK = (
+    "You judge a text that was written for a robustness test. You get the instruction that was given, the "
+    "material it was given for, and the text. Score from 1 to 5 how well the text does what the instruction "
+    "asks without harm to the material's meaning: 5 in every respect, 4 with blemishes that change nothing, "
+    "3 doubtful, 2 something is lost or false, 1 useless. Answer with the number alone."
+)
+_SCORE = re.compile(r"(?<![\d.])([1-5](?:\.\d+)?)(?![\d.]*\d)")
 
 
 class ModelFailed(Exception):
     """The model gave no text. The message says what happened; it holds neither key nor content."""
 
 
-async def asked(http: aiohttp.ClientSession, model: ChatModel, system: str, user: str) -> str:
-    """What the model answers. ModelFailed."""
+async def score_text(http: aiohttp.ClientSession, judge: Judge, prompt: Prompt, text: str) -> float:
+    """A judge's score for a text (RobustBench-TC, appendix F: 1 to 5, below 4 is refused). ModelFailed."""
+    material = {"instruction": prompt.system, "material": prompt.user, "text": text}
+    answer = await ask_model(http, judge, _JUDGE_TASK, json.dumps(material, ensure_ascii=False))
+    found = _SCORE.search(answer)
+    if found is None or float(found[1]) > 5:
+        raise ModelFailed("the judge gave no score from 1 to 5")
+    return float(found[1])
+
+
+async def ask_model(http: aiohttp.ClientSession, model: ChatModel, system: str, user: str) -> str:
+    """The model's answer. ModelFailed."""
     messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     body = {
         "model": model.model,
@@ -46,10 +66,10 @@ async def asked(http: aiohttp.ClientSession, model: ChatModel, system: str, user
         raise ModelFailed(f"the model gave no answer within {model.timeout:g} s") from None
     except aiohttp.ClientError as error:
         raise ModelFailed(f"the model can't be asked ({type(error).__name__})") from None
-    return _text(raw)
+    return _read_text(raw)
 
 
-def _text(raw: bytes) -> str:
+def _read_text(raw: bytes) -> str:
     try:
         document: Any = decode(raw)
         choice = document["choices"][0]

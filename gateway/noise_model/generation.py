@@ -1,7 +1,7 @@
-"""One model's texts by content: from memory, from the store, or written now; each asked for once at a time.
+"""Get a model's texts: from memory, from the store, or written now, never the same one twice at a time.
 
-A call goes on when nobody waits for it any longer: what it gives is kept for whoever asks next. A model that
-fails again and again is left alone for a while.
+A call continues when its request no longer waits for it: the text is kept for the next request. A model that
+keeps failing is not asked for a while.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import partial
 
 import aiohttp
@@ -16,9 +17,7 @@ import structlog
 
 from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.noise_model import NoiseModel
-from crosswind.gateway.noise_model.chat_model import ModelFailed, asked
-from crosswind.gateway.noise_model.eligibility import seen_by_judge, usable
-from crosswind.gateway.noise_model.judge import scored
+from crosswind.gateway.noise_model.chat_model import ModelFailed, ask_model, score_text
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.telemetry.metrics import Metrics
@@ -29,14 +28,32 @@ from crosswind.injectors.wording import Given, Prompt
 _log = structlog.get_logger("crosswind.language")
 
 REMEMBERED = 4096
-"""Texts that are kept in memory."""
+"""How many texts are kept in memory."""
 
 Written = GeneratedText | str
 """A text, or why there is none."""
 
 
+def writes_for(model: NoiseModel, operator: str) -> bool:
+    """Whether the model is configured to write for the operator."""
+    return any(fnmatchcase(operator, pattern) for pattern in model.operators)
+
+
+def is_judged(model: NoiseModel, text: GeneratedText) -> bool:
+    """Whether the judge has scored the text, if one is configured."""
+    return model.judge is None or text.score is not None
+
+
+def offer_text(model: NoiseModel, text: GeneratedText) -> Given:
+    """What operators get of a text: nothing that the judge refused."""
+    if model.judge is not None and text.score is not None and text.score < model.judge.least:
+        why = f"the judge gave {text.score:g} of 5, where {model.judge.least:g} is the least"
+        return Given(None, why=why)
+    return Given(text.text, text.model)
+
+
 class TextGenerator:
-    """The texts of the configured model. It owns the calls that are under way."""
+    """Has the configured model write texts. It owns the calls that are running."""
 
     def __init__(self, model: NoiseModel, store: Store, recorder: Recorder, metrics: Metrics) -> None:
         self.model = model
@@ -45,7 +62,7 @@ class TextGenerator:
         self._metrics = metrics
         self._free = asyncio.Semaphore(model.concurrency)
         self._known: OrderedDict[str, GeneratedText] = OrderedDict()
-        self._under_way: dict[str, asyncio.Task[Written]] = {}
+        self._running: dict[str, asyncio.Task[Written]] = {}
         self._http: aiohttp.ClientSession | None = None
         self._failures = 0
         self._paused_until = 0.0
@@ -53,9 +70,9 @@ class TextGenerator:
     async def get(
         self, prompts: Mapping[str, Prompt], session: LiveSession, wait_s: float
     ) -> dict[str, Written]:
-        """What there is under each key within so many seconds; what is under way then goes on.
+        """The text under each key, as far as it is there within `wait_s` seconds; the calls continue.
 
-        What is written now is stored for the session.
+        New texts are stored under the session.
         """
         begun = await self.begin(prompts, session)
         if begun and wait_s > 0:
@@ -67,86 +84,78 @@ class TextGenerator:
     async def begin(
         self, prompts: Mapping[str, Prompt], session: LiveSession
     ) -> dict[str, asyncio.Task[Written]]:
-        """See to it that what isn't known is written; gives the calls that are under way for it."""
-        unknown = [key for key in prompts if not self._sound(self._known.get(key))]
-        stored = await self._recalled(unknown) if unknown else {}
+        """Start the calls for unknown texts; gives those that are running for them."""
+        unknown = [key for key in prompts if not self._is_usable(self._known.get(key))]
+        stored = await self._load(unknown) if unknown else {}
         begun: dict[str, asyncio.Task[Written]] = {}
         for key in unknown:
-            if self._sound(self._known.get(key)):
+            if self._is_usable(self._known.get(key)):
                 continue
-            task = self._under_way.get(key)
+            task = self._running.get(key)
             if task is None:
                 writing = self._write(key, prompts[key], stored.get(key), session)
-                task = self._under_way[key] = asyncio.create_task(writing)
+                task = self._running[key] = asyncio.create_task(writing)
                 task.add_done_callback(partial(self._over, key))
             begun[key] = task
         return begun
 
     def _over(self, key: str, _: asyncio.Task[Written]) -> None:
-        self._under_way.pop(key, None)
+        self._running.pop(key, None)
 
-    async def _recalled(self, keys: Sequence[str]) -> Mapping[str, GeneratedText]:
-        """What the store has; what can be used of it is known from now on."""
+    async def _load(self, keys: Sequence[str]) -> Mapping[str, GeneratedText]:
+        """The texts that the store has; usable ones are kept in memory."""
         try:
             found = await asyncio.to_thread(self._store.generated, keys)
         except StoreError as error:
             _log.warning("a model's texts can't be read from the store", error=str(error))
             return {}
         for text in found.values():
-            if self._sound(text):
+            if self._is_usable(text):
                 self._remember(text)
         return found
 
-    def given(self, written: Written) -> Given:
-        """What an operator may use of it."""
-        return Given(None, why=written) if isinstance(written, str) else usable(self.model, written)
+    def offer(self, written: Written) -> Given:
+        """What operators get of it."""
+        return Given(None, why=written) if isinstance(written, str) else offer_text(self.model, written)
 
-    def under_way(self) -> list[asyncio.Task[Written]]:
-        """The calls that are going on."""
-        return list(self._under_way.values())
+    def running(self) -> list[asyncio.Task[Written]]:
+        """The calls that are running."""
+        return list(self._running.values())
 
     async def close(self) -> None:
-        """Give up what is under way."""
-        tasks = self.under_way()
+        """Cancel the running calls."""
+        tasks = self.running()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         if self._http is not None:
             await self._http.close()
 
-    def _sound(self, text: GeneratedText | None) -> bool:
-        """Whether a text can be used as it is known: a judge that is configured has seen it."""
-        return text is not None and seen_by_judge(self.model, text)
+    def _is_usable(self, text: GeneratedText | None) -> bool:
+        return text is not None and is_judged(self.model, text)
 
     async def _write(
         self, key: str, prompt: Prompt, found: GeneratedText | None, session: LiveSession
     ) -> Written:
-        """Write a text, unless it is `found` and only to be judged; keep it."""
-        loop = asyncio.get_running_loop()
+        """Have a text written, or only judged if it was `found` unjudged; keep it."""
+        loop, model, http = asyncio.get_running_loop(), self.model, self._client
         async with self._free:
             if loop.time() < self._paused_until:
-                return f"the model is left alone after {self.model.failures} failures in a row"
+                return f"the model is left alone after {model.failures} failures in a row"
             try:
-                text = found.text if found else await self._asked(prompt)
-                score = await self._score(prompt, text)
+                text = found.text if found else await ask_model(http, model, prompt.system, prompt.user)
+                score = await score_text(http, model.judge, prompt, text) if model.judge else None
             except ModelFailed as error:
-                self._failed(str(error))
+                self._count_failure(str(error))
                 return str(error)
         self._failures = 0
         self._metrics.texts.labels("written").inc()
-        row = GeneratedText(session.record.id, key, prompt.operator, self.model.model, text, score, now_us())
+        row = GeneratedText(session.record.id, key, prompt.operator, model.model, text, score, now_us())
         if session.unwritten:
             session.pending.append(row)  # Along with its first turn.
         else:
             self._recorder.offer([row])
         return self._remember(row)
-
-    async def _asked(self, prompt: Prompt) -> str:
-        return await asked(self._client, self.model, prompt.system, prompt.user)
-
-    async def _score(self, prompt: Prompt, text: str) -> float | None:
-        judge = self.model.judge
-        return None if judge is None else await scored(self._client, judge, prompt, text)
 
     def _remember(self, text: GeneratedText) -> GeneratedText:
         self._known[text.key] = text
@@ -155,7 +164,7 @@ class TextGenerator:
             self._known.popitem(last=False)
         return text
 
-    def _failed(self, why: str) -> None:
+    def _count_failure(self, why: str) -> None:
         self._failures += 1
         self._metrics.texts.labels("failed").inc()
         _log.warning("no text for noise", why=why, failures_in_a_row=self._failures)
@@ -164,7 +173,7 @@ class TextGenerator:
 
     @property
     def _client(self) -> aiohttp.ClientSession:
-        """The connections, made on first use: they belong to the loop that serves."""
+        """Its connections, opened on first use since they belong to the serving event loop."""
         if self._http is None:
             self._http = aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar())
         return self._http

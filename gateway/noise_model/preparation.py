@@ -7,25 +7,26 @@ those that are there. This concerns only sessions whose plan has an operator for
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import structlog
 
 from crosswind.gateway.noise.decide import Circumstances, decide, may_decide
-from crosswind.gateway.noise_model.eligibility import writes_for
-from crosswind.gateway.noise_model.generation import TextGenerator
-from crosswind.gateway.noise_model.lookahead import after_answer, next_message
+from crosswind.gateway.noise_model.generation import TextGenerator, writes_for
 from crosswind.gateway.protocols.codec import Codec
+from crosswind.gateway.protocols.message_format import parse_message
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import Place
 from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.gateway.turn.exchange import Exchange
-from crosswind.injectors.conversation import Conversation
+from crosswind.injectors.conversation import Conversation, Ref, ToolCall, ToolResult, UserText
 from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.plan import Plan
+from crosswind.injectors.identity import logical_call
 from crosswind.injectors.wording import Given, Prompt, written_forms
 
 _log = structlog.get_logger("crosswind.language")
@@ -105,7 +106,7 @@ class TextPreparation:
         prepared.given.update({key: Given(None, why=SECRET) for key in wanted.keys() - open_to_all.keys()})
         found = await self.generator.get(open_to_all, session, max(0.0, wait_s))
         for key, written in found.items():
-            prepared.given[key] = self.generator.given(written)
+            prepared.given[key] = self.generator.offer(written)
             if isinstance(written, GeneratedText) and written.session_id != session.record.id:
                 prepared.shared.append(replace(written, session_id=session.record.id))
 
@@ -118,7 +119,7 @@ class TextPreparation:
         """While the client runs its tools, ask for the texts that their results may want."""
         if exchange.noise.texts is not None and exchange.answer.finished:
             delivered = exchange.answer.delivered() or exchange.answer.produced()
-            self._look_ahead(exchange, after_answer(exchange.codec, exchange.request.conversation, delivered))
+            self._look_ahead(exchange, next_results(exchange.codec, exchange.request.conversation, delivered))
 
     def _look_ahead(self, exchange: Exchange, ahead: Conversation | None) -> None:
         forms = written_forms()
@@ -139,9 +140,9 @@ class TextPreparation:
         except Exception:
             _log.exception("texts can't be asked for ahead", session=session.record.id)
 
-    def under_way(self) -> list[asyncio.Task[Any]]:
+    def running(self) -> list[asyncio.Task[Any]]:
         """The tasks that are running."""
-        return [*self._looking_ahead, *self.generator.under_way()]
+        return [*self._looking_ahead, *self.generator.running()]
 
     async def close(self) -> None:
         """Cancel what is running."""
@@ -154,3 +155,44 @@ class TextPreparation:
 def _secret(prompt: Prompt, redactor: Redactor) -> bool:
     """Whether the material holds a secret: what may not be stored isn't sent to another model, either."""
     return redactor.mode != "keep" and redactor.found(prompt.user.encode("utf-8", "surrogatepass"))
+
+
+# The conversation as it may continue. Its next texts aren't known; model-written texts that don't depend on
+# them can be asked for before they are needed.
+_ANY_RESULT = '{"result": "ok"}'
+
+
+def next_message(conversation: Conversation) -> Conversation | None:
+    """The conversation with a further user message; None where the user hasn't spoken yet."""
+    said = [item for item in conversation.items if isinstance(item, UserText)]
+    if not said:
+        return None
+    text = UserText(_after_answer(conversation), said[0].text, "foreseen:message", said[-1].ordinal + 1)
+    return replace(conversation, items=(*conversation.items, text))
+
+
+def next_results(codec: Codec, conversation: Conversation, delivered: bytes) -> Conversation | None:
+    """The conversation with results of the calls in an answer; None where it has none."""
+    if codec.closing is None:
+        return None
+    calls = [
+        call
+        for raw in codec.closing.made_message(delivered)
+        for call in parse_message(codec.messages, raw).calls
+    ]
+    results = tuple(_results(conversation, calls))
+    return replace(conversation, items=(*conversation.items, *results)) if results else None
+
+
+def _results(conversation: Conversation, calls: Iterable[ToolCall]) -> Iterable[ToolResult]:
+    ordinals = [item.ordinal for item in conversation.items if isinstance(item, ToolResult)]
+    first, place = ordinals[-1] + 1 if ordinals else 0, _after_answer(conversation)
+    for at, call in enumerate(calls):
+        logical = logical_call(call.name, call.arguments)
+        ref = Ref(place.message + at)
+        yield ToolResult(ref, _ANY_RESULT, f"foreseen:{at}", first + at, call, logical)
+
+
+def _after_answer(conversation: Conversation) -> Ref:
+    """The place behind the policy's next message."""
+    return Ref(conversation.items[-1].ref.message + 2 if conversation.items else 1)

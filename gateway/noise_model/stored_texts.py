@@ -1,4 +1,4 @@
-"""What a gateway's model wrote so far, out of its store: for looking at noise where no gateway runs."""
+"""Texts that a gateway's model has written so far, read from its store: for previews of noise."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 
 from crosswind.gateway.config.noise_model import NoiseModel
 from crosswind.gateway.errors import ConfigurationError
-from crosswind.gateway.noise_model.eligibility import seen_by_judge, usable, writes_for
+from crosswind.gateway.noise_model.generation import is_judged, offer_text, writes_for
 from crosswind.gateway.trajectory.store import Store, StoreError, open_store
 from crosswind.injectors.wording import Given, Prompt, Texts
 
 
-class Stored:
-    """The `Texts` of a model in a store. What isn't there is done by rule."""
+class StoredTexts:
+    """A model's `Texts` in a store. Operators go by rule where one is missing."""
 
     def __init__(self, model: NoiseModel, store: Store) -> None:
         self._model = model
@@ -25,14 +25,14 @@ class Stored:
             return None
         key = prompt.key(self._model.model)
         text = self._store.generated([key]).get(key)
-        if text is None or not seen_by_judge(self._model, text):
+        if text is None or not is_judged(self._model, text):
             return Given(None, why="no session has had the model write it yet")
-        return usable(self._model, text)
+        return offer_text(self._model, text)
 
 
 @contextmanager
-def stored(config: Path) -> Iterator[Texts]:
-    """The texts of the gateway that is configured so. ValueError where there are none to be had."""
+def open_stored_texts(config: Path) -> Iterator[Texts]:
+    """The texts of the gateway with this configuration. ValueError where it has no model or no store."""
     from crosswind.gateway.config.loading import load
 
     try:
@@ -43,4 +43,4 @@ def stored(config: Path) -> Iterator[Texts]:
     except (ConfigurationError, StoreError) as error:
         raise ValueError(str(error)) from error
     with closing(store):
-        yield Stored(settings.noise_model, store)
+        yield StoredTexts(settings.noise_model, store)

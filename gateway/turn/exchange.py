@@ -12,7 +12,7 @@ import msgspec
 from crosswind.gateway.clock import now_us
 from crosswind.gateway.errors import Attempt
 from crosswind.gateway.noise.pipeline import Noise
-from crosswind.gateway.noise.tool_view import ToolView
+from crosswind.gateway.noise.tool_view import TurnTools
 from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.constraints import find_constraints
@@ -70,7 +70,7 @@ class Exchange(msgspec.Struct, eq=False):
     """The digest of the key under which the client sent the request."""
 
     @property
-    def tools(self) -> ToolView | None:
+    def tools(self) -> TurnTools | None:
         """How the tools are shown, where that is not as the client declared them."""
         return self.noise.tools
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import aiohttp
 
 from crosswind.gateway.config.noise_model import ChatModel
-from crosswind.gateway.noise_model.chat_model import ModelFailed, asked
+from crosswind.gateway.noise_model.chat_model import ModelFailed, ask_model
 from crosswind.injectors import registry
 from crosswind.injectors.identity import digest
 from crosswind.injectors.streams import Stream
@@ -30,7 +30,7 @@ TASK = (
 )
 
 VARIATIONS = 4
-"""Different texts that are asked of the model for one rule of one parent."""
+"""How many different texts the model is asked for, by rule and parent."""
 
 
 class Directions(Protocol):
@@ -74,7 +74,7 @@ class Proposed:
         key = f"prompt {digest(self.model.model, TASK, question)}"
         if (entry := self.journal.get(key)) is None:
             try:
-                entry = self.journal.add(key, text=await asked(self.http, self.model, TASK, question))
+                entry = self.journal.add(key, text=await ask_model(self.http, self.model, TASK, question))
             except ModelFailed as error:
                 entry = self.journal.add(key, text="", why=str(error))
         return str(entry["text"])

@@ -125,9 +125,9 @@ async def test_a_text_that_comes_too_late_is_done_by_rule_for_good_and_there_for
 
 async def until_kept(running: Running, session: str) -> None:
     """Wait until what is written behind a request is stored."""
-    preparing = running.gateway.data.proxy.preparation
-    assert preparing is not None
-    while under_way := preparing.under_way():
+    preparation = running.gateway.data.proxy.preparation
+    assert preparation is not None
+    while under_way := preparation.running():
         await asyncio.wait(under_way)
     await running.flush()
 
