@@ -29,13 +29,13 @@ from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.conversation import Conversation
 from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.decision import Known
-from crosswind.injectors.engine.link import MODEL_LINK, decide_transport
-from crosswind.injectors.engine.model_link import decide_model
+from crosswind.injectors.engine.faults import FaultMemory, decide_model, decide_transport
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.engine.resume import Walks
 from crosswind.injectors.engine.tool_list import ShownTools
 from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.profiles.load import parse
+from crosswind.injectors.targets import MODEL_LINK
 
 TURNS, SIZE = 40, 60_000
 OPERATORS = (
@@ -120,14 +120,16 @@ class Session:
         self.known: dict[str, Known] = {}
         self.tools: ShownTools | None = None
         self.walks = Walks()
+        self.fault_memory: FaultMemory = {}
 
     def turn(self, said: Conversation, turn: int, *, keep: bool) -> int:
         """One turn's noise; returns how many texts differ from what was sent."""
         shown = perturb_tools(self.plan, said.tools, known=self.tools, turn=turn)
         walked = self.walks.before(self.plan, said, self.known)
         found = perturb(self.plan, said, self.known, walked=walked)
-        decide_transport(self.plan, link=MODEL_LINK, turn=turn, attempt=0, streaming=True)
-        decide_model(self.plan, turn=turn, attempt=0, streaming=True)
+        at: Any = {"turn": turn, "attempt": 0, "streaming": True, "memory": self.fault_memory}
+        decide_transport(self.plan, link=MODEL_LINK, **at)
+        decide_model(self.plan, **at)
         if keep:
             self.tools = shown
             self.walks.keep(found.walked)

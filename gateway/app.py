@@ -23,7 +23,7 @@ from crosswind.gateway.proxy.passthrough import PassThrough
 from crosswind.gateway.proxy.proxy import DataPlane, Proxy
 from crosswind.gateway.proxy.relay import ResponseRelay
 from crosswind.gateway.proxy.retries import SharedCalls
-from crosswind.gateway.proxy.short_circuit import Refusing
+from crosswind.gateway.proxy.short_circuit import ShortCircuit
 from crosswind.gateway.proxy.stored_responses import StoredResponses
 from crosswind.gateway.proxy.websockets import WebSockets
 from crosswind.gateway.recorder.recorder import Recorder
@@ -98,7 +98,7 @@ class _Parts:
             metrics=metrics,
             recording=recording,
             relay=ResponseRelay(settings, recording),
-            short_circuit=Refusing(recording, settings.markers),
+            short_circuit=ShortCircuit(recording, settings.markers),
             shared=self.shared,
             in_flight=noise.in_flight,
             builder=RequestBuilder(settings, noise.switch, noise.preparation, noise.confinement),

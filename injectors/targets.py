@@ -8,6 +8,10 @@ from enum import StrEnum
 from typing import Any
 
 from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.faults import Fault
+
+MODEL_LINK = "model"
+"""The link to the provider of models; the others lead to tools."""
 
 Draw = Mapping[str, Any]
 """What a draw decided, as JSON data. Stored in the ledger; `apply` needs nothing else."""
@@ -86,6 +90,11 @@ class TransportTarget:
     attempt: int = 0
     streaming: bool = False
 
+    @property
+    def repeatable(self) -> bool:
+        """Whether the exchange may take place again: a model's answer only costs tokens, a tool acts."""
+        return self.link == MODEL_LINK
+
 
 @dataclass(frozen=True, slots=True)
 class ModelTarget:
@@ -145,8 +154,8 @@ class ToolChange:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What `apply` gives: the payload in the target's place (text, settings of a link, or a tool's change)
-    and a note on what it did."""
+    """What `apply` gives: the payload in the target's place (a text, a tool's change, or a fault; a fault's
+    settings will do) and a note on what it did."""
 
-    payload: str | Mapping[str, Any] | ToolChange
+    payload: str | ToolChange | Fault | Mapping[str, Any]
     note: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +15,7 @@ from jsonschema_rs import meta
 from crosswind.injectors import registry
 from crosswind.injectors.cli import examples
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.faults import Fault
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.guard import tools as tool_guard
 from crosswind.injectors.guard.tools import Asked
@@ -65,8 +65,8 @@ PAYLOADS = {
     Site.USER_TEXT: str,
     Site.TOOL_SCHEMA: ToolChange,
     Site.TOOL_RESULT: str,
-    Site.TRANSPORT: Mapping,
-    Site.MODEL_RESPONSE: Mapping,
+    Site.TRANSPORT: Fault,
+    Site.MODEL_RESPONSE: Fault,
 }
 
 
@@ -93,9 +93,10 @@ def act(entry: Registered, target: Target, seed: int | str, severity: float) -> 
 
 
 def damage(target: Target, result: Result) -> float:
-    """How much was changed: words gone, come or moved; or a link's settings: one, and their sum."""
-    if isinstance(result.payload, Mapping):
-        settings = {key: value for key, value in result.payload.items() if isinstance(value, int | float)}
+    """How much was changed: words gone, come or moved; or a fault's settings: one, and their sum."""
+    if isinstance(result.payload, Fault):
+        given = result.payload.settings().items()
+        settings = {key: value for key, value in given if isinstance(value, int | float)}
         slowness = 1e6 / settings.pop("bytes_per_s", 1e6)
         return 1 + slowness + float(sum(settings.values()))
     was, now = (examples.as_text(one).split() for one in (target, result.payload))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from crosswind.gateway.noise.tool_view import TurnTools, show_declared, show_tools
 from crosswind.gateway.protocols.codec import Codec
@@ -16,11 +17,10 @@ from crosswind.gateway.protocols.system_prompt import Instructions, find_instruc
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import Place
 from crosswind.injectors.engine.decide import perturb
-from crosswind.injectors.engine.link import MODEL_LINK, decide_transport
-from crosswind.injectors.engine.model_link import decide_model
+from crosswind.injectors.engine.faults import LinkDecision, decide_model, decide_transport
 from crosswind.injectors.engine.resume import Perturbed
-from crosswind.injectors.engine.rule import Outcome
 from crosswind.injectors.engine.system_prompt import acts_on_instructions, perturb_instructions
+from crosswind.injectors.targets import MODEL_LINK
 from crosswind.injectors.wording import Texts
 
 
@@ -48,9 +48,8 @@ class Decided:
     """The system prompt, and the noisy text to put in its place."""
     tools: TurnTools | None
     """None: as the client declared them."""
-    transport: Sequence[Outcome] = ()
-    model: Sequence[Outcome] = ()
-    """Faults of the link, and of the provider behind it."""
+    faults: Sequence[LinkDecision] = ()
+    """Of the link, then of the provider behind it."""
 
     def write_prompt(self, request: Request) -> None:
         """Put the noisy system prompt into the request."""
@@ -104,20 +103,18 @@ def decide(session: LiveSession, codec: Codec, request: Request, place: Place, n
     )
     if not allow_new:
         return Decided(texts, prompt, tools)
-    return Decided(texts, prompt, tools, *_decide_faults(session, codec, place, now))
+    return Decided(texts, prompt, tools, _decide_faults(session, codec, place, now))
 
 
 def _decide_faults(
     session: LiveSession, codec: Codec, place: Place, now: Circumstances
-) -> tuple[Sequence[Outcome], Sequence[Outcome]]:
+) -> Sequence[LinkDecision]:
     """Faults of the link, then of the provider, which count against the same bounds."""
-    plan, spent, met = session.plan, session.turns.spent, session.turns.met
-    turn, attempt, streaming = place.index, place.attempt, now.streaming
-    transport = decide_transport(
-        plan, link=MODEL_LINK, turn=turn, attempt=attempt, streaming=streaming, spent=spent, met=met
-    )
-    if codec.forms is None:
-        return transport, ()
-    met += sum(settings is not None for _, settings, _ in transport)
-    model = decide_model(plan, turn=turn, attempt=attempt, streaming=streaming, spent=spent, met=met)
-    return transport, model
+    plan, met = session.plan, session.turns.met
+    at: Any = {"turn": place.index, "attempt": place.attempt, "streaming": now.streaming}
+    at |= {"spent": session.turns.spent, "memory": session.fault_memory}
+    decided = decide_transport(plan, link=MODEL_LINK, met=met, **at)
+    if codec.provider_errors is not None:
+        met += sum(one.fault is not None for one in decided)
+        decided += decide_model(plan, met=met, **at)
+    return decided

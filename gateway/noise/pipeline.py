@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from crosswind.gateway.noise.decide import Circumstances, Decided, decide, prompt_of
 from crosswind.gateway.noise.events import EventBuilder
+from crosswind.gateway.noise.faults import NO_FAULTS, Faults
 from crosswind.gateway.noise.tool_view import TurnTools, show_declared
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.document import encode
-from crosswind.gateway.protocols.faults import NO_FAULTS, Fault, Faults
 from crosswind.gateway.protocols.hidden_tools import HistoryEdits
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import Redactor
@@ -26,7 +26,6 @@ from crosswind.gateway.trajectory.ledger_rows import NameMap
 from crosswind.gateway.trajectory.record import Event, Row, SessionMarked
 from crosswind.injectors.conversation import Ref, Site
 from crosswind.injectors.engine.decision import Injection, NewlyShown
-from crosswind.injectors.engine.rule import Outcome
 from crosswind.injectors.engine.tool_list import ShownTools
 from crosswind.injectors.wording import Texts
 
@@ -181,17 +180,12 @@ def _record_injections(noise: Noise, injections: Iterable[Injection], events: Ev
 def _record_faults(
     noise: Noise, decided: Decided, session: LiveSession, place: Place, events: EventBuilder
 ) -> None:
-    for decision, settings, note in (*decided.transport, *decided.model):
-        after = None if settings is None else encode(settings).decode()
+    for decision, fault, note in decided.faults:
+        after = None if fault is None else encode(fault.settings()).decode()
         noise.events.append(events.event(decision, "", after, note))
-    transport, model = _injected(decided.transport), _injected(decided.model)
-    if decided.transport or decided.model:
-        session.turns.befell(place, len(transport) + len(model))
-        noise.faults = Faults(transport, next(iter(model), None))
-
-
-def _injected(decided: Sequence[Outcome]) -> list[Fault]:
-    return [Fault(decision.operator, settings) for decision, settings, _ in decided if settings is not None]
+    if decided.faults:
+        noise.faults = Faults.of(decided.faults)
+        session.turns.befell(place, len(noise.faults.injected))
 
 
 def roll_back(noise: Noise, session: LiveSession, codec: Codec, request: Request, place: Place) -> Noise:

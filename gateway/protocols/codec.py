@@ -13,7 +13,7 @@ from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.history import Mask
 from crosswind.gateway.protocols.history_cache import HistoryCache
 from crosswind.gateway.protocols.message_format import MessageFormat
-from crosswind.gateway.protocols.provider_errors import AnswerForms
+from crosswind.gateway.protocols.provider_errors import ProviderErrors
 from crosswind.gateway.protocols.request import Request, SplitBody
 from crosswind.gateway.protocols.server_history import ServerHistories
 from crosswind.gateway.protocols.tool_mapping import ToolMapping
@@ -65,8 +65,8 @@ class Codec(Protocol):
         ...
 
     @property
-    def forms(self) -> AnswerForms | None:
-        """How a provider out of sorts answers; None where the protocol isn't an agent's."""
+    def provider_errors(self) -> ProviderErrors | None:
+        """Injected provider errors in this protocol's form; None where no agent speaks it."""
         ...
 
     @property

@@ -1,71 +1,94 @@
-"""Answers that a provider out of sorts gives: how a protocol words them, plain and as a stream."""
+"""How a protocol words the faults of a model's provider: refusals, blank answers, edited answers."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, NamedTuple, Protocol
 
 from crosswind.gateway.errors import ServiceError
-from crosswind.gateway.protocols.faults import Fault
 from crosswind.gateway.protocols.request import Request
-from crosswind.injectors.text.graphemes import whole
+from crosswind.injectors.faults import AnswerEdit, Refusal
+from crosswind.injectors.identity import digest
 
 
-class AnswerForms(Protocol):
-    """One protocol's forms. Answers are its plain bodies, decoded."""
+class ProviderErrors(Protocol):
+    """One protocol's words. Answers are its plain bodies, decoded."""
 
-    def refusal(self, fault: Fault) -> ServiceError:
-        """What a provider says in an answer's place: rate limited, overloaded, prompt too long."""
+    def word_refusal(self, refusal: Refusal) -> ServiceError:
+        """The error that its providers give for a refusal."""
         ...
 
-    def blank(self, request: Request, kind: str) -> dict[str, Any] | None:
-        """An answer without content: `empty`, or withheld by a `content_filter`. None where its client might
+    def make_blank(self, request: Request, kind: str) -> dict[str, Any] | None:
+        """An answer without content: `empty`, or stopped by a `content_filter`. None where the client might
         not be able to go on from it.
         """
         ...
 
-    def edited(self, answer: dict[str, Any], fault: Fault, request: Request) -> dict[str, Any] | None:
-        """The answer as the fault leaves it; None where it doesn't apply. The one given may be changed."""
+    def edit(self, answer: dict[str, Any], fault: AnswerEdit, request: Request) -> dict[str, Any] | None:
+        """The edited answer; None where the fault doesn't apply. The one given may be changed."""
         ...
 
-    def events(self, answer: dict[str, Any], request: Request) -> bytes:
+    def write_stream(self, answer: dict[str, Any], request: Request) -> bytes:
         """The answer as a stream."""
         ...
 
     def has_content(self, data: bytes) -> bool:
-        """Whether a stream's event, by its data, brings a piece of the answer's content."""
+        """Whether an event with this data brings a piece of the answer's content."""
         ...
 
 
-def refusal(fault: Fault, *, too_long: str, param: str) -> ServiceError:
-    """The error of a provider of OpenAI's protocols; `too_long` is the protocol's word for that, `param` the
-    member that holds the history.
-    """
-    match fault.settings["error"]:
-        case "rate_limited":
-            wait = fault.settings["retry_after_s"]
-            return ServiceError(
-                429,
-                f"Rate limit reached. Please try again in {wait}s.",
-                kind="rate_limit_error",
-                code="rate_limit_exceeded",
-                headers=[(b"retry-after", str(wait).encode())],
-            )
-        case "context_length":
-            return ServiceError(400, too_long, code="context_length_exceeded", param=param)
-        case _:
-            return ServiceError(
-                503,
-                "The server is currently overloaded. Please try again later.",
-                kind="server_error",
-                code="overloaded",
-            )
+class Wording(NamedTuple):
+    """A refusal as a provider gives it. `{wait}` in the message is its Retry-After."""
+
+    status: int
+    message: str
+    code: str
+    kind: str = "invalid_request_error"
+    param: str | None = None
 
 
-def shortened(text: str, keep: float) -> str:
-    """The beginning of a text, by the share of it that stays."""
-    return text[: whole(text, int(len(text) * keep))]
+def word_refusal(refusal: Refusal, words: Mapping[str, Wording]) -> ServiceError:
+    """The error for a refusal: in the provider's words for it, else in those of its HTTP status."""
+    wording = words.get(refusal.error)
+    if wording is None:
+        wording = Wording(refusal.status, status_phrase(refusal.status), refusal.code or refusal.error)
+    wait = refusal.retry_after_s
+    return ServiceError(
+        wording.status,
+        wording.message.format(wait=wait),
+        kind=wording.kind,
+        code=wording.code,
+        param=wording.param,
+        headers=[] if wait is None else [(b"retry-after", str(wait).encode())],
+    )
 
 
-def picked(count: int, fault: Fault) -> int:
-    """Which of so many calls the fault is about."""
-    return min(int(fault.number("pick") * count), count - 1)
+def openai_words(too_long: str, param: str) -> Mapping[str, Wording]:
+    """The refusals of OpenAI's protocols; `param` is the member that holds the history."""
+    limited = "Rate limit reached. Please try again in {wait}s."
+    overloaded = "The server is currently overloaded. Please try again later."
+    return {
+        "rate_limited": Wording(429, limited, "rate_limit_exceeded", "rate_limit_error"),
+        "overloaded": Wording(503, overloaded, "overloaded", "server_error"),
+        "context_length": Wording(400, too_long, "context_length_exceeded", param=param),
+    }
+
+
+def status_phrase(status: int) -> str:
+    """The standard phrase of an HTTP status."""
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Error"
+
+
+def blank_id(request: Request, length: int) -> str:
+    """The end of an id for an answer that noise makes up: the same for the same request."""
+    return digest(request.document.body.decode("utf-8", "replace"))[:length]
+
+
+def split_words(text: str) -> list[str]:
+    """A text in the pieces in which engines stream it."""
+    pieces = text.split(" ")
+    return [*(f"{piece} " for piece in pieces[:-1]), pieces[-1]] if text else []

@@ -1,8 +1,9 @@
-"""The way to the client as a broken link has it: cut, stalled, slow or mislabelled."""
+"""The link to the client, with the faults that act on the answer that goes over it."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 import structlog
@@ -10,15 +11,21 @@ import structlog
 from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.http.sse import EventSplitter, SseEvent
 from crosswind.gateway.protocols.document import decode, encode
-from crosswind.gateway.protocols.faults import Fault
-from crosswind.gateway.protocols.provider_errors import AnswerForms
+from crosswind.gateway.protocols.provider_errors import ProviderErrors
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.trajectory.record import Delivered
 from crosswind.gateway.turn.exchange import Exchange
+from crosswind.injectors.faults import Action, AnswerEdit, Close, Send, StreamEvent, Wait
 
 _log = structlog.get_logger("crosswind.proxy")
 
-STREAM_CUT = "stream_cut"
+_SPOILED = {
+    None: "the stream was changed on its way",
+    "cut": "the stream was cut",
+    "reset": "the stream was cut",
+    "end": "the stream ended in its middle",
+}
+"""What the record says of a stream that a fault spoiled, by how the fault closed it."""
 
 
 class Outlet(Protocol):
@@ -73,7 +80,7 @@ class FaultyOutlet:
         self._splitter = EventSplitter(event_limit)
         self._edit = edit_of(exchange)
         self._collected = bytearray()
-        self._passed = 0
+        self._events = 0
         self._contents = 0
         self._ended = False
 
@@ -86,48 +93,48 @@ class FaultyOutlet:
         return self._outlet.started
 
     async def start(self, status: int, headers: Headers, *, follows: bool = False) -> None:
-        if not self._reset():
-            await self._outlet.start(status, self._labelled(headers))
+        if not await self._play(self._faults.close_before_answer()):
+            await self._outlet.start(status, self._faults.change_headers(headers))
 
     def write(self, body: bytes) -> bool:
         return False
 
     async def chunk(self, body: bytes) -> None:
         if self._edit is not None and edit_of(self._exchange) is None:
-            # It was withdrawn, since the answer is too large to be held.
+            # The edit was withdrawn, since the answer is too large to be held.
             self._edit, body = None, bytes(self._collected) + body
             self._collected.clear()
         if self._edit is not None:
-            # What becomes of the answer hangs on the whole of it.
+            # An edit needs the whole answer.
             self._collected += body
             return
         for event in self._splitter.feed(body):
-            await self._event(event)
+            await self._pass_event(event)
 
     async def end(self, body: bytes = b"") -> None:
         if self._edit is not None:
             self._collected += body
-            body = self._whole()
+            body = self._edited_stream()
         for event in self._splitter.feed(body):
-            await self._event(event)
+            await self._pass_event(event)
         if (rest := self._splitter.rest()) is not None:
-            await self._event(rest)
+            await self._pass_event(rest)
         if not self.broken:
             await self._outlet.end()
 
     async def answer(self, status: int, body: bytes, headers: Headers) -> None:
-        if self._reset():
+        if await self._play(self._faults.close_before_answer()):
             return
-        headers = self._labelled(headers)
-        truncated, drip = self._faults.find("response", "truncate"), self._faults.find("response", "drip")
-        if truncated is None and drip is None:
+        headers = self._faults.change_headers(headers)
+        actions = self._faults.pass_body(body)
+        if actions == [Send(body)]:
             return await self._outlet.answer(status, body, headers)
-        await self._outlet.start(status, [*headers, (b"content-length", str(len(body)).encode())])
-        kept = body if truncated is None else body[: int(len(body) * truncated.number("keep"))]
-        await self._pass(kept, drip)
-        if truncated is None:
-            return await self._outlet.end()
-        self._outlet.cut()
+        whole = any(isinstance(action, Close) for action in actions)
+        # A body that is cut keeps the Content-Length of the whole, so that its client sees the cut.
+        length = len(body) if whole else sum(len(one.body) for one in actions if isinstance(one, Send))
+        await self._outlet.start(status, [*headers, (b"content-length", str(length).encode())])
+        if not await self._play(actions):
+            await self._outlet.end()
 
     def cut(self, *, reset: bool = False) -> None:
         self._outlet.cut(reset=reset)
@@ -135,70 +142,42 @@ class FaultyOutlet:
     def bare(self) -> Outlet:
         return self._outlet.bare()
 
-    def _reset(self) -> bool:
-        """Close the connection now that the answer is there, where noise says so. A stream is still read to
-        its end, for the record.
-        """
-        if self._faults.find("response", "reset") is None:
-            return False
-        self._outlet.cut(reset=True)
-        return True
-
-    def _whole(self) -> bytes:
-        """A collected stream, edited where it was."""
-        forms, shown = self._exchange.codec.forms, self._exchange.shown
-        if shown is None or forms is None:
+    def _edited_stream(self) -> bytes:
+        """The collected stream, or that of the edited answer."""
+        errors, shown = self._exchange.codec.provider_errors, self._exchange.shown
+        if shown is None or errors is None:
             return bytes(self._collected)
-        return forms.events(decode(shown), self._exchange.request)
+        return errors.write_stream(decode(shown), self._exchange.request)
 
-    async def _event(self, event: SseEvent) -> None:
-        """Pass an event on; a stream that was cut is still read to its end, for the record."""
+    async def _pass_event(self, event: SseEvent) -> None:
+        """Pass an event on. Of a stream that was closed the rest is still read, for the record."""
         if self.broken:
             return
-        if self._passed == 0:
-            await self._faults.wait("stream")
-        stall = self._faults.find("stream", "stall")
-        if stall is not None and self._passed == stall.number("after_events"):
-            await asyncio.sleep(stall.number("stall_ms") / 1000.0)
-        cut = self._faults.find("stream", "cut")
-        if cut is not None and self._passed == cut.number("after_events"):
-            await self._outlet.chunk(event.raw[: int(len(event.raw) * cut.number("keep"))])
-            self._exchange.inject_failure(cut.operator, "the stream was cut")
-            return self._outlet.cut()
-        if await self._provider_stopped(event):
-            return
-        self._passed += 1
-        await self._pass(event.raw, self._faults.find("stream", "drip"))
+        errors = self._exchange.codec.provider_errors
+        self._contents += errors is not None and errors.has_content(event.data)
+        actions, spoiled_by = self._faults.pass_event(StreamEvent(event.raw, self._events, self._contents))
+        self._events += 1
+        if spoiled_by is not None:
+            how = next((one.how for one in actions if isinstance(one, Close)), None)
+            self._exchange.inject_failure(spoiled_by, _SPOILED[how])
+        await self._play(actions)
 
-    async def _provider_stopped(self, event: SseEvent) -> bool:
-        """End the stream where the provider is to have stopped, in the middle of its answer."""
-        fault, forms = self._faults.edit(), self._exchange.codec.forms
-        if fault is None or forms is None or fault.settings["edit"] != STREAM_CUT:
-            return False
-        self._contents += forms.has_content(event.data)
-        if self._contents <= fault.number("after_events"):
-            return False
-        self._exchange.inject_failure(fault.operator, "the stream ended in its middle")
-        await self._outlet.end()
-        self._ended = True
-        return True
-
-    async def _pass(self, body: bytes, drip: Fault | None) -> None:
-        if drip is None:
-            return await self._outlet.chunk(body)
-        # In pieces of a tenth of a second, as a slow line would.
-        rate = drip.number("bytes_per_s")
-        piece = max(1, int(rate / 10))
-        for at in range(0, len(body), piece):
-            await self._outlet.chunk(body[at : at + piece])
-            await asyncio.sleep(len(body[at : at + piece]) / rate)
-
-    def _labelled(self, headers: Headers) -> Headers:
-        fault = self._faults.find("response", "content_type")
-        if fault is None:
-            return headers
-        kept = [(name, value) for name, value in headers if name.lower() != b"content-type"]
-        return [*kept, (b"content-type", str(fault.settings["content_type"]).encode("latin-1"))]
+    async def _play(self, actions: Iterable[Action]) -> bool:
+        """Carry out what faults do; True where nothing more is to be sent."""
+        for action in actions:
+            match action:
+                case Wait(seconds):
+                    await asyncio.sleep(seconds)
+                case Send(body):
+                    await self._outlet.chunk(body)
+                case Close("end"):
+                    await self._outlet.end()
+                    self._ended = True
+                    return True
+                case Close(how):
+                    self._outlet.cut(reset=how == "reset")
+                    return True
+        return False
 
 
 def delivered_by(outlet: Outlet) -> Delivered:
@@ -206,50 +185,48 @@ def delivered_by(outlet: Outlet) -> Delivered:
     return Delivered.NO if outlet.broken else Delivered.YES
 
 
-def edit_of(exchange: Exchange) -> Fault | None:
-    """What becomes of the whole answer on its way, where something does."""
-    fault = exchange.noise.faults.edit()
-    if fault is None or fault.settings["edit"] == STREAM_CUT or exchange.too_large:
-        return None
-    return fault
+def edit_of(exchange: Exchange) -> tuple[str, AnswerEdit] | None:
+    """The edit of the whole answer, if there is one and the answer can be held, and its operator."""
+    return None if exchange.too_large else exchange.noise.faults.first(AnswerEdit)
 
 
-def _edited(
-    request: Request, forms: AnswerForms, fault: Fault, body: bytes, *, streamed: bool
+def shape_answer(exchange: Exchange, body: bytes, *, streamed: bool = False) -> bytes:
+    """The body as the client will get it, and the failure that the record attributes to noise: before the
+    turn is recorded. `streamed`: the client gets it as events.
+    """
+    faults = exchange.noise.faults
+    if not faults.on_answer:
+        return body
+    for one in faults.at("response"):
+        if one.destroys:
+            exchange.inject_failure(one.operator, "the answer was lost or spoilt on its way")
+    edit, errors = edit_of(exchange), exchange.codec.provider_errors
+    if edit is None or errors is None or not exchange.answer.finished:
+        return body
+    operator, fault = edit
+    edited = _edit(exchange.request, errors, fault, body, streamed=streamed)
+    if edited is None:
+        exchange.noise.drop_events(operator)
+        return body
+    shown = encode(edited)
+    if (answered := exchange.request.answered) is not None:
+        # The client goes on from what it got, here as where the turn is read back.
+        answered(edited, decode(exchange.answer.produced()).get("id"))
+    exchange.inject_failure(operator, "the answer was changed on its way", shown)
+    return shown
+
+
+def _edit(
+    request: Request, errors: ProviderErrors, fault: AnswerEdit, body: bytes, *, streamed: bool
 ) -> dict[str, Any] | None:
-    """The answer as the fault leaves it. None where it doesn't apply, or the answer isn't what its protocol
+    """The edited answer. None where the edit doesn't apply, or fails on an answer that isn't as its protocol
     says: noise must never break traffic.
     """
     try:
-        changed = forms.edited(decode(body), fault, request)
-        if changed is not None and streamed:
-            forms.events(changed, request)
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
-        _log.warning("a fault can't be written into an answer", operator=fault.operator, error=repr(error))
+        edited = errors.edit(decode(body), fault, request)
+        if edited is not None and streamed:
+            errors.write_stream(edited, request)
+    except Exception as error:
+        _log.warning("an answer can't be edited", fault=fault.kind, error=repr(error))
         return None
-    return changed
-
-
-def foreseen(exchange: Exchange, body: bytes, *, streamed: bool = False) -> bytes:
-    """The body that the client will get, and what the record says of it: before the turn is recorded.
-    `streamed`: it gets it as events, whatever it asked for.
-    """
-    faults = exchange.noise.faults
-    if not faults.on_the_way_back:
-        return body
-    for kind in ("reset", "truncate", "content_type"):
-        if (fault := faults.find("response", kind)) is not None:
-            exchange.inject_failure(fault.operator, "the answer was lost or spoilt on its way")
-    fault, forms = edit_of(exchange), exchange.codec.forms
-    if fault is None or forms is None or not exchange.answer.finished:
-        return body
-    changed = _edited(exchange.request, forms, fault, body, streamed=streamed)
-    if changed is None:
-        exchange.noise.drop_events(fault.operator)
-        return body
-    shown = encode(changed)
-    if (answered := exchange.request.answered) is not None:
-        # What the client got is what it goes on from, here as where the turn is read back.
-        answered(changed, decode(exchange.answer.produced()).get("id"))
-    exchange.inject_failure(fault.operator, "the answer was changed on its way", shown)
-    return shown
+    return edited

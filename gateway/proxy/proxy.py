@@ -24,7 +24,7 @@ from crosswind.gateway.proxy.passthrough import PassThrough
 from crosswind.gateway.proxy.relay import ResponseRelay
 from crosswind.gateway.proxy.retries import SharedCalls
 from crosswind.gateway.proxy.routes import HEALTH, IncomingCall, Route, find_route, read_claim
-from crosswind.gateway.proxy.short_circuit import Refusing
+from crosswind.gateway.proxy.short_circuit import ShortCircuit
 from crosswind.gateway.proxy.websockets import WebSockets
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.inference import Traces
@@ -60,7 +60,7 @@ class Proxy:
     relay: ResponseRelay
     passthrough: PassThrough
     websockets: WebSockets
-    short_circuit: Refusing
+    short_circuit: ShortCircuit
     shared: SharedCalls
     in_flight: FaultsInFlight
     builder: RequestBuilder
@@ -179,14 +179,14 @@ class Proxy:
             noise.withhold_faults(CAPPED)
         faulty = bool(noise.faults)
         try:
-            if (status := await self.short_circuit.refused(outlet, exchange)) is not None:
+            if (status := await self.short_circuit.answer(outlet, exchange)) is not None:
                 return status
             answer = await self._send(call, exchange, body)
             if (again := await self.builder.build_without_capture(call, exchange, answer)) is not None:
                 exchange, body = again
                 answer = await self._send(call, exchange, body)
             try:
-                await exchange.noise.faults.wait("response")
+                await exchange.noise.faults.wait_before_answer()
                 status = await self.relay.relay(outlet, exchange, answer, partial(self._send, call, exchange))
                 if self.preparation is not None:
                     self.preparation.look_ahead_of_results(exchange)
@@ -211,7 +211,7 @@ class Proxy:
         http, upstream = call.http, call.upstream
         faults = exchange.noise.faults
         body, changes = call.posted.sent(body)
-        if exchange.edited or faults.on_the_way_back:
+        if exchange.edited or faults.on_answer:
             changes[b"accept-encoding"] = b"identity"
         outgoing = Outgoing(
             "POST",
@@ -220,9 +220,8 @@ class Proxy:
             body,
         )
         exchange.mark_sent()
-        if (twice := faults.find("request", "duplicate")) is not None:
-            for _ in range(1, int(twice.number("times"))):
-                (await upstream.send(outgoing, exchange.session.record.id)).close()
+        for _ in range(faults.copies()):
+            (await upstream.send(outgoing, exchange.session.record.id)).close()
         answer = await upstream.send(outgoing, exchange.session.record.id)
         exchange.mark_answered(answer.status, answer.replica, answer.attempts)
         return answer

@@ -12,7 +12,7 @@ from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.content_encoding import ContentDecoder
 from crosswind.gateway.http.headers import Headers, drop_hop_by_hop
-from crosswind.gateway.proxy.client_link import FaultyOutlet, Outlet, delivered_by, edit_of, foreseen
+from crosswind.gateway.proxy.client_link import FaultyOutlet, Outlet, delivered_by, edit_of, shape_answer
 from crosswind.gateway.proxy.stream import StreamRelay
 from crosswind.gateway.trajectory.fitness import Source
 from crosswind.gateway.trajectory.record import Delivered
@@ -42,7 +42,7 @@ class ResponseRelay:
         if answer.status >= 400:
             exchange.fail(Source.UPSTREAM, f"status_{answer.status}", "the upstream answered with an error")
         outlet = client
-        if exchange.noise.faults.on_the_way_back:
+        if exchange.noise.faults.on_answer:
             outlet = FaultyOutlet(client, exchange, event_limit=self.settings.limits.event)
         if answer.header("content-type").startswith("text/event-stream"):
             await self._stream(outlet, exchange, answer, again)
@@ -71,7 +71,7 @@ class ResponseRelay:
                 read = exchange.answer.read_body(await answer.body(limit))
         if exchange.answer.unanswered:
             read = exchange.answer.concluded()
-        body = foreseen(exchange, read if exchange.edited else raw)
+        body = shape_answer(exchange, read if exchange.edited else raw)
         settled = await self.recording.settle(exchange)
         headers = _without(_headers(answer, edited=exchange.edited), b"content-length")
         await outlet.answer(answer.status, body, headers)
@@ -88,8 +88,8 @@ class ResponseRelay:
                 "the upstream's answer is larger than limits.answer, and it has to be read whole; raise it",
                 "upstream_too_large",
             )
-        for fault in exchange.noise.faults.of_whole_answers:
-            exchange.noise.withdraw(fault.operator, "the answer is larger than `limits.answer`")
+        for operator in exchange.noise.faults.on_whole_answer:
+            exchange.noise.withdraw(operator, "the answer is larger than `limits.answer`")
         await outlet.start(answer.status, drop_hop_by_hop(answer.headers))
         cut: UpstreamError | None = None
         last = begun
@@ -180,8 +180,8 @@ class ResponseRelay:
         exchange = flow.exchange
         if exchange.answer.error is not None:
             exchange.fail(Source.UPSTREAM, "error_in_stream", str(exchange.answer.error.get("message", "")))
-        if exchange.noise.faults.on_the_way_back:
-            foreseen(exchange, exchange.answer.delivered() or exchange.answer.produced(), streamed=True)
+        if exchange.noise.faults.on_answer:
+            shape_answer(exchange, exchange.answer.delivered() or exchange.answer.produced(), streamed=True)
         flow.settled = settled = await self.recording.settle(exchange)
         flow.rest = flow.relay.release()
         if exchange.answer.unanswered:
@@ -227,7 +227,7 @@ class Flow:
         """
         exchange = self.exchange
         if (edit := edit_of(exchange)) is not None:
-            exchange.noise.withdraw(edit.operator, "the answer is larger than `limits.stream`")
+            exchange.noise.withdraw(edit[0], "the answer is larger than `limits.stream`")
         exchange.mark_too_large()
         self.kept = 0
         if exchange.tools is not None:

@@ -1,21 +1,20 @@
-"""Requests that noise answers, or leaves without an answer: no upstream is asked."""
+"""Faults that short-circuit the request before it reaches the upstream."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from http import HTTPStatus
 
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.asgi import JSON
 from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.protocols.document import encode
-from crosswind.gateway.protocols.faults import Fault
-from crosswind.gateway.protocols.provider_errors import AnswerForms
+from crosswind.gateway.protocols.provider_errors import ProviderErrors, status_phrase
 from crosswind.gateway.proxy.client_link import Outlet
 from crosswind.gateway.trajectory.record import Delivered
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.recording import Recording
+from crosswind.injectors.faults import BlankAnswer, Close, Refusal, Reply, Wait
 
 CUT = 0
 """The status of a request whose connection was cut."""
@@ -23,72 +22,85 @@ _SSE: Headers = [(b"content-type", b"text/event-stream; charset=utf-8")]
 
 
 @dataclass(frozen=True, slots=True)
-class Refusing:
-    """Carries out the faults that come before an upstream is asked."""
+class ShortCircuit:
+    """Carries out the faults that act before the upstream is asked, or in its place."""
 
     recording: Recording
     markers: bool = False
     """Whether an injected error says in a header that it is one."""
 
-    async def refused(self, outlet: Outlet, exchange: Exchange) -> int | None:
+    async def answer(self, outlet: Outlet, exchange: Exchange) -> int | None:
         """The status that was answered in the upstream's place; None where it is to be asked."""
-        faults, forms = exchange.noise.faults, exchange.codec.forms
-        await faults.wait("request")
-        if (hang := faults.find("request", "hang")) is not None:
-            await asyncio.sleep(hang.number("hang_ms") / 1000.0)
-            return await self._cut(outlet, exchange, hang)
-        if (reset := faults.find("request", "reset")) is not None:
-            return await self._cut(outlet, exchange, reset, reset=True)
-        if (status := faults.find("request", "status")) is not None:
-            return await self._error(outlet, exchange, status, _broken(int(status.number("status"))))
-        if (instead := faults.instead()) is not None and forms is not None:
-            if "error" in instead.settings:
-                return await self._error(outlet, exchange, instead, forms.refusal(instead))
-            return await self._blank(outlet, exchange, instead, forms)
+        for operator, action in exchange.noise.faults.before_request():
+            match action:
+                case Wait(seconds):
+                    await asyncio.sleep(seconds)
+                case Close(how):
+                    return await self._close(outlet, exchange, operator, reset=how == "reset")
+                case Reply():
+                    return await self._reply(outlet, exchange, operator, action)
+        return await self._answer_as_provider(outlet, exchange)
+
+    async def _answer_as_provider(self, outlet: Outlet, exchange: Exchange) -> int | None:
+        faults, errors = exchange.noise.faults, exchange.codec.provider_errors
+        if errors is None:
+            return None
+        if (refusal := faults.first(Refusal)) is not None:
+            return await self._refuse(outlet, exchange, refusal[0], errors.word_refusal(refusal[1]))
+        if (blank := faults.first(BlankAnswer)) is not None:
+            return await self._answer_blank(outlet, exchange, *blank, errors)
         return None
 
-    async def _cut(self, outlet: Outlet, exchange: Exchange, fault: Fault, *, reset: bool = False) -> int:
-        exchange.inject_failure(fault.operator, "the connection was closed")
+    async def _close(self, outlet: Outlet, exchange: Exchange, operator: str, *, reset: bool) -> int:
+        exchange.inject_failure(operator, "the connection was closed")
         settled = await self.recording.settle(exchange)
         outlet.cut(reset=reset)
         self.recording.record_delivery(exchange, settled, Delivered.NO)
         return CUT
 
-    async def _error(self, outlet: Outlet, exchange: Exchange, fault: Fault, error: ServiceError) -> int:
-        exchange.inject_failure(fault.operator, error.message)
+    async def _reply(self, outlet: Outlet, exchange: Exchange, operator: str, reply: Reply) -> int:
+        phrase = status_phrase(reply.status)
+        code = phrase.lower().replace(" ", "_")
+        error = ServiceError(reply.status, phrase, kind="server_error", code=code)
+        if reply.body is None:
+            return await self._refuse(outlet, exchange, operator, error)
+        headers = [(b"content-type", reply.content_type.encode())]
+        return await self._send(outlet, exchange, operator, error, reply.body, headers)
+
+    async def _refuse(self, outlet: Outlet, exchange: Exchange, operator: str, error: ServiceError) -> int:
+        body, headers = exchange.codec.error(error), [*JSON, *error.headers]
+        return await self._send(outlet, exchange, operator, error, body, headers)
+
+    async def _send(
+        self,
+        outlet: Outlet,
+        exchange: Exchange,
+        operator: str,
+        error: ServiceError,
+        body: bytes,
+        headers: Headers,
+    ) -> int:
+        exchange.inject_failure(operator, error.message)
         settled = await self.recording.settle(exchange)
-        await outlet.answer(
-            error.status, exchange.codec.error(error), [*JSON, *error.headers, *self._marker(fault)]
-        )
+        marker = [(b"x-crosswind-injected", operator.encode())] if self.markers else []
+        await outlet.answer(error.status, body, [*headers, *marker])
         self.recording.record_delivery(exchange, settled, Delivered.YES)
         return error.status
 
-    def _marker(self, fault: Fault) -> Headers:
-        return [(b"x-crosswind-injected", fault.operator.encode())] if self.markers else []
-
-    async def _blank(
-        self, outlet: Outlet, exchange: Exchange, fault: Fault, forms: AnswerForms
+    async def _answer_blank(
+        self, outlet: Outlet, exchange: Exchange, operator: str, fault: BlankAnswer, errors: ProviderErrors
     ) -> int | None:
-        answer = forms.blank(exchange.request, str(fault.settings["answer"]))
+        answer = errors.make_blank(exchange.request, fault.answer)
         if answer is None:
-            exchange.noise.withdraw(fault.operator, "the client may go on from what the upstream holds")
+            exchange.noise.withdraw(operator, "the client may go on from what the upstream holds")
             return None
         shown = encode(answer)
-        exchange.inject_failure(fault.operator, "answered without content", shown)
+        exchange.inject_failure(operator, "answered without content", shown)
         settled = await self.recording.settle(exchange)
         if exchange.request.stream:
             await outlet.start(200, _SSE)
-            await outlet.end(forms.events(answer, exchange.request))
+            await outlet.end(errors.write_stream(answer, exchange.request))
         else:
             await outlet.answer(200, shown, JSON)
         self.recording.record_delivery(exchange, settled, Delivered.YES)
         return 200
-
-
-def _broken(status: int) -> ServiceError:
-    """An error as a proxy or a provider on the way gives it."""
-    try:
-        phrase = HTTPStatus(status).phrase
-    except ValueError:
-        phrase = "Error"
-    return ServiceError(status, phrase, kind="server_error", code=phrase.lower().replace(" ", "_"))

@@ -18,7 +18,8 @@ import msgspec
 
 from crosswind.injectors import registry
 from crosswind.injectors.contract import OperatorFailed
-from crosswind.injectors.targets import Result, ToolChange
+from crosswind.injectors.faults import Fault
+from crosswind.injectors.targets import Result
 
 READY = b"ready"
 LONGEST = 64 << 20
@@ -46,9 +47,13 @@ def answer(question: bytes) -> bytes:
 
 
 def _told(result: Result) -> dict[str, Any]:
-    kind = "text" if isinstance(result.payload, str) else "settings"
-    kind = "change" if isinstance(result.payload, ToolChange) else kind
-    return {kind: result.payload, "note": result.note}
+    match result.payload:
+        case str():
+            return {"text": result.payload, "note": result.note}
+        case Fault():
+            return {"settings": result.payload.settings(), "note": result.note}
+        case _:
+            return {"change": result.payload, "note": result.note}
 
 
 def _written(told: dict[str, Any]) -> bytes:

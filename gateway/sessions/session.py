@@ -19,6 +19,7 @@ from crosswind.gateway.sessions.profiles import Profiles
 from crosswind.gateway.sessions.turns import TokenLine, TurnLine
 from crosswind.gateway.trajectory.freshness import SessionState
 from crosswind.gateway.trajectory.record import Arm, Row, Session
+from crosswind.injectors.engine.faults import FaultMemory
 from crosswind.injectors.engine.plan import Assignment, Plan, Seed, make_plan
 from crosswind.injectors.engine.resume import Walks
 
@@ -59,6 +60,7 @@ class LiveSession:
     readers: dict[str, SessionReader] = field(default_factory=dict)
     walks: Walks = field(default_factory=Walks)
     """Along its conversation, from whose ends later turns go on."""
+    fault_memory: FaultMemory = field(default_factory=dict)
     pending: list[Row] = field(default_factory=list)
     """Rows that go to the store along with the next turn."""
     first_user_turn: str = ""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crosswind.injectors.conversation import Site, ToolSchema
+from crosswind.injectors.faults import Fault, fault_from
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import (
@@ -77,8 +78,8 @@ def make(entry: Registered, severity: float, seed: int) -> Example | None:
     return None
 
 
-def as_text(shown: Target | str | Mapping[str, Any] | ToolChange) -> str:
-    """What stands before or after, as text: a tool as JSON, the settings of a link likewise."""
+def as_text(shown: Target | str | ToolChange | Fault | Mapping[str, Any]) -> str:
+    """A target or a payload as text: a tool and a fault as JSON."""
     match shown:
         case str():
             return shown
@@ -89,8 +90,8 @@ def as_text(shown: Target | str | Mapping[str, Any] | ToolChange) -> str:
         case ToolChange():
             place = "" if shown.behind is None else f"behind {shown.behind or 'none'}: "
             return "\n".join([place + _as_json(shown.tool), *(_as_json(tool) for tool in shown.added)])
-        case Mapping():
-            return json.dumps(dict(shown))
+        case Fault() | Mapping():
+            return json.dumps(fault_from(shown).settings())
         case _:
             return ""
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from crosswind.injectors.conversation import Conversation, InstructionText
 from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.decision import Decision
-from crosswind.injectors.engine.link import MODEL_LINK, decide_transport
-from crosswind.injectors.engine.model_link import decide_model
+from crosswind.injectors.engine.faults import FaultMemory, decide_model, decide_transport
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.engine.system_prompt import perturb_instructions
 from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.guard.tools import ToolConstraints
+from crosswind.injectors.targets import MODEL_LINK
 from crosswind.injectors.wording import Texts
 
 
@@ -63,14 +64,13 @@ def preview(
 
 def _links(plan: Plan, turns: int) -> Iterator[Previewed]:
     spent = met = 0
+    memory: FaultMemory = {}
     for turn in range(turns):
-        decided = decide_model(plan, turn=turn, attempt=0, streaming=False, spent=spent, met=met)
-        so_far = met + len(decided)
-        decided += decide_transport(
-            plan, link=MODEL_LINK, turn=turn, attempt=0, streaming=False, spent=spent, met=so_far
-        )
-        for decision, settings, note in decided:
-            after = None if settings is None else json.dumps(dict(settings))
+        at: Any = {"turn": turn, "attempt": 0, "streaming": False, "spent": spent, "memory": memory}
+        decided = decide_model(plan, met=met, **at)
+        decided += decide_transport(plan, link=MODEL_LINK, met=met + len(decided), **at)
+        for decision, fault, note in decided:
+            after = None if fault is None else json.dumps(fault.settings())
             met += after is not None
             yield Previewed(decision, f"answer {turn}", "", after, note, answer=turn)
-        spent += any(settings is not None and decision.fault for decision, settings, _ in decided)
+        spent += any(fault is not None and decision.fault for decision, fault, _ in decided)

@@ -16,7 +16,6 @@ import msgspec
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.engine.link_memory import Recollection
 from crosswind.injectors.guard.bounds import DEFAULT, Bounds
 from crosswind.injectors.guard.solvability import why_solvable
 from crosswind.injectors.identity import slot_line
@@ -145,14 +144,6 @@ class Plan:
             # it. So do those on observations: the user's other noise must not touch what marks them.
             found.get(site, []).sort(key=lambda one: not (one.entry.fault or one.rule.observation))
         return {site: {one.rule.name: one for one in ours} for site, ours in found.items()}
-
-    @cached_property
-    def _recollections(self) -> dict[tuple[Site, str, bool], Recollection]:
-        return {}
-
-    def recollections(self) -> dict[tuple[Site, str, bool], Recollection]:
-        """What its rules did on earlier exchanges, by site, link, and whether answers are streamed."""
-        return self._recollections
 
     def to_json(self) -> dict[str, Any]:
         """The plan as JSON data."""

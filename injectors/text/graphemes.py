@@ -22,6 +22,11 @@ def whole(text: str, at: int) -> int:
     return at
 
 
+def shorten(text: str, share: float) -> str:
+    """The beginning of a text: at most this share of its letters."""
+    return text[: whole(text, int(len(text) * share))]
+
+
 def _goes_on(text: str, at: int) -> bool:
     """Whether the code point at a place belongs to the same character as the one before it."""
     before, after = text[at - 1], text[at]

@@ -16,6 +16,7 @@ from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.curriculum import Curriculum, TypeState, assign
 from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.plan import NOISY, Assignment, Seed, make_plan
+from crosswind.injectors.faults import Fault
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.load import load
 from crosswind.injectors.streams import Stream
@@ -34,7 +35,8 @@ def operator_draws(entry: Registered) -> list[Any]:
                 out.append(None)
             else:
                 payload = entry.implementation.apply(target, draw).payload
-                out.append([draw, examples.as_text(payload) if isinstance(payload, ToolChange) else payload])
+                shown = examples.as_text(payload) if isinstance(payload, ToolChange) else payload
+                out.append([draw, payload.settings() if isinstance(payload, Fault) else shown])
     return out
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from crosswind.injectors.conversation import Conversation, Ref, ToolCall, ToolResult, ToolSchema, UserText
 from crosswind.injectors.engine.decide import Known, perturb
-from crosswind.injectors.engine.link import decide_transport
-from crosswind.injectors.engine.model_link import decide_model
+from crosswind.injectors.engine.faults import decide_model, decide_transport
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.identity import call_anchor, logical_call, text_anchor

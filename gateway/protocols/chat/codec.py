@@ -8,7 +8,7 @@ from typing import Any
 from crosswind.gateway.errors import ServiceError, openai_error
 from crosswind.gateway.protocols.capture import BY_ID, capture_edits
 from crosswind.gateway.protocols.chat.answer import ChatAnswer
-from crosswind.gateway.protocols.chat.provider_errors import ChatForms
+from crosswind.gateway.protocols.chat.provider_errors import ChatErrors
 from crosswind.gateway.protocols.chat.tool_mapping import ChatToolMapping, is_function
 from crosswind.gateway.protocols.codec import Codec, SessionReader
 from crosswind.gateway.protocols.coercion import as_text
@@ -54,7 +54,7 @@ class ChatCodec:
     instructions: str | None = None
     tokens = True
     closing = ChatToolMapping()
-    forms = ChatForms()
+    provider_errors = ChatErrors()
 
     @staticmethod
     def tools(declared: Any) -> list[ToolSchema]:

@@ -1,4 +1,4 @@
-"""Chat Completions of a provider out of sorts."""
+"""Injected provider errors in Chat Completions form."""
 
 from __future__ import annotations
 
@@ -8,30 +8,29 @@ from typing import Any
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.sse import DONE
 from crosswind.gateway.protocols.document import encode
-from crosswind.gateway.protocols.faults import Fault
-from crosswind.gateway.protocols.provider_errors import picked, refusal, shortened
+from crosswind.gateway.protocols.provider_errors import blank_id, openai_words, split_words, word_refusal
 from crosswind.gateway.protocols.request import Request
-from crosswind.injectors.identity import digest
+from crosswind.injectors.faults import AnswerCall, AnswerEdit, ModelAnswer, Refusal
+
+_REFUSALS = openai_words(
+    "This model's maximum context length is exceeded. Please reduce the messages.", "messages"
+)
 
 
-class ChatForms:
-    """The forms of Chat Completions."""
+class ChatErrors:
+    """The provider errors of Chat Completions. Of several choices the first one is edited."""
 
-    def refusal(self, fault: Fault) -> ServiceError:
-        return refusal(
-            fault,
-            too_long="This model's maximum context length is exceeded. Please reduce the messages.",
-            param="messages",
-        )
+    def word_refusal(self, refusal: Refusal) -> ServiceError:
+        return word_refusal(refusal, _REFUSALS)
 
-    def blank(self, request: Request, kind: str) -> dict[str, Any]:
+    def make_blank(self, request: Request, kind: str) -> dict[str, Any]:
         finish = "content_filter" if kind == "content_filter" else "stop"
         choices = [
             {"index": index, "message": {"role": "assistant", "content": ""}, "finish_reason": finish}
             for index in range(request.choices)
         ]
         return {
-            "id": f"chatcmpl-{digest(request.document.body.decode('utf-8', 'replace'))[:24]}",
+            "id": f"chatcmpl-{blank_id(request, 24)}",
             "object": "chat.completion",
             "created": int(time.time()),
             "model": request.model,
@@ -39,29 +38,25 @@ class ChatForms:
             "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
         }
 
-    def edited(self, answer: dict[str, Any], fault: Fault, request: Request) -> dict[str, Any] | None:
+    def edit(self, answer: dict[str, Any], fault: AnswerEdit, request: Request) -> dict[str, Any] | None:
         choice = answer["choices"][0] if answer.get("choices") else {}
         message = choice.get("message") or {}
-        calls, text = message.get("tool_calls") or [], message.get("content") or ""
-        functions = [call["function"] for call in calls if isinstance(call.get("function"), dict)]
-        match fault.settings["edit"]:
-            case "length_cut" if text:
-                message["content"] = shortened(text, fault.number("keep"))
-                message.pop("tool_calls", None)
-                choice["finish_reason"] = "length"
-            case "malformed_arguments" if functions:
-                function = functions[picked(len(functions), fault)]
-                function["arguments"] = shortened(function["arguments"], fault.number("keep"))
-            case "unknown_tool" if functions:
-                functions[picked(len(functions), fault)]["name"] += fault.settings["suffix"]
-            case "duplicated_call_id" if len(calls) > 1:
-                for call in calls:
-                    call["id"] = calls[0]["id"]
-            case _:
-                return None
+        calls = [one for one in message.get("tool_calls") or [] if isinstance(one.get("function"), dict)]
+        read = [AnswerCall(one["id"], one["function"]["name"], one["function"]["arguments"]) for one in calls]
+        edited = fault.edit(ModelAnswer(message.get("content") or "", tuple(read)))
+        if edited is None:
+            return None
+        for one, call in zip(calls, edited.calls, strict=False):
+            one["id"] = call.call_id
+            one["function"] |= {"name": call.name, "arguments": call.arguments}
+        if edited.text:
+            message["content"] = edited.text
+        if edited.cut_short:
+            message.pop("tool_calls", None)
+            choice["finish_reason"] = "length"
         return answer
 
-    def events(self, answer: dict[str, Any], request: Request) -> bytes:
+    def write_stream(self, answer: dict[str, Any], request: Request) -> bytes:
         head: dict[str, Any] = {name: answer[name] for name in ("id", "created", "model") if name in answer}
         head["object"] = "chat.completion.chunk"
         deltas: list[dict[str, Any]] = []
@@ -70,7 +65,7 @@ class ChatForms:
             calls = [{"index": at, **call} for at, call in enumerate(message.get("tool_calls") or ())]
             opening = {**message, "content": "" if message.get("content") else None}
             opening.pop("tool_calls", None)
-            said = [{"content": word} for word in _words(message.get("content") or "")]
+            said = [{"content": word} for word in split_words(message.get("content") or "")]
             called = [{"tool_calls": [call]} for call in calls]
             deltas += [
                 {"index": index, "delta": delta, "finish_reason": None} for delta in (opening, *said, *called)
@@ -83,9 +78,3 @@ class ChatForms:
 
     def has_content(self, data: bytes) -> bool:
         return b'"content":"' in data.replace(b" ", b"") or b'"tool_calls"' in data
-
-
-def _words(text: str) -> list[str]:
-    """A text in pieces, as engines stream it."""
-    pieces = text.split(" ")
-    return [*(f"{piece} " for piece in pieces[:-1]), pieces[-1]] if text else []

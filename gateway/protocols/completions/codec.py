@@ -35,7 +35,7 @@ class CompletionsCodec:
     instructions: str | None = None
     tokens = True
     closing = None
-    forms = None
+    provider_errors = None
 
     @staticmethod
     def tools(declared: Any) -> list[ToolSchema]:

@@ -42,7 +42,7 @@ class EmbeddingsCodec:
     instructions: str | None = None
     tokens = False
     closing = None
-    forms = None
+    provider_errors = None
 
     @staticmethod
     def tools(declared: Any) -> list[ToolSchema]:

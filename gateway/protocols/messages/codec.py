@@ -17,7 +17,7 @@ from crosswind.gateway.protocols.document import decode, encode
 from crosswind.gateway.protocols.history import Mask
 from crosswind.gateway.protocols.message_format import UNPARSED, ParsedMessage
 from crosswind.gateway.protocols.messages.answer import MessagesAnswer
-from crosswind.gateway.protocols.messages.provider_errors import MessagesForms
+from crosswind.gateway.protocols.messages.provider_errors import MessagesErrors
 from crosswind.gateway.protocols.messages.tool_mapping import MessagesToolMapping, is_own
 from crosswind.gateway.protocols.messages.tool_references import find_references
 from crosswind.gateway.protocols.messages.user_content import UserContent
@@ -70,7 +70,7 @@ class MessagesCodec:
     instructions = "system"
     tokens = False
     closing = MessagesToolMapping()
-    forms = MessagesForms()
+    provider_errors = MessagesErrors()
 
     @staticmethod
     def tools(declared: Any) -> list[ToolSchema]:

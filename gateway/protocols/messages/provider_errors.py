@@ -1,4 +1,4 @@
-"""Messages of a provider out of sorts."""
+"""Injected provider errors in Messages form."""
 
 from __future__ import annotations
 
@@ -7,37 +7,30 @@ from typing import Any
 
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.protocols.document import encode
-from crosswind.gateway.protocols.faults import Fault
 from crosswind.gateway.protocols.messages.block_stream import arguments, is_call
-from crosswind.gateway.protocols.provider_errors import picked, shortened
+from crosswind.gateway.protocols.provider_errors import Wording, blank_id, split_words, word_refusal
 from crosswind.gateway.protocols.request import Request
-from crosswind.injectors.identity import digest
+from crosswind.injectors.faults import AnswerCall, AnswerEdit, ModelAnswer, Refusal
 
 _STREAMED = {"text": ("text_delta", "text"), "thinking": ("thinking_delta", "thinking")}
 """The delta and the member in which a block of this type comes in pieces."""
+_LIMITED = "This request would exceed your organization's rate limit. Please try again later."
+_REFUSALS = {
+    "rate_limited": Wording(429, _LIMITED, "rate_limit_exceeded"),
+    "overloaded": Wording(529, "Overloaded", "overloaded"),
+    "context_length": Wording(400, "prompt is too long", "context_length_exceeded"),
+}
 
 
-class MessagesForms:
-    """The forms of Messages, in its provider's words."""
+class MessagesErrors:
+    """The provider errors of Messages."""
 
-    def refusal(self, fault: Fault) -> ServiceError:
-        match fault.settings["error"]:
-            case "rate_limited":
-                wait = str(fault.settings["retry_after_s"]).encode()
-                return ServiceError(
-                    429,
-                    "This request would exceed your organization's rate limit. Please try again later.",
-                    code="rate_limit_exceeded",
-                    headers=[(b"retry-after", wait)],
-                )
-            case "context_length":
-                return ServiceError(400, "prompt is too long", code="context_length_exceeded")
-            case _:
-                return ServiceError(529, "Overloaded", code="overloaded")
+    def word_refusal(self, refusal: Refusal) -> ServiceError:
+        return word_refusal(refusal, _REFUSALS)
 
-    def blank(self, request: Request, kind: str) -> dict[str, Any]:
+    def make_blank(self, request: Request, kind: str) -> dict[str, Any]:
         return {
-            "id": f"msg_{digest(request.document.body.decode('utf-8', 'replace'))[:24]}",
+            "id": f"msg_{blank_id(request, 24)}",
             "type": "message",
             "role": "assistant",
             "model": request.model,
@@ -47,30 +40,28 @@ class MessagesForms:
             "usage": {"input_tokens": 0, "output_tokens": 0},
         }
 
-    def edited(self, answer: dict[str, Any], fault: Fault, request: Request) -> dict[str, Any] | None:
-        """Arguments can be malformed in a stream only: a plain answer has them as an object."""
+    def edit(self, answer: dict[str, Any], fault: AnswerEdit, request: Request) -> dict[str, Any] | None:
         blocks = [block for block in answer.get("content") or () if isinstance(block, dict)]
         calls = [block for block in blocks if is_call(block)]
         texts = [block for block in blocks if block.get("type") == "text" and block.get("text")]
-        match fault.settings["edit"]:
-            case "length_cut" if texts:
-                last = texts[-1]
-                last["text"] = shortened(last["text"], fault.number("keep"))
-                answer["content"] = blocks[: blocks.index(last) + 1]
-                answer["stop_reason"] = "max_tokens"
-            case "malformed_arguments" if calls and request.stream:
-                call = calls[picked(len(calls), fault)]
-                call["input"] = shortened(arguments(call), fault.number("keep"))
-            case "unknown_tool" if calls:
-                calls[picked(len(calls), fault)]["name"] += fault.settings["suffix"]
-            case "duplicated_call_id" if len(calls) > 1:
-                for call in calls:
-                    call["id"] = calls[0]["id"]
-            case _:
-                return None
+        read = tuple(AnswerCall(block["id"], block["name"], arguments(block)) for block in calls)
+        edited = fault.edit(ModelAnswer(texts[-1]["text"] if texts else "", read))
+        if edited is None:
+            return None
+        for block, before, call in zip(calls, read, edited.calls, strict=False):
+            block |= {"id": call.call_id, "name": call.name}
+            if call.arguments != before.arguments:
+                if not request.stream:
+                    # A plain answer has arguments as an object, which can't be malformed.
+                    return None
+                block["input"] = call.arguments
+        if texts:
+            texts[-1]["text"] = edited.text
+        if edited.cut_short:
+            answer |= {"content": blocks[: blocks.index(texts[-1]) + 1], "stop_reason": "max_tokens"}
         return answer
 
-    def events(self, answer: dict[str, Any], request: Request) -> bytes:
+    def write_stream(self, answer: dict[str, Any], request: Request) -> bytes:
         return b"".join(
             b"event: " + event["type"].encode() + b"\ndata: " + encode(event) + b"\n\n"
             for event in _events(answer)
@@ -102,9 +93,7 @@ def _parts(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]
     kind, member = _STREAMED.get(str(block.get("type")), ("", ""))
     if not kind:
         return block, []
-    words = str(block.get(member, "")).split(" ")
-    pieces = [*(f"{word} " for word in words[:-1]), words[-1]]
-    deltas: list[dict[str, Any]] = [{"type": kind, member: piece} for piece in pieces]
+    deltas = [{"type": kind, member: piece} for piece in split_words(str(block.get(member, "")))]
     if "signature" in block:
         deltas.append({"type": "signature_delta", "signature": block["signature"]})
         return {**block, member: "", "signature": ""}, deltas

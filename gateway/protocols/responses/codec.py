@@ -15,7 +15,7 @@ from crosswind.gateway.protocols.request import Request, SplitBody
 from crosswind.gateway.protocols.responses.answer import ResponsesAnswer
 from crosswind.gateway.protocols.responses.items import ResponsesItems
 from crosswind.gateway.protocols.responses.mapped_answer import MappedResponsesAnswer
-from crosswind.gateway.protocols.responses.provider_errors import ResponsesForms
+from crosswind.gateway.protocols.responses.provider_errors import ResponsesErrors
 from crosswind.gateway.protocols.responses.tool_mapping import ResponsesToolMapping, is_function
 from crosswind.gateway.protocols.server_history import ServerHistories, ServerHistory
 from crosswind.gateway.protocols.tools import as_list, make_tool_schema
@@ -31,7 +31,7 @@ class ResponsesCodec:
     instructions = "instructions"
     tokens = False
     closing = ResponsesToolMapping()
-    forms = ResponsesForms()
+    provider_errors = ResponsesErrors()
 
     @staticmethod
     def tools(declared: Any) -> list[ToolSchema]:

@@ -1,8 +1,8 @@
-"""Responses of a provider out of sorts.
+"""Injected provider errors in Responses form.
 
-A client may go on from a response by its id, and then it is the provider who knows what was said: an answer
-that the provider does not know, or calls of which the client is told something else, can't be gone on from.
-Such answers are given only to clients that are seen to keep the history themselves.
+A client may go on from a response by its id: then the provider holds what was said. It knows no answer that
+noise made up, and no call under another id. Clients get such answers only if they resend the history
+themselves.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import Any
 
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.protocols.document import encode
-from crosswind.gateway.protocols.faults import Fault
-from crosswind.gateway.protocols.provider_errors import picked, refusal, shortened
+from crosswind.gateway.protocols.provider_errors import blank_id, openai_words, split_words, word_refusal
 from crosswind.gateway.protocols.request import Request
-from crosswind.injectors.identity import digest
+from crosswind.injectors.faults import AnswerCall, AnswerEdit, ModelAnswer, Refusal
 
-_TOO_LONG = "Your input exceeds the context window of this model. Please adjust your input and try again."
+_REFUSALS = openai_words(
+    "Your input exceeds the context window of this model. Please adjust your input and try again.", "input"
+)
 _CONTENT = (
     b"response.output_text.delta",
     b"response.refusal.delta",
@@ -33,7 +34,7 @@ _TOLD = {
     "instructions": None,
     "metadata": {},
 }
-"""What a response tells back of its request."""
+"""The members of a request that its response repeats, with their defaults."""
 _NOTHING_USED = {
     "input_tokens": 0,
     "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
@@ -53,18 +54,18 @@ the member that grows.
 """
 
 
-class ResponsesForms:
-    """The forms of Responses."""
+class ResponsesErrors:
+    """The provider errors of Responses."""
 
-    def refusal(self, fault: Fault) -> ServiceError:
-        return refusal(fault, too_long=_TOO_LONG, param="input")
+    def word_refusal(self, refusal: Refusal) -> ServiceError:
+        return word_refusal(refusal, _REFUSALS)
 
-    def blank(self, request: Request, kind: str) -> dict[str, Any] | None:
+    def make_blank(self, request: Request, kind: str) -> dict[str, Any] | None:
         document = request.document
         if not _keeps_history(request):
             return None
         filtered = kind == "content_filter"
-        name = digest(document.body.decode("utf-8", "replace"))[:32]
+        name = blank_id(request, 32)
         text = {"type": "output_text", "text": "", "annotations": []}
         message = {"id": f"msg_{name}", "type": "message", "status": "completed", "role": "assistant"}
         told = {name: document.value(name) if name in document.members else _TOLD[name] for name in _TOLD}
@@ -81,33 +82,30 @@ class ResponsesForms:
             "usage": _NOTHING_USED,
         }
 
-    def edited(self, answer: dict[str, Any], fault: Fault, request: Request) -> dict[str, Any] | None:
+    def edit(self, answer: dict[str, Any], fault: AnswerEdit, request: Request) -> dict[str, Any] | None:
         output = [item for item in answer.get("output") or () if isinstance(item, dict)]
         calls = [item for item in output if item.get("type") == "function_call"]
-        said = [item for item in output if item.get("type") == "message"]
-        parts = [(item, part) for item in said for part in item["content"]]
+        parts = [(item, part) for item in output if item.get("type") == "message" for part in item["content"]]
         texts = [
             (item, part) for item, part in parts if part.get("type") == "output_text" and part.get("text")
         ]
-        match fault.settings["edit"]:
-            case "length_cut" if texts and not calls:
-                item, part = texts[-1]
-                part["text"] = shortened(part["text"], fault.number("keep"))
+        read = tuple(AnswerCall(item["call_id"], item["name"], item["arguments"]) for item in calls)
+        edited = fault.edit(ModelAnswer(texts[-1][1]["text"] if texts else "", read))
+        if edited is None or (edited.cut_short and calls):
+            return None
+        renamed = any(before.call_id != call.call_id for before, call in zip(read, edited.calls, strict=True))
+        if renamed and not _keeps_history(request):
+            return None
+        for item, call in zip(calls, edited.calls, strict=True):
+            item |= {"call_id": call.call_id, "name": call.name, "arguments": call.arguments}
+        for item, part in texts[-1:]:
+            part["text"] = edited.text
+            if edited.cut_short:
                 item["status"] = "incomplete"
                 answer |= {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
-            case "malformed_arguments" if calls:
-                call = calls[picked(len(calls), fault)]
-                call["arguments"] = shortened(call["arguments"], fault.number("keep"))
-            case "unknown_tool" if calls:
-                calls[picked(len(calls), fault)]["name"] += fault.settings["suffix"]
-            case "duplicated_call_id" if len(calls) > 1 and _keeps_history(request):
-                for call in calls:
-                    call["call_id"] = calls[0]["call_id"]
-            case _:
-                return None
         return answer
 
-    def events(self, answer: dict[str, Any], request: Request) -> bytes:
+    def write_stream(self, answer: dict[str, Any], request: Request) -> bytes:
         out = []
         for number, event in enumerate(_events(answer)):
             data = encode({"type": event["type"], "sequence_number": number, **event})
@@ -160,9 +158,7 @@ def _part(part: dict[str, Any], place: dict[str, Any], at: int) -> Iterator[dict
     place = {**place, index: at}
     logprobs: dict[str, Any] = {"logprobs": []} if kind == "output_text" else {}
     yield {"type": f"response.{frame}.added", **place, "part": part | {member: ""}}
-    words = part[member].split(" ") if part[member] else []
-    for number, word in enumerate(words):
-        delta = word if not number else " " + word
-        yield {"type": f"response.{name}.delta", **place, "delta": delta, **logprobs}
+    for piece in split_words(part[member]):
+        yield {"type": f"response.{name}.delta", **place, "delta": piece, **logprobs}
     yield {"type": f"response.{name}.done", **place, member: part[member], **logprobs}
     yield {"type": f"response.{frame}.done", **place, "part": part}

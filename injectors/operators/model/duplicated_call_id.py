@@ -1,11 +1,26 @@
-"""Calls that can't be told apart."""
+"""Tool calls that share one id."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.faults import AnswerEdit, ModelAnswer
 from crosswind.injectors.operator import operator
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, ModelTarget, Recovery, Result
+
+
+class DuplicatedCallIdFault(AnswerEdit):
+    """All calls have the first one's id."""
+
+    kind = "duplicated_call_id"
+
+    def edit(self, answer: ModelAnswer) -> ModelAnswer | None:
+        if len(answer.calls) < 2:
+            return None
+        shared = answer.calls[0].call_id
+        return replace(answer, calls=tuple(replace(call, call_id=shared) for call in answer.calls))
 
 
 @operator(
@@ -26,4 +41,4 @@ class DuplicatedCallId:
         return {"edit": "duplicated_call_id"} if rng.chance(severity) else None
 
     def apply(self, target: ModelTarget, draw: Draw) -> Result:
-        return Result({"where": "after", **draw}, "All calls of the answer had the id of the first.")
+        return Result(DuplicatedCallIdFault(), "All calls of the answer had the id of the first.")

@@ -1,11 +1,25 @@
-"""An answer that stops in the middle of a sentence."""
+"""An answer that ends at the token limit."""
 
 from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.faults import AnswerEdit, ModelAnswer, Share
 from crosswind.injectors.operator import operator
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, ModelTarget, Recovery, Result
+from crosswind.injectors.text.graphemes import shorten
+
+
+class LengthCutFault(AnswerEdit):
+    """The text ends after this share of it, as at the token limit."""
+
+    kind = "length_cut"
+    keep: Share
+
+    def edit(self, answer: ModelAnswer) -> ModelAnswer | None:
+        if not answer.text:
+            return None
+        return ModelAnswer(shorten(answer.text, self.keep), (), cut_short=True)
 
 
 @operator(
@@ -27,5 +41,4 @@ class LengthCut:
         return {"keep": round(keep, 3)} if cut else None
 
     def apply(self, target: ModelTarget, draw: Draw) -> Result:
-        settings = {"where": "after", "edit": "length_cut", **draw}
-        return Result(settings, f"The answer ended after {draw['keep']:.0%} of its text.")
+        return Result(LengthCutFault(**draw), f"The answer ended after {draw['keep']:.0%} of its text.")

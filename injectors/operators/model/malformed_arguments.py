@@ -1,11 +1,26 @@
-"""A tool call whose arguments are no JSON."""
+"""A tool call with arguments that do not parse."""
 
 from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.faults import AnswerEdit, ModelAnswer, Share
 from crosswind.injectors.operator import operator
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, ModelTarget, Recovery, Result
+from crosswind.injectors.text.graphemes import shorten
+
+
+class MalformedArgumentsFault(AnswerEdit):
+    """The arguments of one call end after this share of them. `pick` chooses the call."""
+
+    kind = "malformed_arguments"
+    pick: Share
+    keep: Share
+
+    def edit(self, answer: ModelAnswer) -> ModelAnswer | None:
+        if (call := answer.call_at(self.pick)) is None:
+            return None
+        return answer.with_call(call, arguments=shorten(call.arguments, self.keep))
 
 
 @operator(
@@ -27,5 +42,4 @@ class MalformedArguments:
         return {"pick": round(pick, 3), "keep": round(keep, 3)} if damaged else None
 
     def apply(self, target: ModelTarget, draw: Draw) -> Result:
-        settings = {"where": "after", "edit": "malformed_arguments", **draw}
-        return Result(settings, "The arguments of a tool call ended in their middle.")
+        return Result(MalformedArgumentsFault(**draw), "The arguments of a tool call ended in their middle.")

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.faults import Action, Close, Count, Fault, Send, StreamEvent
 from crosswind.injectors.operator import operator
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, ModelTarget, Recovery, Result
+
+
+class StreamCutFault(Fault):
+    """The stream ends after so many events with content, without its end mark."""
+
+    kind = "stream_cut"
+    where = "after"
+    after_events: Count
+
+    def pass_event(self, event: StreamEvent) -> tuple[Action]:
+        return (Send(event.raw) if event.contents <= self.after_events else Close("end"),)
 
 
 @operator(
@@ -27,5 +39,5 @@ class StreamCut:
         return {"after_events": events} if cut and target.streaming else None
 
     def apply(self, target: ModelTarget, draw: Draw) -> Result:
-        settings = {"where": "after", "edit": "stream_cut", **draw}
-        return Result(settings, f"The stream ended after {draw['after_events']} events with content.")
+        note = f"The stream ended after {draw['after_events']} events with content."
+        return Result(StreamCutFault(**draw), note)

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.faults import AnswerEdit, ModelAnswer, Share
 from crosswind.injectors.operator import operator
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, ModelTarget, Recovery, Result
 
 SUFFIXES = ("_v2", "_tool", "_function", "_call")
 """What models add to a name that they misremember."""
+
+
+class UnknownToolFault(AnswerEdit):
+    """The name of one call has this suffix. `pick` chooses the call."""
+
+    kind = "unknown_tool"
+    pick: Share
+    suffix: str
+
+    def edit(self, answer: ModelAnswer) -> ModelAnswer | None:
+        if (call := answer.call_at(self.pick)) is None:
+            return None
+        return answer.with_call(call, name=call.name + self.suffix)
 
 
 @operator(
@@ -29,5 +43,4 @@ class UnknownTool:
         return {"pick": round(pick, 3), "suffix": suffix} if damaged else None
 
     def apply(self, target: ModelTarget, draw: Draw) -> Result:
-        settings = {"where": "after", "edit": "unknown_tool", **draw}
-        return Result(settings, f"A tool call had the suffix {draw['suffix']} on its name.")
+        return Result(UnknownToolFault(**draw), f"A tool call had the suffix {draw['suffix']} on its name.")

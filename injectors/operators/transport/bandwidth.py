@@ -1,14 +1,39 @@
-"""A link that carries little."""
+"""A link of low bandwidth."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.faults import Action, Fault, Send, StreamEvent, Wait
 from crosswind.injectors.operator import operator
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, TransportTarget
 
 SLOWEST = 2048
 """Bytes a second at severity 1."""
+
+
+class DripFault(Fault):
+    """The answer is passed on at this rate, in pieces of a tenth of a second."""
+
+    kind = "drip"
+    paces = True
+    where: Literal["response", "stream"]
+    bytes_per_s: Annotated[int, Meta(ge=1)]
+
+    def pass_body(self, body: bytes) -> Iterator[Action]:
+        step = max(1, self.bytes_per_s // 10)
+        for at in range(0, len(body), step):
+            piece = body[at : at + step]
+            yield Send(piece)
+            yield Wait(len(piece) / self.bytes_per_s)
+
+    def pass_event(self, event: StreamEvent) -> Iterator[Action]:
+        return self.pass_body(event.raw)
 
 
 @operator(
@@ -27,6 +52,5 @@ class Bandwidth:
         return {"bytes_per_s": round(SLOWEST / severity)} if severity > 0 else None
 
     def apply(self, target: TransportTarget, draw: Draw) -> Result:
-        where = "stream" if target.streaming else "response"
-        settings = {"kind": "drip", "where": where, "bytes_per_s": draw["bytes_per_s"]}
-        return Result(settings, f"The answer was passed on at {draw['bytes_per_s']} bytes a second.")
+        fault = DripFault("stream" if target.streaming else "response", draw["bytes_per_s"])
+        return Result(fault, f"The answer was passed on at {draw['bytes_per_s']} bytes a second.")

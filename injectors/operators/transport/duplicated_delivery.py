@@ -1,12 +1,27 @@
-"""A request that arrives twice."""
+"""A request that is delivered twice."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from msgspec import Meta
+
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.faults import Fault
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.transport.links import repeatable
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, TransportTarget
+
+
+class DuplicateFault(Fault):
+    """The request is sent so many times; the first answer counts."""
+
+    kind = "duplicate"
+    where = "request"
+    times: Annotated[int, Meta(ge=1, le=10)]
+
+    def copies(self) -> int:
+        return self.times - 1
 
 
 @operator(
@@ -23,8 +38,8 @@ class DuplicatedDelivery:
     """
 
     def draw(self, target: TransportTarget, rng: Stream, severity: float) -> Draw | None:
-        return {"times": 2} if rng.chance(severity) and repeatable(target) else None
+        return {"times": 2} if rng.chance(severity) and target.repeatable else None
 
     def apply(self, target: TransportTarget, draw: Draw) -> Result:
-        settings = {"kind": "duplicate", "where": "request", **draw}
-        return Result(settings, "The request was delivered twice, and the second answer dropped.")
+        note = "The request was delivered twice, and the second answer dropped."
+        return Result(DuplicateFault(**draw), note)

@@ -1,8 +1,9 @@
-"""A stream that is slow to begin."""
+"""A stream that begins late."""
 
 from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.faults import Delay
 from crosswind.injectors.operator import operator
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, TransportTarget
@@ -28,5 +29,5 @@ class FirstTokenDelay:
         return {"delay_ms": delay} if target.streaming and delay > 0 else None
 
     def apply(self, target: TransportTarget, draw: Draw) -> Result:
-        settings = {"kind": "delay", "where": "stream", **draw}
-        return Result(settings, f"The first event of the stream was held back for {draw['delay_ms']} ms.")
+        note = f"The first event of the stream was held back for {draw['delay_ms']} ms."
+        return Result(Delay("stream", **draw), note)

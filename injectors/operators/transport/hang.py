@@ -1,13 +1,25 @@
-"""A link on which nothing comes."""
+"""A request that is never answered."""
 
 from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.faults import Close, Fault, Milliseconds, Wait
 from crosswind.injectors.operator import operator
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, TransportTarget
 
 HANGS_MS = (2_000.0, 8_000.0)
+
+
+class HangFault(Fault):
+    """Nothing comes for a while; then the connection is closed."""
+
+    kind = "hang"
+    where = "request"
+    hang_ms: Milliseconds
+
+    def before_request(self) -> tuple[Wait, Close]:
+        return Wait(self.hang_ms / 1000), Close()
 
 
 @operator(
@@ -29,5 +41,5 @@ class Hang:
         return {"hang_ms": round(time)} if hangs else None
 
     def apply(self, target: TransportTarget, draw: Draw) -> Result:
-        settings = {"kind": "hang", "where": "request", "hang_ms": draw["hang_ms"]}
-        return Result(settings, f"Nothing came for {draw['hang_ms']} ms, then the connection was closed.")
+        note = f"Nothing came for {draw['hang_ms']} ms, then the connection was closed."
+        return Result(HangFault(**draw), note)

@@ -1,8 +1,9 @@
-"""Time that an answer takes longer on its way."""
+"""An answer that comes late."""
 
 from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.faults import Delay
 from crosswind.injectors.operator import operator
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, TransportTarget
@@ -40,4 +41,4 @@ class Latency:
     def apply(self, target: TransportTarget, draw: Draw) -> Result:
         shape = "long tail" if draw["tail"] else "constant part and jitter"
         note = f"The answer on the {target.link} link was held back for {draw['delay_ms']:.0f} ms ({shape})."
-        return Result({"kind": "delay", "where": "response", "delay_ms": draw["delay_ms"]}, note)
+        return Result(Delay("response", draw["delay_ms"]), note)

@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.faults import Action, Close, Count, Fault, Send, Share, StreamEvent
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.transport.links import repeatable
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, TransportTarget
+
+
+class CutFault(Fault):
+    """The stream is cut after so many events, in the next one, at this share of its bytes."""
+
+    kind = "cut"
+    where = "stream"
+    after_events: Count
+    keep: Share
+
+    def pass_event(self, event: StreamEvent) -> tuple[Action, ...]:
+        if event.number < self.after_events:
+            return (Send(event.raw),)
+        return Send(event.raw[: int(len(event.raw) * self.keep)]), Close()
 
 
 @operator(
@@ -25,9 +39,8 @@ class SseCut:
 
     def draw(self, target: TransportTarget, rng: Stream, severity: float) -> Draw | None:
         cut, events, keep = rng.chance(severity), rng.integer(1, 8), rng.uniform(0.2, 0.9)
-        possible = target.streaming and repeatable(target)
+        possible = target.streaming and target.repeatable
         return {"after_events": events, "keep": round(keep, 3)} if cut and possible else None
 
     def apply(self, target: TransportTarget, draw: Draw) -> Result:
-        settings = {"kind": "cut", "where": "stream", **draw}
-        return Result(settings, f"The stream was cut in its event number {draw['after_events'] + 1}.")
+        return Result(CutFault(**draw), f"The stream was cut in its event number {draw['after_events'] + 1}.")

@@ -1,13 +1,28 @@
-"""A stream that falters."""
+"""A stream that stops for a while."""
 
 from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.faults import Action, Count, Fault, Milliseconds, Send, StreamEvent, Wait
 from crosswind.injectors.operator import operator
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, TransportTarget
 
 UNIT_MS = 3_000.0
+
+
+class StallFault(Fault):
+    """The stream stops for a while after so many events."""
+
+    kind = "stall"
+    where = "stream"
+    after_events: Count
+    stall_ms: Milliseconds
+
+    def pass_event(self, event: StreamEvent) -> tuple[Action, ...]:
+        if event.number != self.after_events:
+            return (Send(event.raw),)
+        return Wait(self.stall_ms / 1000), Send(event.raw)
 
 
 @operator(
@@ -29,6 +44,5 @@ class SseStall:
         return {"after_events": events, "stall_ms": stall} if target.streaming and stall > 0 else None
 
     def apply(self, target: TransportTarget, draw: Draw) -> Result:
-        settings = {"kind": "stall", "where": "stream", **draw}
         after, time = draw["after_events"], draw["stall_ms"]
-        return Result(settings, f"The stream stopped for {time} ms after its event number {after}.")
+        return Result(StallFault(**draw), f"The stream stopped for {time} ms after its event number {after}.")

@@ -1,13 +1,29 @@
-"""A gateway in between that answers for the other side."""
+"""An error status from a proxy on the way."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from msgspec import Meta
+
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.faults import Fault, Reply
 from crosswind.injectors.operator import operator
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, TransportTarget
 
 STATUSES = (500, 502, 503, 504)
+
+
+class StatusFault(Fault):
+    """The request is answered with this status, and isn't sent on."""
+
+    kind = "status"
+    where = "request"
+    status: Annotated[int, Meta(ge=200, le=599)]
+
+    def before_request(self) -> tuple[Reply]:
+        return (Reply(self.status),)
 
 
 @operator(
@@ -28,5 +44,5 @@ class Status:
         return {"status": status} if failed else None
 
     def apply(self, target: TransportTarget, draw: Draw) -> Result:
-        settings = {"kind": "status", "where": "request", **draw}
-        return Result(settings, f"The request was answered with status {draw['status']} on its way.")
+        note = f"The request was answered with status {draw['status']} on its way."
+        return Result(StatusFault(**draw), note)

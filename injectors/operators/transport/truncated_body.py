@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.faults import Close, Fault, Send, Share
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.transport.links import repeatable
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, TransportTarget
+
+
+class TruncateFault(Fault):
+    """A plain body ends after this share of its bytes, under the Content-Length of the whole."""
+
+    kind = "truncate"
+    where = "response"
+    keep: Share
+
+    def pass_body(self, body: bytes) -> tuple[Send, Close]:
+        return Send(body[: int(len(body) * self.keep)]), Close()
 
 
 @operator(
@@ -25,9 +36,8 @@ class TruncatedBody:
 
     def draw(self, target: TransportTarget, rng: Stream, severity: float) -> Draw | None:
         cut, keep = rng.chance(severity), rng.uniform(0.2, 0.9)
-        possible = repeatable(target) and not target.streaming
+        possible = target.repeatable and not target.streaming
         return {"keep": round(keep, 3)} if cut and possible else None
 
     def apply(self, target: TransportTarget, draw: Draw) -> Result:
-        settings = {"kind": "truncate", "where": "response", **draw}
-        return Result(settings, f"The answer ended after {draw['keep']:.0%} of its bytes.")
+        return Result(TruncateFault(**draw), f"The answer ended after {draw['keep']:.0%} of its bytes.")

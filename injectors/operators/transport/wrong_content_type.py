@@ -1,14 +1,26 @@
-"""An answer that is said to be another thing."""
+"""An answer with the wrong Content-Type."""
 
 from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.faults import Fault, Headers
 from crosswind.injectors.operator import operator
-from crosswind.injectors.operators.transport.links import repeatable
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, TransportTarget
 
 LABELS = ("text/html; charset=utf-8", "text/plain; charset=utf-8", "application/octet-stream")
+
+
+class ContentTypeFault(Fault):
+    """The answer has this Content-Type."""
+
+    kind = "content_type"
+    where = "response"
+    content_type: str
+
+    def change_headers(self, headers: Headers) -> Headers:
+        kept = [field for field in headers if field[0].lower() != b"content-type"]
+        return [*kept, (b"content-type", self.content_type.encode("latin-1"))]
 
 
 @operator(
@@ -27,8 +39,7 @@ class WrongContentType:
 
     def draw(self, target: TransportTarget, rng: Stream, severity: float) -> Draw | None:
         wrong, label = rng.chance(severity), rng.choice(LABELS)
-        return {"content_type": label} if wrong and repeatable(target) else None
+        return {"content_type": label} if wrong and target.repeatable else None
 
     def apply(self, target: TransportTarget, draw: Draw) -> Result:
-        settings = {"kind": "content_type", "where": "response", **draw}
-        return Result(settings, f"The answer was labelled {draw['content_type']}.")
+        return Result(ContentTypeFault(**draw), f"The answer was labelled {draw['content_type']}.")

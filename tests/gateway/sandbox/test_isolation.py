@@ -101,7 +101,7 @@ def patient() -> dict[str, Any]:
         ("user.allocates", "raised", "the operator failed (MemoryError)"),
         ("user.draws_no_json", "contract", "user.draws_no_json drew what is no JSON data"),
         ("user.gives_no_text", "contract", "user.gives_no_text gave int in place of a text"),
-        ("transport.for_ever", "contract", "`delay_ms` 'for ever': use a number from 0"),
+        ("transport.for_ever", "contract", "'delay_ms': 'for ever'}: Expected `int | float`"),
     ],
 )
 async def test_one_that_breaks_the_contract_is_isolated_counted_and_switched_off(

@@ -9,9 +9,9 @@ import pytest
 
 from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.decide import perturb
-from crosswind.injectors.engine.link import decide_transport
-from crosswind.injectors.engine.model_link import decide_model
+from crosswind.injectors.engine.faults import decide_model, decide_transport
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
+from crosswind.injectors.faults import Delay
 from crosswind.injectors.profiles import load as profile
 from crosswind.injectors.profiles.load import ProfileError, parse
 from tests.injectors.dialogues import TOOLS, call
@@ -45,7 +45,7 @@ def met(plan: Plan, turn: int, attempt: int = 0) -> list[str]:
 
 def delay(plan: Plan, turn: int) -> float:
     found = decide_transport(plan, link="model", turn=turn, attempt=0, streaming=True)
-    return sum(float(settings["delay_ms"]) for _, settings, _ in found if settings and "delay_ms" in settings)
+    return sum(one.fault.delay_ms for one in found if isinstance(one.fault, Delay))
 
 
 def test_a_brownout_worsens_and_recovers() -> None:

@@ -12,7 +12,6 @@ import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crosswind.gateway.protocols.provider_errors import shortened
 from crosswind.injectors import registry
 from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.cli.preview import preview
@@ -23,7 +22,7 @@ from crosswind.injectors.profiles.load import parse
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.text.entities import protected_spans
-from crosswind.injectors.text.graphemes import whole
+from crosswind.injectors.text.graphemes import shorten, whole
 from crosswind.injectors.text.languages import ENGLISH_ONLY, UNABLE, is_foreign
 from crosswind.injectors.wording import Given, Prompt
 from tests.injectors.dialogues import SCRIPTS
@@ -135,7 +134,7 @@ def test_an_answer_that_the_limit_of_tokens_ends_is_cut_between_characters(name:
     text = TEXTS[name]
     found: Any = Counter(_CHARACTER.findall(text))
     for tenth in range(10):
-        kept = shortened(text, tenth / 10)
+        kept = shorten(text, tenth / 10)
         assert text.startswith(kept) and len(kept) <= len(text) * tenth / 10
         assert not Counter(_CHARACTER.findall(kept)) - found
 

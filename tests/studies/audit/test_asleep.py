@@ -12,7 +12,7 @@ import pytest
 from crosswind.injectors import operator
 from crosswind.injectors.conversation import Site, ToolSchema
 from crosswind.injectors.engine.counters import Path as Walked
-from crosswind.injectors.engine.link import Exchanges
+from crosswind.injectors.engine.faults import LinkRules
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.guard import tools as tool_guard
 from crosswind.injectors.streams import Stream
@@ -74,7 +74,7 @@ def asleep(monkeypatch: pytest.MonkeyPatch) -> None:
         for name in names:
             monkeypatch.setattr(module, name, nothing)
     monkeypatch.setattr(Walked, "full", nothing)
-    monkeypatch.setattr(Exchanges, "_may_destroy", lambda *_: True)
+    monkeypatch.setattr(LinkRules, "_may_destroy", lambda *_: True)
 
 
 def without_figures(target: UserTarget) -> str:

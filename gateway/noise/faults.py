@@ -1,0 +1,179 @@
+"""The faults of one exchange with the model, asked for what they do to it at each point."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import TypeVar
+
+import structlog
+
+from crosswind.gateway.http.headers import Headers
+from crosswind.injectors.engine.faults import LinkDecision
+from crosswind.injectors.faults import (
+    Action,
+    AnswerEdit,
+    Close,
+    Delay,
+    Fault,
+    Place,
+    Reply,
+    Send,
+    StreamEvent,
+    Wait,
+)
+
+_log = structlog.get_logger("crosswind.faults")
+MOST_COPIES = 10
+F = TypeVar("F", bound=Fault)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class InjectedFault:
+    """A fault with the operator that injected it. `destroys`: its operator is declared to destroy answers."""
+
+    operator: str
+    fault: Fault
+    destroys: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """The faults of one exchange, in the order in which they act."""
+
+    injected: tuple[InjectedFault, ...] = ()
+
+    @staticmethod
+    def of(decided: Iterable[LinkDecision]) -> Faults:
+        """The faults that were decided. Those that pace an answer act last: the others see whole events."""
+        acting = [
+            InjectedFault(decision.operator, fault, decision.fault)
+            for decision, fault, _ in decided
+            if fault is not None
+        ]
+        return Faults(tuple(sorted(acting, key=lambda one: one.fault.paces)))
+
+    def __bool__(self) -> bool:
+        return bool(self.injected)
+
+    def at(self, *places: Place) -> list[InjectedFault]:
+        """The faults that act at these places."""
+        return [one for one in self.injected if one.fault.where in places]
+
+    def first(self, kind: type[F]) -> tuple[str, F] | None:
+        """The first fault of a kind, and its operator."""
+        for one in self.injected:
+            if isinstance(one.fault, kind):
+                return one.operator, one.fault
+        return None
+
+    @property
+    def on_whole_answer(self) -> list[str]:
+        """The operators of the faults that need a whole answer. Delays have acted before it came."""
+        return [
+            one.operator
+            for one in self.at("response", "after")
+            if isinstance(one.fault, AnswerEdit)
+            or (one.fault.where == "response" and not isinstance(one.fault, Delay))
+        ]
+
+    @property
+    def on_answer(self) -> bool:
+        """Whether a fault acts while the answer is passed on, for which its bytes must be readable."""
+        return bool(self.at("response", "stream", "after"))
+
+    def before_request(self) -> Iterator[tuple[str, Wait | Close | Reply]]:
+        """What happens before the request is sent on, with the operator that does it."""
+        for one in self.at("request"):
+            nothing: Sequence[Wait | Close | Reply] = ()
+            for action in _ask(one, one.fault.before_request, nothing):
+                yield one.operator, action
+
+    def copies(self) -> int:
+        """How many times more the request is sent."""
+        return min(MOST_COPIES, sum(_ask(one, one.fault.copies, 0) for one in self.at("request")))
+
+    async def wait_before_answer(self) -> None:
+        """Hold the answer back as long as the faults say."""
+        for action in self._before_answer():
+            if isinstance(action, Wait):
+                await asyncio.sleep(action.seconds)
+
+    def close_before_answer(self) -> list[Close]:
+        """How the connection is closed once the answer has begun, if it is."""
+        return [action for action in self._before_answer() if isinstance(action, Close)]
+
+    def _before_answer(self) -> list[Wait | Close]:
+        nothing: Sequence[Wait | Close] = ()
+        asked = (_ask(one, one.fault.before_answer, nothing) for one in self.at("response"))
+        return [action for actions in asked for action in actions]
+
+    def change_headers(self, headers: Headers) -> Headers:
+        """The answer's headers as the client gets them."""
+        for one in self.at("response"):
+            headers = _ask(one, partial(one.fault.change_headers, headers), headers)
+        return headers
+
+    def pass_body(self, body: bytes) -> list[Action]:
+        """How a plain body is passed on."""
+        actions: list[Action] = [Send(body)]
+        for one in self.at("response"):
+            actions = _pass_through(one, one.fault.pass_body, actions)
+        return actions
+
+    def pass_event(self, event: StreamEvent) -> tuple[list[Action], str | None]:
+        """How an event of a stream is passed on, and the operator that spoils the stream by it."""
+        actions: list[Action] = [Send(event.raw)]
+        spoiled_by = None
+        for one in self.at("stream", "after"):
+            given = actions
+            actions = _pass_through(one, partial(_shape_event, one.fault, event), given)
+            closes = any(isinstance(action, Close) for action in actions)
+            if closes or (one.destroys and _sent(actions) != _sent(given)):
+                spoiled_by = spoiled_by or one.operator
+        return actions, spoiled_by
+
+
+NO_FAULTS = Faults()
+
+
+def _ask(one: InjectedFault, question: Callable[[], T], default: T) -> T:
+    """What a fault says. It is its author's code, which may fail: then the exchange goes on without it."""
+    try:
+        return question()
+    except Exception as error:
+        _log.warning("a fault failed; it is left out", operator=one.operator, error=repr(error))
+        return default
+
+
+def _pass_through(
+    one: InjectedFault, shape: Callable[[bytes], Iterable[Action]], actions: list[Action]
+) -> list[Action]:
+    """The actions with what is sent in them shaped by one more fault."""
+
+    def shaped() -> list[Action]:
+        out: list[Action] = []
+        for action in actions:
+            if not isinstance(action, Send):
+                out.append(action)
+                continue
+            # Bounded: at most a piece and a wait for each byte.
+            for new in islice(shape(action.body), 2 * len(action.body) + 16):
+                if isinstance(new, Send) and not isinstance(new.body, bytes):
+                    raise TypeError(f"Send with {type(new.body).__name__}: give it bytes")
+                out.append(new)
+        return out
+
+    return _ask(one, shaped, actions)
+
+
+def _shape_event(fault: Fault, event: StreamEvent, raw: bytes) -> Iterable[Action]:
+    return fault.pass_event(replace(event, raw=raw))
+
+
+def _sent(actions: list[Action]) -> bytes:
+    return b"".join(action.body for action in actions if isinstance(action, Send))

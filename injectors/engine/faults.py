@@ -1,0 +1,231 @@
+"""Decide the faults of one exchange on a link, or of one answer of the model behind it.
+
+At most one fault destroys the answer to a request, and the bounds let every request through in the end: after
+`faults_per_call` attempts or turns in a row, and `faults_per_session` in all. A schedule's probability is
+what tools for network faults call toxicity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.engine.decision import Decision
+from crosswind.injectors.engine.plan import ActiveRule, Plan
+from crosswind.injectors.engine.rule import apply_rule
+from crosswind.injectors.faults import Fault, fault_from
+from crosswind.injectors.guard.solvability import FULL
+from crosswind.injectors.identity import slot_on
+from crosswind.injectors.profiles.schedule import Occasion, due
+from crosswind.injectors.targets import MODEL_LINK, ModelTarget, Result, TransportTarget
+
+MOST_ACTS = 64
+
+Counted = tuple[int, int | None]
+"""A rule's injections before a turn, and the last one's turn."""
+
+
+class LinkDecision(NamedTuple):
+    """What one operator does to an exchange. Without a fault it does nothing, and the note says why."""
+
+    decision: Decision
+    fault: Fault | None
+    note: str
+
+
+@dataclass(slots=True)
+class LinkMemory:
+    """What the rules for one site did on earlier turns of one link: a cache, which changes no decision."""
+
+    acts: dict[tuple[str, int], bool] = field(default_factory=dict)
+    """Whether a rule acts on the first attempt at a turn: the latest answers."""
+    counted: dict[str, tuple[int, Counted]] = field(default_factory=dict)
+    """Per rule the last turn asked for, and what the rule did before it."""
+    run: tuple[int, int] = (0, 0)
+    """The last turn asked for, and the turn at which the run of destroyed answers before it begins."""
+
+
+FaultMemory = dict[tuple[Site, str, bool], LinkMemory]
+"""The memory of one session, by site, link, and whether answers are streamed. Given to each decision, it
+spares them playing all earlier turns over: a session would cost the square of its length.
+"""
+
+
+def decide_transport(
+    plan: Plan,
+    *,
+    link: str,
+    turn: int,
+    attempt: int,
+    streaming: bool,
+    spent: int = 0,
+    met: int = 0,
+    memory: FaultMemory | None = None,
+) -> list[LinkDecision]:
+    """The transport faults of one exchange, one for each operator that acts, in the plan's order.
+
+    `turn` counts the session's exchanges on this link from 0. A repeated attempt at a turn has draws of its
+    own. `spent` answers of the session were destroyed so far, and `met` injections were made on its
+    exchanges. Never raises. The result follows from these alone: `memory` only makes it quick.
+    """
+    memory = {} if memory is None else memory
+    ours = LinkRules(plan, Site.TRANSPORT, link, streaming, memory)
+    beside = LinkRules(plan, Site.MODEL_RESPONSE, link, streaming, memory) if link == MODEL_LINK else None
+    return ours.decide(turn, attempt, spent, met, beside)
+
+
+def decide_model(
+    plan: Plan,
+    *,
+    turn: int,
+    attempt: int,
+    streaming: bool,
+    spent: int = 0,
+    met: int = 0,
+    memory: FaultMemory | None = None,
+) -> list[LinkDecision]:
+    """The fault of one answer of the model, at most one: of the first operator in the plan's order that acts.
+    The arguments are those of `decide_transport`.
+    """
+    memory = {} if memory is None else memory
+    ours = LinkRules(plan, Site.MODEL_RESPONSE, MODEL_LINK, streaming, memory)
+    beside = LinkRules(plan, Site.TRANSPORT, MODEL_LINK, streaming, memory)
+    return ours.decide(turn, attempt, spent, met, beside)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRules:
+    """A plan's rules for one site, on the exchanges of one link."""
+
+    plan: Plan
+    site: Site
+    link: str
+    streaming: bool
+    memory: FaultMemory
+
+    def decide(
+        self, turn: int, attempt: int, spent: int, met: int, beside: LinkRules | None
+    ) -> list[LinkDecision]:
+        """Let each rule act on one exchange in its turn. `beside` are the rules for the same link's other
+        site, which destroy answers, too.
+        """
+        out: list[LinkDecision] = []
+        acting = 0
+        may_destroy: bool | None = None
+        for one in self._rules():
+            destroys = one.entry.fault
+            if destroys and may_destroy is None:
+                may_destroy = self._may_destroy(turn, attempt, spent, beside)
+            if (destroys and not may_destroy) or not self._due(one, turn):
+                continue
+            found = self._apply(one, turn, attempt)
+            acts = found is not None and found.fault is not None
+            if attempt == 0:
+                self._remember(one, turn, acts)
+            if found is None:
+                continue
+            if acts and met + acting >= self.plan.bounds.events_per_session:
+                out.append(LinkDecision(found.decision, None, f"Not injected: {FULL}."))
+                continue
+            out.append(found)
+            acting += acts
+            may_destroy = may_destroy and not (destroys and acts)
+        return out
+
+    def _rules(self) -> Iterable[ActiveRule]:
+        return self.plan.active_rules(self.site).values()
+
+    def _may_destroy(self, turn: int, attempt: int, spent: int, beside: LinkRules | None) -> bool:
+        """Whether the bounds leave room for an answer to be destroyed."""
+        bounds = self.plan.bounds
+        if attempt >= bounds.faults_per_call or spent >= bounds.faults_per_session:
+            return False
+        # Of a run of turns that rules would destroy, as many are destroyed as the bound allows, then one gets
+        # through, and so on.
+        begin = self._begin_of_run(turn, beside)
+        return (turn - begin) % (bounds.faults_per_call + 1) < bounds.faults_per_call
+
+    def _begin_of_run(self, turn: int, beside: LinkRules | None) -> int:
+        """The first of the turns in a row before this one that rules would destroy; the turn itself where
+        there are none.
+        """
+        kept = self._memory()
+        known, known_begin = kept.run
+        if turn == known:
+            return known_begin
+        begin = turn
+        both = (self,) if beside is None else (self, beside)
+        while begin > 0 and any(rules._destroys(begin - 1) for rules in both):
+            begin -= 1
+            if begin == known:
+                begin = known_begin
+                break
+        kept.run = turn, begin
+        return begin
+
+    def _destroys(self, turn: int) -> bool:
+        """Whether a rule would destroy the answer to the first attempt at a turn, bounds aside."""
+        destroying = (one for one in self._rules() if one.entry.fault)
+        return any(self._due(one, turn) and self._acts(one, turn) for one in destroying)
+
+    def _due(self, one: ActiveRule, turn: int) -> bool:
+        return one.always or self._is_occasion(one, turn, self._count(one, turn))
+
+    def _is_occasion(self, one: ActiveRule, turn: int, counted: Counted) -> bool:
+        rule, plan = one.rule, self.plan
+        key = rule.key(plan, f"{self.site.value}:{self.link}") if rule.when.burst is not None else ""
+        return due(rule.when, rule.window, Occasion(turn, turn, *counted, key), plan.expected_turns)
+
+    def _count(self, one: ActiveRule, turn: int) -> Counted:
+        """What a rule did on the first attempts at earlier turns, for schedules that ask for it."""
+        if one.rule.when.at_most is None and one.rule.when.min_interval is None:
+            return 0, None
+        kept = self._memory()
+        begin, counted = kept.counted.get(one.rule.name, (0, (0, None)))
+        if begin > turn:
+            begin, counted = 0, (0, None)
+        for earlier in range(begin, turn):
+            if self._is_occasion(one, earlier, counted) and self._acts(one, earlier):
+                counted = counted[0] + 1, earlier
+        kept.counted[one.rule.name] = turn, counted
+        return counted
+
+    def _acts(self, one: ActiveRule, turn: int) -> bool:
+        """Whether a rule that is due acts on the first attempt at a turn."""
+        known = self._memory().acts.get((one.rule.name, turn))
+        if known is not None:
+            return known
+        found = self._apply(one, turn, 0)
+        return self._remember(one, turn, found is not None and found.fault is not None)
+
+    def _remember(self, one: ActiveRule, turn: int, acts: bool) -> bool:
+        kept = self._memory().acts
+        while len(kept) >= MOST_ACTS:
+            del kept[next(iter(kept))]
+        kept[one.rule.name, turn] = acts
+        return acts
+
+    def _memory(self) -> LinkMemory:
+        return self.memory.setdefault((self.site, self.link, self.streaming), LinkMemory())
+
+    def _apply(self, one: ActiveRule, turn: int, attempt: int) -> LinkDecision | None:
+        """What a rule does to one exchange. None where its chance or its draw leave it alone."""
+        # The link's name is part of the slot: two links of one session have draws of their own.
+        line = self.plan.slot_line(one.rule, f"{self.site.value}:{self.link}")
+        slot = slot_on(line, turn, attempt=attempt)
+        if not one.rule.when.by_chance(slot):
+            return None
+        target: TransportTarget | ModelTarget = ModelTarget(turn, attempt, self.streaming)
+        if self.site is Site.TRANSPORT:
+            target = TransportTarget(self.link, turn, attempt, self.streaming)
+        outcome = apply_rule(one, target, slot, f"{self.link}:{turn}#{attempt}", _check)
+        if outcome is None:
+            return None
+        fault = None if outcome.payload is None else fault_from(outcome.payload)
+        return LinkDecision(outcome.decision, fault, outcome.note)
+
+
+def _check(result: Result) -> None:
+    fault_from(result.payload)

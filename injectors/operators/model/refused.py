@@ -1,0 +1,74 @@
+"""Requests that the provider of a model refuses, for once."""
+
+from __future__ import annotations
+
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.faults import Refusal
+from crosswind.injectors.operator import operator
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, ModelTarget, Recovery, Result
+
+
+@operator(
+    "model.rate_limited",
+    site=Site.MODEL_RESPONSE,
+    recovery=Recovery.RETRY,
+    source="beyond the papers; HTTP 429 with Retry-After, as providers of models answer it",
+    fault=True,
+)
+class RateLimited:
+    """The request is refused with status 429 and a Retry-After of one to three seconds.
+
+    Severity: the probability that a request is refused so.
+    """
+
+    def draw(self, target: ModelTarget, rng: Stream, severity: float) -> Draw | None:
+        refused, wait = rng.chance(severity), rng.integer(1, 3)
+        return {"retry_after_s": wait} if refused else None
+
+    def apply(self, target: ModelTarget, draw: Draw) -> Result:
+        note = f"The request was refused for its rate, to be sent again after {draw['retry_after_s']} s."
+        return Result(Refusal("rate_limited", 429, **draw), note)
+
+
+@operator(
+    "model.overloaded",
+    site=Site.MODEL_RESPONSE,
+    recovery=Recovery.RETRY,
+    source="beyond the papers; HTTP 503 and 529, as providers of models answer them",
+    fault=True,
+)
+class Overloaded:
+    """The request is refused because of too much load: status 503 (529 in some protocols).
+
+    Severity: the probability that a request is refused so.
+    """
+
+    def draw(self, target: ModelTarget, rng: Stream, severity: float) -> Draw | None:
+        return {"status": 503} if rng.chance(severity) else None
+
+    def apply(self, target: ModelTarget, draw: Draw) -> Result:
+        note = "The request was refused because the provider was overloaded."
+        return Result(Refusal("overloaded", **draw), note)
+
+
+@operator(
+    "model.context_length",
+    site=Site.MODEL_RESPONSE,
+    recovery=Recovery.RETRY,
+    source="beyond the papers; the error `context_length_exceeded` of OpenAI-compatible providers",
+    fault=True,
+)
+class ContextLength:
+    """The request is refused as longer than the model's context, with status 400.
+
+    A client that shortens its history or sends it again gets its answer. Severity: the probability that a
+    request is refused so.
+    """
+
+    def draw(self, target: ModelTarget, rng: Stream, severity: float) -> Draw | None:
+        return {"status": 400, "code": "context_length_exceeded"} if rng.chance(severity) else None
+
+    def apply(self, target: ModelTarget, draw: Draw) -> Result:
+        note = "The request was refused as longer than the model's context."
+        return Result(Refusal("context_length", **draw), note)
