@@ -155,7 +155,7 @@ class Gateway:
         request = self.codec.read(split, reader, self.redactor.mask)
         now = Circumstances(enabled=True, allow_new=True, streaming=True, now_us=0)
         noise = add_noise(self.session, self.codec, request, Place(turn), now, self.redactor)
-        sent, _ = request.rewritten(noise.replacements, noise.members, self.redactor.mask, noise.forward)
+        sent, _ = request.write(noise.replacements, noise.members, self.redactor.mask, noise.forward)
         return sent
 
 

@@ -77,13 +77,13 @@ def _turns(
         split = codec.split(body)
         assert split is not None
         request = codec.read(split, reader, bytes)
-        sent = received = request.received(bytes)
+        sent = received = request.stored_view(bytes)
         rows: list[Row] = []
         if noise and index % 4 == 3:
             known[Ref(len(messages) - 1, None)] = text[::-1]
             rows.append(_event(session, index, text))
         if known:
-            _, sent = request.rewritten(known, {}, bytes)
+            _, sent = request.write(known, {}, bytes)
         answer = json.dumps({"choices": [{"message": {"role": "assistant", "content": text}}]}).encode()
         shown = text[::-1] if rows else None
         rows.append(Shown(session, f"text:{index}", "user_text", index, index, "hash", (), shown))

@@ -16,7 +16,7 @@ class RequestBody(msgspec.Struct, frozen=True):
     raw: bytes
     body: bytes
 
-    def sent(self, body: bytes) -> tuple[bytes, dict[bytes, bytes | None]]:
+    def to_send(self, body: bytes) -> tuple[bytes, dict[bytes, bytes | None]]:
         """What goes on where `body` is to, and the headers that it takes: what came, where nothing was
         changed; else it isn't encoded again.
         """

@@ -55,19 +55,19 @@ class Decided:
         """Put the noisy system prompt into the request."""
         if self.prompt is not None:
             found, text = self.prompt
-            found.put(request, text, self.texts.replacements)
+            found.replace_text(request, text, self.texts.replacements)
 
 
 def may_decide(session: LiveSession, request: Request, now: Circumstances) -> bool:
     """Whether anything new may be decided in this request."""
     stopped = session.record.noise_stopped or not now.enabled
     known = session.ledger.complete and not session.behind and request.certain
-    return bool(session.plan.rules) and now.allow_new and known and not (stopped or request.unattended)
+    return bool(session.plan.rules) and now.allow_new and known and not (stopped or request.in_background)
 
 
 def prompt_of(session: LiveSession, codec: Codec, request: Request) -> Instructions | None:
     """The request's system prompt, where the plan has a rule for it."""
-    return find_instructions(request, codec.instructions) if acts_on_instructions(session.plan) else None
+    return find_instructions(request, codec.system_member) if acts_on_instructions(session.plan) else None
 
 
 def decide(session: LiveSession, codec: Codec, request: Request, place: Place, now: Circumstances) -> Decided:
@@ -77,7 +77,7 @@ def decide(session: LiveSession, codec: Codec, request: Request, place: Place, n
     tools stay as declared, and its new texts clean.
     """
     plan, ledger = session.plan, session.ledger
-    allow_new = now.allow_new and not request.unattended
+    allow_new = now.allow_new and not request.in_background
     conversation = plan, request.conversation, ledger.known
     walked = session.walks.before(*conversation)
     texts = perturb(*conversation, allow_new=allow_new, texts=now.texts, walked=walked)
@@ -89,7 +89,7 @@ def decide(session: LiveSession, codec: Codec, request: Request, place: Place, n
         if new is not None:
             texts.new.insert(0, new)
         prompt = None if text is None else (found, text)
-    if request.unattended:
+    if request.in_background:
         return Decided(texts, prompt, show_declared(codec, ledger, request))
     tools = show_tools(
         codec,

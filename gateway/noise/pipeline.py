@@ -110,7 +110,7 @@ def add_noise(
         decided = decide(session, codec, request, place, now)
         events = EventBuilder(session.record.id, place, now.now_us, redactor)
         _record(noise, decided, session, request, place, events)
-        noise.spared = request.unattended or not now.allow_new
+        noise.spared = request.in_background or not now.allow_new
         noise.texts = now.texts
     except Exception:
         # Noise must never break traffic: the clean payload goes through, the turn says why it can't train.
@@ -150,7 +150,7 @@ def _record(
         if events.storable(shown):
             noise.rows.append(shown)
         _record_injections(noise, new.injections, events)
-    if request.unattended:
+    if request.in_background:
         noise.events.append(events.not_asked("Not injected: the response runs in the background."))
     _record_faults(noise, decided, session, place, events)
 

@@ -41,14 +41,14 @@ class TurnTools:
     def __post_init__(self) -> None:
         self.lasting = self.shown
 
-    def declared(self, name: str) -> str:
+    def client_name(self, name: str) -> str:
         return self.shown.declared_of.get(name, name)
 
-    def recalled(self, name: str) -> str:
-        declared = self.declared(name)
+    def shown_name(self, name: str) -> str:
+        declared = self.client_name(name)
         return self.shown.shown_of.get(declared, declared)
 
-    def inside(self, name: str, arguments: str) -> bool:
+    def is_hidden(self, name: str, arguments: str) -> bool:
         return name in self.shown.phantoms or self._objection(name, arguments) is not None
 
     def needs_arguments(self, name: str) -> bool:
@@ -59,7 +59,7 @@ class TurnTools:
         return any(one != name and one.startswith(name) for one in names)
 
     @property
-    def withholds(self) -> bool:
+    def hides_calls(self) -> bool:
         return bool(self.shown.phantoms or self.shown.refusals)
 
     def answer(self, call: HiddenCall, before: int) -> str:
@@ -90,7 +90,7 @@ def show_tools(
     """
     tools = request.conversation.tools
     raw = request.document.raw("tools")
-    closing = codec.closing
+    closing = codec.tool_mapping
     if closing is None or raw is None or not tools or not (acts_on_tools(plan) or ledger.tools is not None):
         return show_declared(codec, ledger, request)
     choice = request.document.value("tool_choice")
@@ -101,8 +101,8 @@ def show_tools(
             request.choices,
             tool_choice_names(choice),
             "suffixed" if "suffixed" in (duplicates, closing.duplicates) else "allowed",
-            ledger.last_tools.strict(closing, raw),
-            ledger.last_tools.taken(closing, raw),
+            ledger.last_tools.strict_tools(closing, raw),
+            ledger.last_tools.reserved_names(closing, raw),
         ),
         known=ledger.shown_tools(tools_anchor(tools)),
         allow_new=allow_new,
@@ -113,7 +113,7 @@ def show_tools(
     if request.choices > 1 or tool_choice_names(choice):
         view.lasting = replace(shown, anchor=f"{shown.anchor}!")
     if not shown.untouched:
-        view.members["tools"] = ledger.last_tools.written(closing, raw, shown.tools)
+        view.members["tools"] = ledger.last_tools.write_tools(closing, raw, shown.tools)
     names = shown.shown_of
     written = request.document.raw("tool_choice")
     if names and written is not None:
@@ -121,7 +121,7 @@ def show_tools(
     put_back = {
         index: put
         for index, step in enumerate(request.steps if ledger.put_back else ())
-        if (put := ledger.kept_back(codec.name, step.made)) is not None
+        if (put := ledger.kept_back(codec.name, step.policy_anchor)) is not None
     }
     view.forward = HistoryEdits(closing, names, put_back, _pending(codec, ledger, request))
     return view
@@ -132,15 +132,15 @@ def show_declared(codec: Codec, ledger: Ledger, request: Request) -> TurnTools |
     none.
     """
     pending = _pending(codec, ledger, request)
-    if codec.closing is None or not pending:
+    if codec.tool_mapping is None or not pending:
         return None
-    forward = HistoryEdits(codec.closing, {}, {}, pending)
-    return TurnTools(codec.closing, ShownTools.clean(request.conversation.tools), {}, forward=forward)
+    forward = HistoryEdits(codec.tool_mapping, {}, {}, pending)
+    return TurnTools(codec.tool_mapping, ShownTools.clean(request.conversation.tools), {}, forward=forward)
 
 
 def _pending(codec: Codec, ledger: Ledger, request: Request) -> tuple[str, ...]:
     """Results of inner calls that were never sent, of the response that a request continues."""
-    return pending_results(codec, ledger, request.goes_on)
+    return pending_results(codec, ledger, request.previous_anchors)
 
 
 def pending_results(codec: Codec, ledger: Ledger, goes_on: Iterable[str | None]) -> tuple[str, ...]:
@@ -155,6 +155,8 @@ def delivered_anchor(request: Request, found: AnswerAnchor) -> str | None:
     base = policy_anchor_base(call_id, said)
     if base is None:
         return None
-    steps = request.line.steps[: request.held + len(request.steps)] if request.line else request.steps
-    earlier = sum(step.made is not None and step.made.startswith(base + "#") for step in steps)
+    steps = request.history.steps[: request.held + len(request.steps)] if request.history else request.steps
+    earlier = sum(
+        step.policy_anchor is not None and step.policy_anchor.startswith(base + "#") for step in steps
+    )
     return f"{base}#{earlier + before}"

@@ -118,7 +118,7 @@ class TextPreparation:
     def look_ahead_of_results(self, exchange: Exchange) -> None:
         """While the client runs its tools, ask for the texts that their results may want."""
         if exchange.noise.texts is not None and exchange.answer.finished:
-            delivered = exchange.answer.delivered() or exchange.answer.produced()
+            delivered = exchange.answer.delivered_body() or exchange.answer.produced_body()
             self._look_ahead(exchange, next_results(exchange.codec, exchange.request.conversation, delivered))
 
     def _look_ahead(self, exchange: Exchange, ahead: Conversation | None) -> None:
@@ -173,12 +173,12 @@ def next_message(conversation: Conversation) -> Conversation | None:
 
 def next_results(codec: Codec, conversation: Conversation, delivered: bytes) -> Conversation | None:
     """The conversation with results of the calls in an answer; None where it has none."""
-    if codec.closing is None:
+    if codec.tool_mapping is None:
         return None
     calls = [
         call
-        for raw in codec.closing.made_message(delivered)
-        for call in parse_message(codec.messages, raw).calls
+        for raw in codec.tool_mapping.history_messages(delivered)
+        for call in parse_message(codec.message_format, raw).calls
     ]
     results = tuple(_results(conversation, calls))
     return replace(conversation, items=(*conversation.items, *results)) if results else None

@@ -29,7 +29,7 @@ class Chunk(msgspec.Struct, frozen=True, gc=False):
 class Round:
     """One exchange with the policy that was answered inside: what it produced there."""
 
-    produced: bytes
+    produced_body: bytes
     prompt_ids: list[int] | None
     completions: tuple[Completion, ...]
     usage: Mapping[str, Any]
@@ -46,25 +46,25 @@ class SingleRoundReader:
     def defer(self, events: bytes) -> int:
         return 0
 
-    def inner(self) -> list[HiddenCall]:
+    def hidden_calls(self) -> list[HiddenCall]:
         return []
 
-    def rounds(self) -> list[Round]:
+    def inner_rounds(self) -> list[Round]:
         return []
 
-    def next_round(self) -> None:
+    def start_next_round(self) -> None:
         raise AssertionError("nothing is answered inside here")
 
-    def concluded(self) -> bytes:
+    def conclude(self) -> bytes:
         raise AssertionError("nothing is answered inside here")
 
-    def made(self) -> tuple[str, str | None]:
+    def history_anchor(self) -> tuple[str, str | None]:
         raise AssertionError("nothing is answered inside here")
 
     def content(self) -> str | None:
         return None
 
-    def delivered(self) -> bytes | None:
+    def delivered_body(self) -> bytes | None:
         return None
 
 
@@ -105,17 +105,17 @@ class AnswerReader(Protocol):
         """Whether the answer came to its end."""
         ...
 
-    def produced(self) -> bytes:
+    def produced_body(self) -> bytes:
         """The answer as one plain body: what came, or what a stream's events amount to. After rounds that
         were answered inside, the last one's.
         """
         ...
 
-    def delivered(self) -> bytes | None:
+    def delivered_body(self) -> bytes | None:
         """What the client gets, as one plain body; None where it is what was produced."""
         ...
 
-    def inner(self) -> list[HiddenCall]:
+    def hidden_calls(self) -> list[HiddenCall]:
         """The calls of the round at hand that the client doesn't see."""
         ...
 
@@ -124,15 +124,15 @@ class AnswerReader(Protocol):
         """Whether the round at hand called inner tools only: nothing that completes it went out."""
         ...
 
-    def rounds(self) -> list[Round]:
+    def inner_rounds(self) -> list[Round]:
         """The rounds that were answered inside so far."""
         ...
 
-    def next_round(self) -> None:
+    def start_next_round(self) -> None:
         """The round at hand is answered inside: go on with the next one's answer."""
         ...
 
-    def made(self) -> tuple[str, str | None]:
+    def history_anchor(self) -> tuple[str, str | None]:
         """What the client's history will show of this answer: the id of its first call (empty: none), and its
         text.
         """
@@ -142,11 +142,11 @@ class AnswerReader(Protocol):
         """The text of the round at hand."""
         ...
 
-    def concluded(self) -> bytes:
+    def conclude(self) -> bytes:
         """The round at hand won't be answered: what completes it for the client (of a plain answer, all)."""
         ...
 
-    def text(self, name: str) -> str | None:
+    def head_text(self, name: str) -> str | None:
         """A text member of the answer's head: `id`, `model`."""
         ...
 

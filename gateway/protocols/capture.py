@@ -63,7 +63,7 @@ def capture_edits(
     it neutralised (training only).
     """
     edits: dict[str, bytes | None] = dict(asking)
-    if request.stream and "usage" not in request.asked:
+    if request.stream and "usage" not in request.requested:
         options = request.document.value("stream_options")
         edits["stream_options"] = encode(
             {**(options if isinstance(options, dict) else {}), "include_usage": True}

@@ -52,7 +52,7 @@ class ChoicesAnswer(SingleRoundReader, ABC, Generic[ChoiceT]):
         self._error: dict[str, Any] | None = None
 
     @abstractmethod
-    def _new(self) -> ChoiceT:
+    def _new_choice(self) -> ChoiceT:
         """A choice of which nothing has come."""
 
     @abstractmethod
@@ -60,7 +60,7 @@ class ChoicesAnswer(SingleRoundReader, ABC, Generic[ChoiceT]):
         """Take in what a choice of a body or of a chunk says, and its log-probabilities."""
 
     @abstractmethod
-    def _said(self, choice: ChoiceT) -> dict[str, Any]:
+    def _message_members(self, choice: ChoiceT) -> dict[str, Any]:
         """What the choice says, as members of a plain answer's choice."""
 
     def _calls_tools(self, raw: Mapping[str, Any]) -> bool:
@@ -74,7 +74,7 @@ class ChoicesAnswer(SingleRoundReader, ABC, Generic[ChoiceT]):
             self._plain = body
             return body
         self._take(answer)
-        delivered = encode(self._stripped(answer, streamed=False)) if self._captured else body
+        delivered = encode(self._strip(answer, streamed=False)) if self._captured else body
         self._plain = delivered
         return delivered
 
@@ -92,7 +92,7 @@ class ChoicesAnswer(SingleRoundReader, ABC, Generic[ChoiceT]):
             return Chunk(event.raw, calls, finished)
         only_usage = not _choices(chunk) and "usage" in chunk and "usage" not in self._asked
         idle = only_usage or self._only_tokens(chunk)
-        raw = b"" if idle else replace_event_data(event, encode(self._stripped(chunk, streamed=True)))
+        raw = b"" if idle else replace_event_data(event, encode(self._strip(chunk, streamed=True)))
         return Chunk(raw, calls, finished)
 
     def _only_tokens(self, chunk: Mapping[str, Any]) -> bool:
@@ -140,7 +140,7 @@ class ChoicesAnswer(SingleRoundReader, ABC, Generic[ChoiceT]):
             number = index if isinstance(index, int) else 0
             choice = self._choices.get(number)
             if choice is None:
-                choice = self._choices[number] = self._new()
+                choice = self._choices[number] = self._new_choice()
             self._grow(choice, raw)
             finishing |= choice.take(raw)
         return finishing and self.finished
@@ -176,7 +176,7 @@ class ChoicesAnswer(SingleRoundReader, ABC, Generic[ChoiceT]):
         self._catch_up()
         return len(self._choices) >= self._expected and all(c.finish_reason for c in self._choices.values())
 
-    def _stripped(self, answer: dict[str, Any], *, streamed: bool) -> dict[str, Any]:
+    def _strip(self, answer: dict[str, Any], *, streamed: bool) -> dict[str, Any]:
         """Take out what token capture added and the client did not ask for."""
         if streamed and "usage" not in self._asked:
             answer.pop("usage", None)
@@ -190,7 +190,7 @@ class ChoicesAnswer(SingleRoundReader, ABC, Generic[ChoiceT]):
                 choice["logprobs"] = None
         return answer
 
-    def produced(self) -> bytes:
+    def produced_body(self) -> bytes:
         """The answer as one plain body: what came, or what a stream's chunks amount to."""
         if self._plain is not None:
             return self._plain
@@ -198,13 +198,13 @@ class ChoicesAnswer(SingleRoundReader, ABC, Generic[ChoiceT]):
         if not self._choices:
             return encode(self._head)
         choices = [
-            {"index": index, **self._said(choice), "finish_reason": choice.finish_reason}
+            {"index": index, **self._message_members(choice), "finish_reason": choice.finish_reason}
             for index, choice in sorted(self._choices.items())
         ]
         head = self._head | {"object": self.kind, "choices": choices}
         return encode(head | {"usage": self._usage} if self._usage else head)
 
-    def text(self, name: str) -> str | None:
+    def head_text(self, name: str) -> str | None:
         """A text member of the answer's head: `id`, `model`."""
         self._catch_up()
         value = self._head.get(name)

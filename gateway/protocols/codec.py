@@ -35,22 +35,22 @@ class Codec(Protocol):
         ...
 
     @property
-    def messages(self) -> MessageFormat:
+    def message_format(self) -> MessageFormat:
         """How a message of its history reads."""
         ...
 
     @property
-    def tools(self) -> ReadTools:
+    def read_tools(self) -> ReadTools:
         """How its `tools` member reads."""
         ...
 
     @property
-    def instructions(self) -> str | None:
+    def system_member(self) -> str | None:
         """The member that holds a system prompt, where it isn't one of the messages."""
         ...
 
     @property
-    def tokens(self) -> bool:
+    def returns_tokens(self) -> bool:
         """Whether engines that give token ids give them on this route."""
         ...
 
@@ -70,7 +70,7 @@ class Codec(Protocol):
         ...
 
     @property
-    def closing(self) -> ToolMapping | None:
+    def tool_mapping(self) -> ToolMapping | None:
         """How the client's world is closed; None where the protocol has no tools."""
         ...
 
@@ -83,11 +83,11 @@ class Codec(Protocol):
         """
         ...
 
-    def answer(self, request: Request, *, captured: bool) -> AnswerReader:
+    def answer_reader(self, request: Request, *, captured: bool) -> AnswerReader:
         """A reader for the answer to a request."""
         ...
 
-    def error(self, error: ServiceError) -> bytes:
+    def error_body(self, error: ServiceError) -> bytes:
         """An error of ours as the protocol's body."""
         ...
 
@@ -102,14 +102,14 @@ class SessionReader:
     """
 
     def __init__(self, codec: Codec) -> None:
-        self._messages = codec.messages
-        self.held = ServerHistories(codec.messages)
-        self.histories = HistoryCache(codec.messages, self.held.items)
+        self._messages = codec.message_format
+        self.server_histories = ServerHistories(codec.message_format)
+        self.histories = HistoryCache(codec.message_format, self.server_histories.items)
         self.recalled = 0
         """How many of the session's responses are known, as `TurnLine.responses` has them."""
-        self.tools = ToolReader(codec.tools)
+        self.tools = ToolReader(codec.read_tools)
 
-    def request(
+    def read_request(
         self, split: SplitBody, mask: Mask, *, choices: int = 1, asked: frozenset[str] = frozenset()
     ) -> Request:
         """Read a body that holds its whole history."""
@@ -120,13 +120,13 @@ class SessionReader:
         model = document.value("model")
         return Request(
             split=split,
-            messages=self._messages,
+            message_format=self._messages,
             steps=tuple(history.steps[:length]),
             conversation=Conversation(items, self.tools.read(document.raw("tools"))),
             model=model if isinstance(model, str) else None,
             stream=document.value("stream") is True,
             choices=choices,
-            asked=asked,
+            requested=asked,
         )
 
 

@@ -70,7 +70,7 @@ class Document:
         return element_spans(self.body, span.start, span.end)
 
     @classmethod
-    def continued(
+    def parse_around(
         cls, body: bytes, member: str, start: int, end: int
     ) -> tuple[Document, list[tuple[int, int]]] | None:
         """A body of whose array `member`, which begins just before `start`, everything up to `end` is known
@@ -156,7 +156,7 @@ def element_spans(body: bytes, start: int, end: int) -> list[tuple[int, int]] | 
     try:
         lengths = [len(memoryview(raw)) for raw in _array.decode(body[start:end])]
     except UNREADABLE:
-        return _scanned_elements(body, start, end)
+        return _scan_elements(body, start, end)
     spans = []
     position = start + 1
     for length in lengths:
@@ -170,9 +170,9 @@ def _spans(body: bytes) -> dict[str, MemberSpan] | None:
     try:
         values = _object.decode(body)
     except UNREADABLE:
-        return _scanned_spans(body)
+        return _scan_spans(body)
     spans: dict[str, MemberSpan] = {}
-    position = _opening(body)
+    position = _find_opening(body)
     for name, raw in values.items():
         lead = _LEAD.match(body, position)
         value = bytes(raw)
@@ -183,12 +183,12 @@ def _spans(body: bytes) -> dict[str, MemberSpan] | None:
     return spans if body[position:].strip(_SPACE) == b"}" else None
 
 
-def _scanned_spans(body: bytes) -> dict[str, MemberSpan] | None:
+def _scan_spans(body: bytes) -> dict[str, MemberSpan] | None:
     """The slow way, for what msgspec refuses. Latin-1 keeps one character per byte, so offsets are byte
     offsets.
     """
     text = body.decode("latin-1")
-    position = _opening(body)
+    position = _find_opening(body)
     spans: dict[str, MemberSpan] = {}
     while position and (lead := _LEAD.match(body, position)):
         name = _key(lead)
@@ -203,7 +203,7 @@ def _scanned_spans(body: bytes) -> dict[str, MemberSpan] | None:
     return spans if position and body[position:].strip(_SPACE) == b"}" else None
 
 
-def _opening(body: bytes) -> int:
+def _find_opening(body: bytes) -> int:
     """The offset just after the opening brace; 0 where there is none."""
     start = len(body) - len(body.lstrip(_SPACE))
     return start + 1 if body[start : start + 1] == b"{" else 0
@@ -221,7 +221,7 @@ def _key(lead: re.Match[bytes]) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _scanned_elements(body: bytes, start: int, end: int) -> list[tuple[int, int]] | None:
+def _scan_elements(body: bytes, start: int, end: int) -> list[tuple[int, int]] | None:
     text = body.decode("latin-1")
     spans = []
     position = _after_gap(body, start + 1)

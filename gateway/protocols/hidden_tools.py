@@ -13,18 +13,18 @@ from typing import Any, Protocol
 from crosswind.gateway.protocols.document import encode
 
 
-class ToolView(Protocol):
+class CallMapping(Protocol):
     """What the policy was shown, as far as its calls go. Names are those that the policy sees."""
 
-    def declared(self, name: str) -> str:
+    def client_name(self, name: str) -> str:
         """The client's own name of a tool."""
         ...
 
-    def recalled(self, name: str) -> str:
+    def shown_name(self, name: str) -> str:
         """The name under which a history, of which only the client's names are known, shows a call."""
         ...
 
-    def inside(self, name: str, arguments: str) -> bool:
+    def is_hidden(self, name: str, arguments: str) -> bool:
         """Whether a call is answered inside the gateway."""
         ...
 
@@ -37,7 +37,7 @@ class ToolView(Protocol):
         ...
 
     @property
-    def withholds(self) -> bool:
+    def hides_calls(self) -> bool:
         """Whether any call may be answered inside the gateway."""
         ...
 
@@ -45,15 +45,15 @@ class ToolView(Protocol):
 class _UnchangedView:
     """The policy was shown the tools as they are."""
 
-    withholds = False
+    hides_calls = False
 
-    def declared(self, name: str) -> str:
+    def client_name(self, name: str) -> str:
         return name
 
-    def recalled(self, name: str) -> str:
+    def shown_name(self, name: str) -> str:
         return name
 
-    def inside(self, name: str, arguments: str) -> bool:
+    def is_hidden(self, name: str, arguments: str) -> bool:
         return False
 
     def needs_arguments(self, name: str) -> bool:
@@ -63,7 +63,7 @@ class _UnchangedView:
         return False
 
 
-UNCHANGED: ToolView = _UnchangedView()
+UNCHANGED: CallMapping = _UnchangedView()
 """No call has to be mapped."""
 
 
@@ -112,21 +112,21 @@ class Reinsertion:
 class HistoryMapping(Protocol):
     """How a protocol's history is carried back to what the policy met. Messages are JSON text."""
 
-    def renamed(self, raw: bytes, names: Mapping[str, str]) -> bytes:
+    def rename_calls(self, raw: bytes, names: Mapping[str, str]) -> bytes:
         """The policy's message with its calls under other names (declared -> shown)."""
         ...
 
-    def put_back(self, raw: bytes, put: Reinsertion) -> bytes:
+    def reinsert(self, raw: bytes, put: Reinsertion) -> bytes:
         """The policy's message with what the client never saw of it, and the messages around it, with commas
         between them.
         """
         ...
 
-    def answered(self, raw: bytes, put: Reinsertion) -> bytes:
+    def insert_results(self, raw: bytes, put: Reinsertion) -> bytes:
         """The message after one with something put back: where the protocol wants results in it."""
         ...
 
-    def message(self, raw: bytes) -> bytes:
+    def expand_message(self, raw: bytes) -> bytes:
         """A message in the short form that stands for a history of one, in the form of a history's."""
         ...
 
@@ -137,11 +137,11 @@ class HistoryEdits:
     (declared -> shown), and withheld calls put back, by the index of their message.
     """
 
-    carrying: HistoryMapping
+    mapping: HistoryMapping
     names: Mapping[str, str]
-    put_back: Mapping[int, Reinsertion]
+    reinsertions: Mapping[int, Reinsertion]
     ahead: tuple[str, ...] = ()
     """Messages that come before the request's own: what the upstream lacks of a history that it holds."""
 
     def __bool__(self) -> bool:
-        return bool(self.names or self.put_back or self.ahead)
+        return bool(self.names or self.reinsertions or self.ahead)

@@ -38,17 +38,17 @@ class HistoryStep:
 
     raw: bytes
     lead: int
-    read: ParsedMessage
+    parsed: ParsedMessage
     items: tuple[Item, ...]
     received: Chain
     masked: bool
-    made: str | None
+    policy_anchor: str | None
     """The anchor of a message of the policy's: by its first call's id, else by its text."""
     rewritten: dict[Replacements, bytes] = field(default_factory=dict)
     sent: Chain | None = None
     sent_raw: bytes = b""
-    carried: bytes = b""
-    carried_key: object = None
+    restored: bytes = b""
+    restored_key: object = None
     """What `carried` was made of: the message as the policy met it, made once."""
 
 
@@ -94,7 +94,7 @@ class History:
         if read.reference:
             # A user's texts stand elsewhere; what it calls is what results in this history answer.
             known = self._known_items.get(read.reference, UNPARSED)
-            read = ParsedMessage(calls=known.calls, said=known.said, made_id=known.made_id)
+            read = ParsedMessage(calls=known.calls, own_text=known.own_text, own_id=known.own_id)
         items = self._items(len(self.steps), read)
         stored = mask(raw)
         # The chain is the body's own: what the upstream holds was stored with earlier turns.
@@ -107,7 +107,7 @@ class History:
         return step
 
     def _made(self, read: ParsedMessage) -> str | None:
-        base = policy_anchor_base(read.calls[0].call_id if read.calls else read.made_id, read.said)
+        base = policy_anchor_base(read.calls[0].call_id if read.calls else read.own_id, read.own_text)
         if base is None:
             return None
         occurrence, self._seen[base] = self._seen[base], self._seen[base] + 1
@@ -130,7 +130,7 @@ class History:
         self._all_items += step.items
         self._ends.append(len(self._all_items))
         self.size += len(step.raw)
-        for call in step.read.calls:
+        for call in step.parsed.calls:
             if call.call_id:
                 self._calls.setdefault(call.call_id, []).append(call)
             else:
@@ -143,7 +143,7 @@ class History:
                 items.append(self._user_text(index, part))
             else:
                 items.extend(self._result(index, part))
-        self._users += read.user
+        self._users += read.is_user
         return tuple(items)
 
     def _user_text(self, index: int, part: TextPart) -> UserText:
@@ -151,7 +151,7 @@ class History:
         return UserText(Ref(index, part.place), part.text, anchor, self._users)
 
     def _result(self, index: int, result: ToolResultPart) -> list[Item]:
-        call, occurrence = self._answered(result)
+        call, occurrence = self._find_call(result)
         key = logical_call(call.name, call.arguments, "")
         items: list[Item] = []
         for order, part in enumerate(result.texts):
@@ -170,7 +170,7 @@ class History:
         occurrence, self._seen[first] = self._seen[first], self._seen[first] + 1
         return text_anchor(site, text, occurrence) if occurrence else first
 
-    def _answered(self, result: ToolResultPart) -> tuple[ToolCall, int]:
+    def _find_call(self, result: ToolResultPart) -> tuple[ToolCall, int]:
         """The call that a result answers, and the result's occurrence among those of that id."""
         call_id = result.call_id
         if not call_id:
@@ -187,8 +187,8 @@ class History:
 
     def _count(self, step: HistoryStep) -> None:
         """Take a step into the counters, as reading it did."""
-        self._users += step.read.user
-        for part in step.read.parts:
+        self._users += step.parsed.is_user
+        for part in step.parsed.parts:
             if isinstance(part, ToolResultPart):
                 self._results += 1
                 if not part.call_id and self._unnamed:
@@ -196,8 +196,8 @@ class History:
         for item in step.items:
             named = item.anchor.startswith("call:")
             self._seen[item.anchor if named else item.anchor.rpartition("#")[0] + "#0"] += 1
-        if step.made is not None:
-            self._seen[step.made.rpartition("#")[0]] += 1
+        if step.policy_anchor is not None:
+            self._seen[step.policy_anchor.rpartition("#")[0]] += 1
 
 
 def _as_it_is(segment: bytes) -> bytes:
@@ -206,7 +206,7 @@ def _as_it_is(segment: bytes) -> bytes:
 
 def _says(before: bytes, read: ParsedMessage) -> bytes:
     """What a history says, up to and with this message: markers, blocks and spaces are not what it says."""
-    said = [read.said or "", *(call.call_id for call in read.calls)]
+    said = [read.own_text or "", *(call.call_id for call in read.calls)]
     for part in read.parts:
         texts = (part,) if isinstance(part, TextPart) else part.texts
         said += [

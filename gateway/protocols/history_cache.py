@@ -50,7 +50,7 @@ class HistoryCache:
         spans = sum(len(history.spans) for history in self._kept)
         return len(self._head) + _SPAN_BYTES * spans + sum(history.size for history in self._kept)
 
-    def beginning(self, body: bytes) -> KnownPrefix | None:
+    def find_prefix(self, body: bytes) -> KnownPrefix | None:
         """How a body begins as one did that was read before; None where it doesn't."""
         start = len(self._head)
         if not start or not body.startswith(self._head):
@@ -76,7 +76,7 @@ class HistoryCache:
             history, shared = known.history, known.steps
         else:
             nearest, shared, _ = self._nearest(body, start, len(spans))
-            history = nearest or self.none()
+            history = nearest or self.empty()
         if shared < len(history.steps) and shared < len(spans):
             history = history.fork(shared)
         history.read(body, spans[shared - 1][1] if shared else start, spans[shared:], mask)
@@ -90,7 +90,7 @@ class HistoryCache:
             self._head = body[:start]
         return history
 
-    def none(self) -> History:
+    def empty(self) -> History:
         """A history without messages."""
         return History(self._format, self._known_items)
 

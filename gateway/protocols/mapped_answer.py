@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
 from crosswind.gateway.protocols.answer import Round
-from crosswind.gateway.protocols.hidden_tools import ToolView
+from crosswind.gateway.protocols.hidden_tools import CallMapping
 from crosswind.gateway.protocols.usage import add_usages
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import Completion
@@ -23,8 +23,8 @@ class RoundReader(Protocol):
     def error(self) -> Mapping[str, Any] | None: ...
     @property
     def finished(self) -> bool: ...
-    def produced(self) -> bytes: ...
-    def text(self, name: str) -> str | None: ...
+    def produced_body(self) -> bytes: ...
+    def head_text(self, name: str) -> str | None: ...
     def completions(self) -> tuple[Completion, ...]: ...
     def fitness(self) -> Fitness: ...
 
@@ -37,8 +37,8 @@ class MappedAnswer(Generic[R]):
     is the last round's; the earlier ones are in `rounds`.
     """
 
-    def __init__(self, world: ToolView, make: Callable[[], R]) -> None:
-        self._world = world
+    def __init__(self, mapping: CallMapping, make: Callable[[], R]) -> None:
+        self._mapping = mapping
         self._make = make
         self._now = make()
         self._earlier: list[Round] = []
@@ -64,12 +64,12 @@ class MappedAnswer(Generic[R]):
     def defer(self, events: bytes) -> int:
         return 0
 
-    def produced(self) -> bytes:
-        return self._now.produced()
+    def produced_body(self) -> bytes:
+        return self._now.produced_body()
 
-    def text(self, name: str) -> str | None:
+    def head_text(self, name: str) -> str | None:
         value = self._head.get(name)
-        return value if isinstance(value, str) else self._now.text(name)
+        return value if isinstance(value, str) else self._now.head_text(name)
 
     def completions(self) -> tuple[Completion, ...]:
         return self._now.completions()
@@ -78,7 +78,7 @@ class MappedAnswer(Generic[R]):
         unfit = [one.fitness for one in self._earlier if one.fitness != Fitness.FIT]
         return unfit[0] if unfit else self._now.fitness()
 
-    def rounds(self) -> list[Round]:
+    def inner_rounds(self) -> list[Round]:
         """The rounds that were answered inside so far."""
         return self._earlier
 
@@ -86,10 +86,17 @@ class MappedAnswer(Generic[R]):
         """The text of the round at hand."""
         return None
 
-    def next_round(self) -> None:
+    def start_next_round(self) -> None:
         """The round at hand is answered: read the next one's answer."""
         now = self._now
         self._earlier.append(
-            Round(now.produced(), now.prompt_ids, now.completions(), now.usage, now.fitness(), self.content())
+            Round(
+                now.produced_body(),
+                now.prompt_ids,
+                now.completions(),
+                now.usage,
+                now.fitness(),
+                self.content(),
+            )
         )
         self._now = self._make()

@@ -36,15 +36,15 @@ class ParsedMessage(msgspec.Struct, frozen=True):
 
     parts: tuple[TextPart | ToolResultPart, ...] = ()
     calls: tuple[ToolCall, ...] = ()
-    user: bool = False
+    is_user: bool = False
     """It counts as a user's message, even where it has no text."""
-    said: str | None = None
+    own_text: str | None = None
     """The policy's own text, where the message is the policy's."""
-    made_id: str = ""
+    own_id: str = ""
     """The policy made it, and this is its own id; a call's is in `calls`."""
     reference: str = ""
     """It stands for an item of this id, which the upstream holds."""
-    names: frozenset[str] = frozenset()
+    tool_names: frozenset[str] = frozenset()
     """Tools that it names otherwise than by a call."""
 
 
@@ -55,7 +55,7 @@ UNPARSED = ParsedMessage()
 class MessageFormat(Protocol):
     """A protocol's messages. Both methods are pure."""
 
-    def read(self, message: Any) -> ParsedMessage:
+    def parse(self, message: Any) -> ParsedMessage:
         """Read a decoded message, whatever it is; never raises."""
         ...
 
@@ -69,6 +69,6 @@ class MessageFormat(Protocol):
 def parse_message(messages: MessageFormat, raw: bytes) -> ParsedMessage:
     """Read a message as it stands in a body; one that can't be read is left alone."""
     try:
-        return messages.read(decode(raw))
+        return messages.parse(decode(raw))
     except ValueError:
         return UNPARSED

@@ -48,8 +48,8 @@ class SplitBody(msgspec.Struct, frozen=True):
         """A body whose history is an array of objects; None where it is none. `histories`: what its sender
         sent lately, so that only what is new has to be split.
         """
-        known = histories.beginning(body) if histories is not None else None
-        found = Document.continued(body, member, known.start, known.end) if known else None
+        known = histories.find_prefix(body) if histories is not None else None
+        found = Document.parse_around(body, member, known.start, known.end) if known else None
         if known is None or found is None:
             known, document = None, Document.parse(body)
             elements = document.element_spans(member) if document else None
@@ -87,7 +87,7 @@ class SplitBody(msgspec.Struct, frozen=True):
         for start, end in self.spans:
             raw = self.document.body[start:end]
             read = parse_message(messages, raw)
-            if read.user:
+            if read.is_user:
                 texts = [part.text for part in read.parts if isinstance(part, TextPart)]
                 return "\n".join(texts) if texts else raw.decode("utf-8", "replace")
         return ""
@@ -97,29 +97,29 @@ class Request(msgspec.Struct, eq=False):
     """A request that was understood."""
 
     split: SplitBody
-    messages: MessageFormat
+    message_format: MessageFormat
     steps: tuple[HistoryStep, ...]
     conversation: Conversation
     model: str | None
     stream: bool
     choices: int = 1
-    asked: frozenset[str] = msgspec.field(default_factory=frozenset)
+    requested: frozenset[str] = msgspec.field(default_factory=frozenset)
     """Which of `logprobs`, `token_ids` and `usage` (of a stream) the client itself asked for."""
     held: int = 0
     """How many messages of the history the upstream holds: `steps` come after them."""
-    line: History | None = None
+    history: History | None = None
     """The history that its messages end, where the upstream may hold some of it."""
-    goes_on: tuple[str | None, ...] = ()
+    previous_anchors: tuple[str | None, ...] = ()
     """The anchors of what was answered just before, where the upstream holds that."""
-    after: str | None = None
+    previous_response: str | None = None
     """The response, by its id, after which this request comes, where it says so."""
-    answered: Callable[[Mapping[str, Any], str | None], None] | None = None
+    on_answer: Callable[[Mapping[str, Any], str | None], None] | None = None
     """To be told the answer as the client gets it, and the id by which the upstream holds it, where later
     requests may go on from it.
     """
     edits: Mapping[str, bytes | None] = msgspec.field(default_factory=dict)
     """Members that the upstream knows otherwise than the client."""
-    unattended: bool = False
+    in_background: bool = False
     """Nobody waits for its answer, which is asked for later: it runs without noise."""
     certain: bool = True
     """Whether what came before it is known. Else nothing new is decided."""
@@ -144,13 +144,13 @@ class Request(msgspec.Struct, eq=False):
             self._digest = content_key(b"".join((self.chain.key if self.chain else b"", *pieces)))
         return self._digest
 
-    def received(self, mask: Mask) -> View:
+    def stored_view(self, mask: Mask) -> View:
         """The body as it came, as what is stored of it."""
         if self._received is None:
-            self._received = View(_masked(self._around(), mask), self.chain)
+            self._received = View(_mask_pieces(self._around(), mask), self.chain)
         return self._received
 
-    def rewritten(
+    def write(
         self,
         replacements: Mapping[Ref, str],
         edits: Mapping[str, bytes | None],
@@ -160,16 +160,20 @@ class Request(msgspec.Struct, eq=False):
         """The body to send, and what is stored of it. Messages and members that nothing touched keep their
         bytes.
         """
-        segments = self._carried(_segments(self.messages, self.steps, replacements, self.held), forward)
+        segments = self._restore_history(
+            _segments(self.message_format, self.steps, replacements, self.held), forward
+        )
         if forward is not None and forward.ahead:
-            body = self._anew([b"".join(segments)] if self.split.listed else segments, edits, forward)
+            body = self._with_new_history(
+                [b"".join(segments)] if self.split.listed else segments, edits, forward
+            )
             return body, View((mask(body),), None)
         pieces = self._frame(edits) if edits else self._around()
         body = b"".join([b"".join(segments) if piece is None else piece for piece in pieces])
-        frame = _masked(pieces, mask) if edits else self.received(mask).frame
+        frame = _mask_pieces(pieces, mask) if edits else self.stored_view(mask).frame
         return body, View(frame, _sent_chain(self.steps, segments, mask))
 
-    def continued(
+    def write_round(
         self,
         replacements: Mapping[Ref, str],
         edits: Mapping[str, bytes | None],
@@ -177,15 +181,19 @@ class Request(msgspec.Struct, eq=False):
         appended: Sequence[bytes],
     ) -> bytes:
         """The body to send for a further round within the gateway: these messages end the history."""
-        segments = self._carried(_segments(self.messages, self.steps, replacements, self.held), forward)
+        segments = self._restore_history(
+            _segments(self.message_format, self.steps, replacements, self.held), forward
+        )
         if forward is None or (self.split.listed and not self.split.gathers and not forward.ahead):
             history = b",".join([b"".join(segments), *appended])
             return b"".join(history if piece is None else piece for piece in self._frame(edits))
         if self.split.gathers:
-            return self._anew([], edits, replace(forward, ahead=()), appended)
-        return self._anew([b"".join(segments)] if self.split.listed else segments, edits, forward, appended)
+            return self._with_new_history([], edits, replace(forward, ahead=()), appended)
+        return self._with_new_history(
+            [b"".join(segments)] if self.split.listed else segments, edits, forward, appended
+        )
 
-    def _anew(
+    def _with_new_history(
         self,
         own: Sequence[bytes],
         edits: Mapping[str, bytes | None],
@@ -194,17 +202,17 @@ class Request(msgspec.Struct, eq=False):
     ) -> bytes:
         """The body with another history, an array whatever it was."""
         ahead = [message.encode() for message in forward.ahead]
-        messages = own if self.split.listed else map(forward.carrying.message, own)
+        messages = own if self.split.listed else map(forward.mapping.expand_message, own)
         history = b"[" + b",".join([*ahead, *filter(None, messages), *appended]) + b"]"
         frame = structs.replace(self, steps=())._frame({**edits, self.split.member: history})
         return b"".join(piece for piece in frame if piece is not None)
 
-    def _carried(self, segments: list[bytes], forward: HistoryEdits | None) -> list[bytes]:
+    def _restore_history(self, segments: list[bytes], forward: HistoryEdits | None) -> list[bytes]:
         """The history as the policy met it: its calls under the names it saw, withheld ones put back."""
         if not forward:
             return segments
         return [
-            _as_met(step, segment, forward, index)
+            _restore(step, segment, forward, index)
             for index, (step, segment) in enumerate(zip(self.steps, segments, strict=True))
         ]
 
@@ -241,12 +249,12 @@ def _segments(
     for ref, text in replacements.items():
         touched.setdefault(ref.message, []).append((ref.part, text))
     return [
-        _rewritten(messages, step, tuple(touched[index])) if index in touched else step.raw
+        _rewrite(messages, step, tuple(touched[index])) if index in touched else step.raw
         for index, step in enumerate(steps, held)
     ]
 
 
-def _rewritten(messages: MessageFormat, step: HistoryStep, replacements: Replacements) -> bytes:
+def _rewrite(messages: MessageFormat, step: HistoryStep, replacements: Replacements) -> bytes:
     """A message with texts replaced, encoded once: later turns meet the same bytes again."""
     if replacements not in step.rewritten:
         step.rewritten = {
@@ -255,20 +263,20 @@ def _rewritten(messages: MessageFormat, step: HistoryStep, replacements: Replace
     return step.rewritten[replacements]
 
 
-def _as_met(step: HistoryStep, segment: bytes, forward: HistoryEdits, index: int) -> bytes:
-    named = {call.name for call in step.read.calls} | step.read.names
+def _restore(step: HistoryStep, segment: bytes, forward: HistoryEdits, index: int) -> bytes:
+    named = {call.name for call in step.parsed.calls} | step.parsed.tool_names
     names = {name: forward.names[name] for name in named & forward.names.keys()}
-    put, before = forward.put_back.get(index), forward.put_back.get(index - 1)
+    put, before = forward.reinsertions.get(index), forward.reinsertions.get(index - 1)
     if not names and put is None and before is None:
         return segment
     key = (segment, tuple(sorted(names.items())), put, before)
-    if step.carried_key != key:
+    if step.restored_key != key:
         raw = segment[step.lead :]
-        raw = forward.carrying.renamed(raw, names) if names else raw
-        raw = forward.carrying.answered(raw, before) if before is not None else raw
-        raw = forward.carrying.put_back(raw, put) if put is not None else raw
-        step.carried_key, step.carried = key, segment[: step.lead] + raw
-    return step.carried
+        raw = forward.mapping.rename_calls(raw, names) if names else raw
+        raw = forward.mapping.insert_results(raw, before) if before is not None else raw
+        raw = forward.mapping.reinsert(raw, put) if put is not None else raw
+        step.restored_key, step.restored = key, segment[: step.lead] + raw
+    return step.restored
 
 
 def _sent_chain(steps: Sequence[HistoryStep], segments: Sequence[bytes], mask: Mask) -> Chain | None:
@@ -285,5 +293,5 @@ def _sent_chain(steps: Sequence[HistoryStep], segments: Sequence[bytes], mask: M
     return parent
 
 
-def _masked(pieces: tuple[bytes | None, ...], mask: Mask) -> tuple[bytes | None, ...]:
+def _mask_pieces(pieces: tuple[bytes | None, ...], mask: Mask) -> tuple[bytes | None, ...]:
     return tuple([None if piece is None else mask(piece) for piece in pieces])

@@ -34,7 +34,7 @@ class ServerHistory:
     answer: int = 0
     """How many of the steps are the response's own."""
 
-    def line(self) -> History:
+    def continuation(self) -> History:
         """A history that ends with the response, ready for what comes after it."""
         history = self.history
         if self.shared or len(history.steps) != self.length:
@@ -62,7 +62,7 @@ class ServerHistories:
         """What is known of the history up to this response, or of this conversation."""
         return self._held.get(held_by)
 
-    def told(self, response_id: str) -> bool:
+    def has_seen(self, response_id: str) -> bool:
         """Whether a response was taken in, even if it is forgotten by now."""
         return response_id in self._told
 
@@ -76,7 +76,7 @@ class ServerHistories:
             self._held.popitem(last=False)
         for item in held.output:
             if isinstance(item, Mapping) and isinstance(item.get("id"), str):
-                self.items[item["id"]] = self._format.read(item)
+                self.items[item["id"]] = self._format.parse(item)
         while len(self.items) > KEPT_ITEMS:
             del self.items[next(iter(self.items))]
 

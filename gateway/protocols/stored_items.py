@@ -32,16 +32,16 @@ class ClientView:
     hidden_ids: frozenset[str] = frozenset()
     """The ids of calls, results and reasoning that the client never saw."""
 
-    def page(self, body: bytes) -> bytes:
+    def map_page(self, body: bytes) -> bytes:
         """A page of a list, or one item; the very same object where nothing in it is ours."""
-        answer = _decoded(body)
+        answer = _decode(body)
         if not isinstance(answer, dict):
             return body
         data = answer.get("data")
         if not isinstance(data, list):
-            item = self.item(answer)
+            item = self.map_item(answer)
             return body if item == answer or item is None else encode(item)
-        kept = [item for item in map(self.item, data) if item is not None]
+        kept = [item for item in map(self.map_item, data) if item is not None]
         if kept == data:
             return body
         ends: dict[str, Any] = {}
@@ -51,28 +51,28 @@ class ClientView:
         changed: dict[JsonPath, Any] = {(name,): value for name, value in ends.items() if name in answer}
         return replace_values(body, {("data",): kept, **changed})
 
-    def after(self, body: bytes) -> str | None:
+    def next_cursor(self, body: bytes) -> str | None:
         """The item behind which a list goes on, where the client has none of a page's: clients take an empty
         page for the last.
         """
-        answer = _decoded(body)
+        answer = _decode(body)
         data = answer.get("data") if isinstance(answer, dict) else None
         if not isinstance(data, list) or not data or answer.get("has_more") is not True:
             return None
-        if any(self.item(item) is not None for item in data):
+        if any(self.map_item(item) is not None for item in data):
             return None
         return as_text(data[-1], "id") or None
 
-    def output(self, body: bytes) -> bytes:
+    def map_output(self, body: bytes) -> bytes:
         """What a history was made into, with its items as the client has them."""
-        answer = _decoded(body)
+        answer = _decode(body)
         output = answer.get("output") if isinstance(answer, dict) else None
         if not isinstance(output, list):
             return body
-        kept = [item for item in map(self.item, output) if item is not None]
+        kept = [item for item in map(self.map_item, output) if item is not None]
         return body if kept == output else replace_values(body, {("output",): kept})
 
-    def item(self, item: Any) -> Any:
+    def map_item(self, item: Any) -> Any:
         """An item or a message as the client has it; None where the client has none."""
         if not isinstance(item, dict):
             return item
@@ -128,7 +128,7 @@ def map_stored_answer(body: bytes, produced: Any, delivered: Any) -> bytes:
     """An answer that is asked for again, as it was delivered: what differed from what was produced then is
     replaced, all else is as it comes now.
     """
-    answer = _decoded(body)
+    answer = _decode(body)
     if not all(isinstance(one, dict) for one in (answer, produced, delivered)):
         return body
     if answer.get("id") != produced.get("id"):
@@ -153,7 +153,7 @@ def _items(now: Any, delivered: Any) -> Any:
     return out
 
 
-def _decoded(body: bytes) -> Any:
+def _decode(body: bytes) -> Any:
     try:
         return decode(body)
     except (ValueError, RecursionError):

@@ -25,7 +25,7 @@ class Instructions:
     item: InstructionText
     member: str | None = None
 
-    def put(self, request: Request, text: str, replacements: dict[Ref, str]) -> None:
+    def replace_text(self, request: Request, text: str, replacements: dict[Ref, str]) -> None:
         """Put another text in its place."""
         if self.member is None:
             replacements[self.item.ref] = text

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from crosswind.gateway.protocols.answer import AnswerReader
-from crosswind.gateway.protocols.hidden_tools import HiddenCall, HistoryMapping, Reinsertion, ToolView
+from crosswind.gateway.protocols.hidden_tools import CallMapping, HiddenCall, HistoryMapping, Reinsertion
 from crosswind.gateway.protocols.request import Request
 from crosswind.injectors.engine.tool_list import ShownTool
 
@@ -28,19 +28,19 @@ class ToolMapping(HistoryMapping, Protocol):
         """Whether the protocol takes two tools of one name: `allowed`, or `suffixed`."""
         ...
 
-    def strict(self, tools: bytes) -> frozenset[str]:
+    def strict_tools(self, tools: bytes) -> frozenset[str]:
         """The declared tools to whose schemas the provider holds the model."""
         ...
 
-    def taken(self, tools: bytes) -> frozenset[str]:
+    def reserved_names(self, tools: bytes) -> frozenset[str]:
         """The names of declared tools that are no functions: custom ones, and the provider's own."""
         ...
 
-    def written_tools(self, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
+    def write_tools(self, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
         """The `tools` member, as it stands in `raw`, with its function tools as they are shown."""
         ...
 
-    def made_message(self, produced: bytes) -> tuple[bytes, ...]:
+    def history_messages(self, produced: bytes) -> tuple[bytes, ...]:
         """A plain answer as the policy's message (or messages) in a history."""
         ...
 
@@ -48,15 +48,15 @@ class ToolMapping(HistoryMapping, Protocol):
         """The results of inner calls as messages of a history."""
         ...
 
-    def put_backs(
-        self, answer: AnswerReader, world: ToolView, before: Sequence[AnsweredRound], last: AnsweredRound
+    def find_reinsertions(
+        self, answer: AnswerReader, mapping: CallMapping, before: Sequence[AnsweredRound], last: AnsweredRound
     ) -> Sequence[AnchoredReinsertion]:
         """What the client's history will lack of an answer, by the messages around which it is put back:
         of the rounds before, and of the last one its inner calls.
         """
         ...
 
-    def answer(self, request: Request, world: ToolView, *, captured: bool) -> AnswerReader:
+    def answer_reader(self, request: Request, mapping: CallMapping, *, captured: bool) -> AnswerReader:
         """A reader for the answer of a policy that was shown other tools than the client declared."""
         ...
 
@@ -64,38 +64,38 @@ class ToolMapping(HistoryMapping, Protocol):
 class WrittenTools:
     """How a session's tools were written last: the same ones are declared, and shown, turn after turn."""
 
-    __slots__ = ("_closing", "_raw", "_shown", "_strict", "_taken", "_written")
+    __slots__ = ("_mapping", "_raw", "_shown", "_strict", "_taken", "_written")
 
     def __init__(self) -> None:
-        self._closing: ToolMapping | None = None
+        self._mapping: ToolMapping | None = None
         self._raw = b""
         self._strict: frozenset[str] = frozenset()
         self._taken: frozenset[str] = frozenset()
         self._shown: Sequence[ShownTool] | None = None
         self._written = b""
 
-    def strict(self, closing: ToolMapping, raw: bytes) -> frozenset[str]:
+    def strict_tools(self, mapping: ToolMapping, raw: bytes) -> frozenset[str]:
         """As `Closing.strict`."""
-        if closing is not self._closing or raw != self._raw:
-            self._strict, self._taken = closing.strict(raw), closing.taken(raw)
-            self._closing, self._raw, self._shown = closing, raw, None
+        if mapping is not self._mapping or raw != self._raw:
+            self._strict, self._taken = mapping.strict_tools(raw), mapping.reserved_names(raw)
+            self._mapping, self._raw, self._shown = mapping, raw, None
         return self._strict
 
-    def taken(self, closing: ToolMapping, raw: bytes) -> frozenset[str]:
+    def reserved_names(self, mapping: ToolMapping, raw: bytes) -> frozenset[str]:
         """As `Closing.taken`."""
-        self.strict(closing, raw)
+        self.strict_tools(mapping, raw)
         return self._taken
 
-    def written(self, closing: ToolMapping, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
+    def write_tools(self, mapping: ToolMapping, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
         """As `Closing.written_tools`."""
-        self.strict(closing, raw)
+        self.strict_tools(mapping, raw)
         if shown is not self._shown:
-            self._written, self._shown = closing.written_tools(raw, shown), shown
+            self._written, self._shown = mapping.write_tools(raw, shown), shown
         return self._written
 
 
 def reinsert_around_message(
-    closing: ToolMapping,
+    mapping: ToolMapping,
     answer: AnswerReader,
     before: Sequence[AnsweredRound],
     last: AnsweredRound,
@@ -105,26 +105,26 @@ def reinsert_around_message(
     rounds = [
         message
         for produced, results in before
-        for message in (*closing.made_message(produced), *closing.result_messages(results))
+        for message in (*mapping.history_messages(produced), *mapping.result_messages(results))
     ]
     put = Reinsertion(
         before=tuple(message.decode() for message in rounds),
         text=answer.content() if rounds else None,
         calls=tuple((call.position, call.json()) for call, _ in last[1]),
-        results=tuple(message.decode() for message in closing.result_messages(last[1])),
+        results=tuple(message.decode() for message in mapping.result_messages(last[1])),
         names=tuple(call.name for _, results in [*before, last] for call, _ in results),
         called=tuple(called),
     )
-    return [] if put == Reinsertion() else [((*answer.made(), 0), put)]
+    return [] if put == Reinsertion() else [((*answer.history_anchor(), 0), put)]
 
 
 def find_renamed_calls(
-    world: ToolView, calls: Iterable[tuple[str, str]], inner: Sequence[tuple[HiddenCall, str]]
+    mapping: CallMapping, calls: Iterable[tuple[str, str]], inner: Sequence[tuple[HiddenCall, str]]
 ) -> list[tuple[str, str]]:
     """Of an answer's calls (id, name) the delivered ones that a history would show under another name."""
     withheld = {call.call_id for call, _ in inner}
     return [
         (call_id, name)
         for call_id, name in calls
-        if call_id and call_id not in withheld and world.recalled(name) != name
+        if call_id and call_id not in withheld and mapping.shown_name(name) != name
     ]

@@ -209,9 +209,9 @@ def shape_answer(exchange: Exchange, body: bytes, *, streamed: bool = False) -> 
         exchange.noise.drop_events(operator)
         return body
     shown = encode(edited)
-    if (answered := exchange.request.answered) is not None:
+    if (answered := exchange.request.on_answer) is not None:
         # The client goes on from what it got, here as where the turn is read back.
-        answered(edited, decode(exchange.answer.produced()).get("id"))
+        answered(edited, decode(exchange.answer.produced_body()).get("id"))
     exchange.inject_failure(operator, "the answer was changed on its way", shown)
     return shown
 

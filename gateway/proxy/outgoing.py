@@ -57,7 +57,7 @@ class RequestBuilder:
         """The exchange to come, and the body to send. Noise that can't be written is taken back."""
         noise = await self._add_noise(call, session, request, place, redactor)
         offered = call.upstream.dialect.token_ids
-        wanted = call.codec.tokens and session.captures(self.settings.capture, offered)
+        wanted = call.codec.returns_tokens and session.captures(self.settings.capture, offered)
         captured = wanted and not call.upstream.tokenless
         try:
             exchange, body = self._write(call, session, request, place, redactor, noise, captured=captured)
@@ -126,9 +126,9 @@ class RequestBuilder:
         renamed = call.upstream.edits(request.model)
         body, sent, edits = write_body(request, noise, redactor.mask, capture, renamed)
         answer = (
-            codec.answer(request, captured=captured)
+            codec.answer_reader(request, captured=captured)
             if noise.tools is None
-            else noise.tools.closing.answer(request, noise.tools, captured=captured)
+            else noise.tools.closing.answer_reader(request, noise.tools, captured=captured)
         )
         exchange = Exchange(
             codec,
@@ -136,7 +136,7 @@ class RequestBuilder:
             request,
             place,
             noise,
-            request.received(redactor.mask),
+            request.stored_view(redactor.mask),
             sent,
             answer,
             captured,
@@ -158,8 +158,8 @@ def write_body(
     """
     edits = {**capture, **renamed, **request.edits, **noise.members}
     if noise.replacements or edits or noise.forward:
-        return *request.rewritten(noise.replacements, edits, mask, noise.forward), edits
-    return request.document.body, request.received(mask), edits
+        return *request.write(noise.replacements, edits, mask, noise.forward), edits
+    return request.document.body, request.stored_view(mask), edits
 
 
 async def _refuses_capture(answer: Answer, exchange: Exchange, upstream: Upstream) -> bool:

@@ -63,7 +63,7 @@ class PassThrough:
         if body is None and self.stored.continues(http.method, path):
             came = await read_body(http, self.settings.limits.body)
             body, view = await self.stored.continue_from(path, came.body, session, caller)
-            body, changes = came.sent(body)
+            body, changes = came.to_send(body)
         else:
             view = await self.stored.find(http.method, path, query, session, caller)
         bodiless = body is None and _bodiless(http)

@@ -147,7 +147,7 @@ class Proxy:
         if joins and (shared := self.shared.find(key)) is not None:
             http.cancel_when_gone()
             return await self.shared.join(key, shared, http)
-        asked = Asked(request.chain, digest, retry, request.after, call.idempotency_key)
+        asked = Asked(request.chain, digest, retry, request.previous_response, call.idempotency_key)
         place = await self.sessions.place(session, asked)
         exchange, body = await self.builder.build(call, session, request, place, redactor)
         http.cancel_when_gone()
@@ -210,7 +210,7 @@ class Proxy:
     async def _send(self, call: IncomingCall, exchange: Exchange, body: bytes) -> Answer:
         http, upstream = call.http, call.upstream
         faults = exchange.noise.faults
-        body, changes = call.posted.sent(body)
+        body, changes = call.posted.to_send(body)
         if exchange.edited or faults.on_answer:
             changes[b"accept-encoding"] = b"identity"
         outgoing = Outgoing(
@@ -239,7 +239,7 @@ class Proxy:
         if not outlet.started:
             _log.info("answered with an error", status=error.status, code=error.code, error=error.message)
             marker = [(b"x-crosswind-error", error.code.encode())] if self.settings.markers else []
-            body = shape.error(error) if shape else error.body()
+            body = shape.error_body(error) if shape else error.body()
             await outlet.answer(error.status, body, [*JSON, *marker])
 
 

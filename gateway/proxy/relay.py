@@ -70,7 +70,7 @@ class ResponseRelay:
             with closing(answer):
                 read = exchange.answer.read_body(await answer.body(limit))
         if exchange.answer.unanswered:
-            read = exchange.answer.concluded()
+            read = exchange.answer.conclude()
         body = shape_answer(exchange, read if exchange.edited else raw)
         settled = await self.recording.settle(exchange)
         headers = _without(_headers(answer, edited=exchange.edited), b"content-length")
@@ -82,7 +82,7 @@ class ResponseRelay:
         it had to be read, for what noise did to the tools' names.
         """
         tools = exchange.tools
-        if tools is not None and (tools.shown.declared_of or tools.withholds):
+        if tools is not None and (tools.shown.declared_of or tools.hides_calls):
             raise UpstreamError(
                 502,
                 "the upstream's answer is larger than limits.answer, and it has to be read whole; raise it",
@@ -181,11 +181,13 @@ class ResponseRelay:
         if exchange.answer.error is not None:
             exchange.fail(Source.UPSTREAM, "error_in_stream", str(exchange.answer.error.get("message", "")))
         if exchange.noise.faults.on_answer:
-            shape_answer(exchange, exchange.answer.delivered() or exchange.answer.produced(), streamed=True)
+            shape_answer(
+                exchange, exchange.answer.delivered_body() or exchange.answer.produced_body(), streamed=True
+            )
         flow.settled = settled = await self.recording.settle(exchange)
         flow.rest = flow.relay.release()
         if exchange.answer.unanswered:
-            flow.rest += exchange.answer.concluded()
+            flow.rest += exchange.answer.conclude()
         if not last:
             await flow.send(b"")
         return settled

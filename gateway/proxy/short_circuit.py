@@ -68,7 +68,7 @@ class ShortCircuit:
         return await self._send(outlet, exchange, operator, error, reply.body, headers)
 
     async def _refuse(self, outlet: Outlet, exchange: Exchange, operator: str, error: ServiceError) -> int:
-        body, headers = exchange.codec.error(error), [*JSON, *error.headers]
+        body, headers = exchange.codec.error_body(error), [*JSON, *error.headers]
         return await self._send(outlet, exchange, operator, error, body, headers)
 
     async def _send(

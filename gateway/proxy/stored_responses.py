@@ -135,16 +135,16 @@ class StoredResponses:
             return body, None
         codec = _of_responses()
         await self.sessions.recalling.catch_up(session, codec)
-        held = session.reader(codec).held.get(previous)
+        held = session.reader(codec).server_histories.get(previous)
         if held is None or held.response_id != previous:
             return body, None
-        steps = held.line().steps
+        steps = held.continuation().steps
         changed: dict[JsonPath, Any] = {("previous_response_id",): held.upstream_id}
-        made = [step.made for step in steps[len(steps) - held.answer :]]
+        made = [step.policy_anchor for step in steps[len(steps) - held.answer :]]
         if owed := pending_results(codec, session.ledger, made):
             changed["input",] = [*map(_item, owed), *_items_of(document.value("input"))]
         view = _view(session, [item for step in steps for item in step.items])
-        return replace_values(body, changed), StoredView(path, view.output)
+        return replace_values(body, changed), StoredView(path, view.map_output)
 
     async def _of(
         self, method: str, path: str, found: re.Match[str], session_id: str | None, caller: Caller
@@ -157,7 +157,7 @@ class StoredResponses:
             return None
         if found.re is _CONVERSATION:
             view = await self._conversation(session, kept)
-            return StoredView(path, view.page, view.after)
+            return StoredView(path, view.map_page, view.next_cursor)
         turn = await self.sessions.answered.turn(session.record.id, kept)
         codec = codec_named(turn.protocol) if turn is not None else None
         if turn is None or codec is None or turn.produced is None:
@@ -168,7 +168,7 @@ class StoredResponses:
         own = path[: found.start("id")] + str(produced.get("id", kept)) + (found["rest"] or "")
         if found["rest"] in _LISTS:
             view = await self._turns(session, codec, turn)
-            return StoredView(own, view.page, view.after)
+            return StoredView(own, view.map_page, view.next_cursor)
         if method == "DELETE":
             prefix = path[: found.start("id")]
             also = tuple(prefix + one for one in _inner_ids(turn) if one != produced.get("id"))
@@ -186,7 +186,7 @@ class StoredResponses:
     async def _conversation(self, session: LiveSession, conversation: str) -> ClientView:
         codec = _of_responses()
         await self.sessions.recalling.catch_up(session, codec)
-        held = session.reader(codec).held.get(conversation)
+        held = session.reader(codec).server_histories.get(conversation)
         steps = held.history.steps[: held.length] if held is not None else ()
         return _view(session, [item for step in steps for item in step.items])
 

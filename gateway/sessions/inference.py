@@ -68,12 +68,12 @@ def traces_of(split: SplitBody, codec: Codec, body: bytes, *, counted: bool, key
     which tell more than texts.
     """
     document = split.document
-    first = split.first_user_turn(codec.messages)
+    first = split.first_user_turn(codec.message_format)
     said: list[str] = []
     begun = False
     for start, end in reversed(split.spans):
-        read = parse_message(codec.messages, document.body[start:end])
-        begun |= bool(read.calls) or read.said is not None
+        read = parse_message(codec.message_format, document.body[start:end])
+        begun |= bool(read.calls) or read.own_text is not None
         ids = delivered_ids([read], first)
         if ids and ids[0].startswith(_CALL):
             return Traces(first, (*ids, *said), True, split.held_by, body, counted, keyed)
@@ -88,7 +88,7 @@ def delivered_ids(messages: list[ParsedMessage], first_user_turn: str) -> tuple[
     calls = [_CALL + call.call_id for read in messages for call in read.calls if call.call_id]
     if calls:
         return tuple(calls)
-    said = "".join(read.said or "" for read in messages)
+    said = "".join(read.own_text or "" for read in messages)
     return (f"said:{digest(first_user_turn, normalise(said))}",) if said else ()
 
 

@@ -35,7 +35,7 @@ class Recalling:
     async def catch_up(self, session: LiveSession, codec: Codec) -> bool:
         """Make known all responses of the session. False where the store can't be read."""
         reader, responses = session.reader(codec), session.turns.responses
-        missing = [one for one in responses[reader.recalled :] if not reader.held.told(one)]
+        missing = [one for one in responses[reader.recalled :] if not reader.server_histories.has_seen(one)]
         known = len(responses)
         if missing:
             try:
@@ -66,7 +66,7 @@ def reread(codec: Codec, reader: SessionReader, turn: Turn) -> None:
 
 def tell(request: Request, turn: Turn) -> None:
     """Tell the request of a stored turn how it was answered."""
-    if request.answered is None or turn.produced is None:
+    if request.on_answer is None or turn.produced is None:
         return
     try:
         produced = decode(turn.produced.bytes())
@@ -74,7 +74,7 @@ def tell(request: Request, turn: Turn) -> None:
     except (ValueError, RecursionError):
         return
     if isinstance(delivered, dict) and isinstance(produced, dict):
-        request.answered(delivered, produced.get("id"))
+        request.on_answer(delivered, produced.get("id"))
 
 
 def _as_it_is(segment: bytes) -> bytes:

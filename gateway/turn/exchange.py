@@ -131,19 +131,19 @@ class Exchange(msgspec.Struct, eq=False):
 
     def restart_reader(self) -> AnswerReader:
         """Drop what was read of the answer, and read on with a new reader."""
-        self.answer = self.codec.answer(self.request, captured=self.captured)
+        self.answer = self.codec.answer_reader(self.request, captured=self.captured)
         return self.answer
 
     def forget_answer(self) -> None:
         """Record the exchange without its answer, which can't be read."""
-        self.answer = self.codec.answer(self.request, captured=False)
+        self.answer = self.codec.answer_reader(self.request, captured=False)
         self.noise.tools, self.upstream_status = None, None
 
     def build_turn(self, durable: Durable) -> Turn:
         """The turn's row. `durable`: as it will be once the row is on disk."""
         redactor = self.redactor
         came = self.upstream_status is not None and not self.too_large
-        produced = self.answer.produced() if came else None
+        produced = self.answer.produced_body() if came else None
         stored = None if produced is None else redactor.mask(produced)
         secret = self._secret(redactor, produced, hidden=stored is not produced)
         masked = redactor.mode == "redact" and secret
@@ -162,8 +162,8 @@ class Exchange(msgspec.Struct, eq=False):
             protocol=self.codec.name,
             stream=self.request.stream,
             spared=self.noise.spared,
-            model=_masked(redactor, self.answer.text("model") or self.request.model),
-            response_id=_masked(redactor, self.answer.text("id")),
+            model=_masked(redactor, self.answer.head_text("model") or self.request.model),
+            response_id=_masked(redactor, self.answer.head_text("id")),
             policy_first=spans[0].version if spans else None,
             policy_last=spans[-1].version if spans else None,
             received=self.received,

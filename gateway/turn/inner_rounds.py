@@ -36,11 +36,11 @@ def next_body(exchange: Exchange) -> bytes | None:
     if exchange.request.split.gathers:
         exchange.appended[:] = results_of
     else:
-        exchange.appended += [*tools.closing.made_message(reader.produced()), *results_of]
+        exchange.appended += [*tools.closing.history_messages(reader.produced_body()), *results_of]
     exchange.results.append(results)
-    reader.next_round()
+    reader.start_next_round()
     noise = exchange.noise
-    return exchange.request.continued(noise.replacements, exchange.edits, tools.forward, exchange.appended)
+    return exchange.request.write_round(noise.replacements, exchange.edits, tools.forward, exchange.appended)
 
 
 def _answers(exchange: Exchange) -> Results:
@@ -49,7 +49,7 @@ def _answers(exchange: Exchange) -> Results:
     assert tools is not None, "only a changed view of the tools has inner calls"
     earlier = Counter(call.name for results in exchange.results for call, _ in results)
     out: Results = []
-    for call in exchange.answer.inner():
+    for call in exchange.answer.hidden_calls():
         out.append((call, tools.answer(call, earlier[call.name])))
         earlier[call.name] += 1
     return out
@@ -66,7 +66,7 @@ def _leave(exchange: Exchange, names: set[str]) -> None:
     left = tuple(tool for tool in tools.shown.tools if tool.name not in gone)
     tools.shown = replace(tools.shown, tools=left, injections=())
     asked = tuple(tool for tool in left if tool.name not in tools.shown.phantoms)
-    exchange.edits["tools"] = tools.closing.written_tools(raw, asked)
+    exchange.edits["tools"] = tools.closing.write_tools(raw, asked)
     exchange.left |= gone
 
 
@@ -85,8 +85,11 @@ def ledger_rows(exchange: Exchange) -> list[Row]:
     last = _answers(exchange)
     if not (exchange.results or last or reader.finished):
         return rows
-    before = [(one.produced, results) for one, results in zip(reader.rounds(), exchange.results, strict=True)]
-    for found, put in tools.closing.put_backs(reader, tools, before, (reader.produced(), last)):
+    before = [
+        (one.produced_body, results)
+        for one, results in zip(reader.inner_rounds(), exchange.results, strict=True)
+    ]
+    for found, put in tools.closing.find_reinsertions(reader, tools, before, (reader.produced_body(), last)):
         anchor = delivered_anchor(exchange.request, found)
         if anchor is not None:
             kept = replace(put, protocol=exchange.codec.name)
@@ -100,8 +103,8 @@ def with_rounds(turn: Turn, exchange: Exchange) -> Turn:
     delivered = exchange.shown
     came = exchange.upstream_status is not None and not exchange.too_large
     if delivered is None and exchange.tools is not None and came:
-        delivered = reader.delivered()
-    rounds = reader.rounds()
+        delivered = reader.delivered_body()
+    rounds = reader.inner_rounds()
     if delivered is None and not rounds:
         return turn
     masked = turn.prompt_ids is None
@@ -121,7 +124,7 @@ def with_rounds(turn: Turn, exchange: Exchange) -> Turn:
 
 def _round(one: Round, results: Results, redactor: Redactor, *, masked: bool) -> InnerRound:
     stored = InnerRound(
-        produced=redactor.mask(one.produced).decode("utf-8", "replace"),
+        produced=redactor.mask(one.produced_body).decode("utf-8", "replace"),
         calls=tuple(
             AnsweredCall(
                 call.call_id, call.name, redactor.mask_text(call.arguments), redactor.mask_text(result)

@@ -83,13 +83,15 @@ class Recording:
 
     def _delivered_ids(self, exchange: Exchange, turn: Turn) -> list[DeliveredId]:
         """The ids by which later requests of an inferred session will be recognised."""
-        session, closing = exchange.session, exchange.codec.closing
+        session, closing = exchange.session, exchange.codec.tool_mapping
         view = turn.delivered_view or turn.produced
         if session.record.identity != "inferred" or not exchange.answer.finished:
             return []
         if closing is None or view is None:
             return []
-        messages = [exchange.codec.messages.read(decode(raw)) for raw in closing.made_message(view.bytes())]
+        messages = [
+            exchange.codec.message_format.parse(decode(raw)) for raw in closing.history_messages(view.bytes())
+        ]
         ids = delivered_ids(messages, session.first_user_turn)
         self.inference.delivered(session.record.id, ids)
         return [DeliveredId(name, session.record.id) for name in ids]

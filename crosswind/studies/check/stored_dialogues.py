@@ -39,7 +39,11 @@ def _longest(trajectory: Trajectory) -> tuple[Conversation, int] | None:
         tell(request, turn)
         if longest is None or len(request.conversation.items) >= len(longest.items):
             raw = request.document.raw("tools")
-            taken = codec.closing.taken(raw) if codec.closing is not None and raw is not None else frozenset()
+            taken = (
+                codec.tool_mapping.reserved_names(raw)
+                if codec.tool_mapping is not None and raw is not None
+                else frozenset()
+            )
             longest = replace(request.conversation, taken=taken)
     return None if longest is None else (longest, len({turn.index for turn in trajectory.turns}))
 

@@ -107,7 +107,7 @@ def _replayed(live: LiveSession, turn: Turn, words: Recorded | None) -> Replayed
         return Replayed(turn, None, why_not=MASKED)
     stored = None if turn.sent is None else turn.sent.bytes()
     top, renamed = _top(stored), _renamed(received, stored)
-    for captured in _captures(turn) if codec.tokens else (False,):
+    for captured in _captures(turn) if codec.returns_tokens else (False,):
         capture = codec.capture_edits(request, training=live.training, top=top)[0] if captured else {}
         sent, *_ = write_body(request, noise, mask, capture, renamed)
         if sent == stored:

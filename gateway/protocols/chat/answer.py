@@ -74,7 +74,7 @@ class ChatAnswer(ChoicesAnswer[ChatChoice]):
         choice.top += [_top(entry.top_logprobs) if entry.top_logprobs else () for entry in came.entries]
         choice.token_ids += came.ids
 
-    def _new(self) -> ChatChoice:
+    def _new_choice(self) -> ChatChoice:
         return ChatChoice()
 
     def _take_all(self, events: bytes) -> None:
@@ -103,7 +103,7 @@ class ChatAnswer(ChoicesAnswer[ChatChoice]):
         if raw.get("logprobs") is not None:
             _read_logprobs(choice, as_mapping(raw["logprobs"]).get("content"))
 
-    def _said(self, choice: ChatChoice) -> dict[str, Any]:
+    def _message_members(self, choice: ChatChoice) -> dict[str, Any]:
         return {"message": _message(choice)}
 
     def content(self) -> str | None:

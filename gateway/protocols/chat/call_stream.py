@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crosswind.gateway.protocols.coercion import as_text
-from crosswind.gateway.protocols.hidden_tools import HiddenCall, ToolView
+from crosswind.gateway.protocols.hidden_tools import CallMapping, HiddenCall
 
 
 @dataclass(slots=True)
@@ -31,8 +31,8 @@ class _Call:
 class CallStream:
     """The calls of one choice, in the order in which the policy made them."""
 
-    def __init__(self, world: ToolView) -> None:
-        self._world = world
+    def __init__(self, mapping: CallMapping) -> None:
+        self._mapping = mapping
         self._calls: dict[int, _Call] = {}
         self.delivered = 0
 
@@ -46,7 +46,7 @@ class CallStream:
 
     def end(self) -> list[dict[str, Any]]:
         """No more deltas will come: what still waited."""
-        return self._settled(complete=True)
+        return self._settle(complete=True)
 
     @property
     def first_id(self) -> str:
@@ -72,11 +72,11 @@ class CallStream:
         call.call_id = call.call_id or as_text(delta, "id")
         if call.decided and call.index is not None:
             return [{**delta, "index": call.index}]
-        if not call.decided or self._world.inside(call.name, call.arguments):
+        if not call.decided or self._mapping.is_hidden(call.name, call.arguments):
             call.held.append(delta)
-        return [] if call.decided else self._settled(complete=False)
+        return [] if call.decided else self._settle(complete=False)
 
-    def _settled(self, *, complete: bool) -> list[dict[str, Any]]:
+    def _settle(self, *, complete: bool) -> list[dict[str, Any]]:
         """Decide what can be decided, in order: a call waits for the ones before it."""
         out: list[dict[str, Any]] = []
         for index, call in sorted(self._calls.items()):
@@ -88,25 +88,25 @@ class CallStream:
                 break
             call.decided = True
             call.other |= not any("function" in delta for delta in call.held)
-            if call.other or not self._world.inside(call.name, call.arguments):
+            if call.other or not self._mapping.is_hidden(call.name, call.arguments):
                 call.index, self.delivered = self.delivered, self.delivered + 1
-                out += self._mapped(call)
+                out += self._map_call(call)
                 call.held.clear()
         return out
 
     def _waits(self, call: _Call) -> bool:
         if call.other:
             return False
-        if not call.name or self._world.needs_arguments(call.name):
+        if not call.name or self._mapping.needs_arguments(call.name):
             return True
-        return not call.arguments and self._world.may_continue(call.name)
+        return not call.arguments and self._mapping.may_continue(call.name)
 
-    def _mapped(self, call: _Call) -> list[dict[str, Any]]:
+    def _map_call(self, call: _Call) -> list[dict[str, Any]]:
         """The deltas that waited: a function's as one, under the client's name."""
         if call.other:
             return [{**delta, "index": call.index} for delta in call.held]
         whole = _whole(call)
-        function = {**whole["function"], "name": self._world.declared(call.name)}
+        function = {**whole["function"], "name": self._mapping.client_name(call.name)}
         return [{**whole, "index": call.index, "function": function}]
 
 

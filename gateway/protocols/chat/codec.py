@@ -24,20 +24,20 @@ from crosswind.injectors.conversation import ToolCall, ToolSchema
 class ChatMessages:
     """The members of `messages`: a text's place is its content part's index."""
 
-    def read(self, message: Any) -> ParsedMessage:
+    def parse(self, message: Any) -> ParsedMessage:
         if not isinstance(message, dict):
             return ParsedMessage()
         texts = tuple(TextPart(place, text) for place, text in read_content_texts(message.get("content")))
         match message.get("role"):
             case "user":
-                return ParsedMessage(texts, user=True)
+                return ParsedMessage(texts, is_user=True)
             case "tool":
                 return ParsedMessage(
                     (ToolResultPart(as_text(message, "tool_call_id"), as_text(message, "name"), texts),)
                 )
             case "assistant":
                 said = "".join(part.text for part in texts)
-                return ParsedMessage(calls=tuple(_calls(message)), said=said)
+                return ParsedMessage(calls=tuple(_calls(message)), own_text=said)
             case _:
                 return ParsedMessage()
 
@@ -50,14 +50,14 @@ class ChatCodec:
 
     name = "chat"
     path = "/chat/completions"
-    messages = ChatMessages()
-    instructions: str | None = None
-    tokens = True
-    closing = ChatToolMapping()
+    message_format = ChatMessages()
+    system_member: str | None = None
+    returns_tokens = True
+    tool_mapping = ChatToolMapping()
     provider_errors = ChatErrors()
 
     @staticmethod
-    def tools(declared: Any) -> list[ToolSchema]:
+    def read_tools(declared: Any) -> list[ToolSchema]:
         """`tools` as declared."""
         functions = [tool["function"] for tool in as_list(declared) if is_function(tool)]
         return [make_tool_schema(function, function.get("parameters")) for function in functions]
@@ -67,32 +67,32 @@ class ChatCodec:
 
     def read(self, split: SplitBody, reader: SessionReader, mask: Mask) -> Request:
         count = split.document.value("n")
-        return reader.request(
+        return reader.read_request(
             split,
             mask,
             choices=count if isinstance(count, int) and count > 0 else 1,
-            asked=frozenset(_asked(split.document)),
+            asked=frozenset(requested_fields(split.document)),
         )
 
     def capture_edits(
         self, request: Request, *, training: bool, top: int
     ) -> tuple[dict[str, bytes | None], tuple[str, ...]]:
         asking = {"return_token_ids": b"true", "logprobs": b"true"}
-        if top and "logprobs" not in request.asked:
+        if top and "logprobs" not in request.requested:
             asking |= {"top_logprobs": encode(top), **BY_ID}
         return capture_edits(request, asking, training=training)
 
-    def answer(self, request: Request, *, captured: bool) -> ChatAnswer:
-        return ChatAnswer(choices=request.choices, captured=captured, asked=request.asked)
+    def answer_reader(self, request: Request, *, captured: bool) -> ChatAnswer:
+        return ChatAnswer(choices=request.choices, captured=captured, asked=request.requested)
 
-    def error(self, error: ServiceError) -> bytes:
+    def error_body(self, error: ServiceError) -> bytes:
         return openai_error(error.message, kind=error.kind, code=error.code, param=error.param)
 
     def error_event(self, error: ServiceError) -> bytes:
-        return b"data: " + self.error(error) + b"\n\n"
+        return b"data: " + self.error_body(error) + b"\n\n"
 
 
-def _asked(document: Document) -> list[str]:
+def requested_fields(document: Document) -> list[str]:
     asked = []
     if document.value("logprobs") is True:
         asked.append("logprobs")

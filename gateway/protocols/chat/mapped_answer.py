@@ -16,15 +16,15 @@ from crosswind.gateway.protocols.chat.answer import ChatAnswer
 from crosswind.gateway.protocols.chat.call_stream import CallStream
 from crosswind.gateway.protocols.coercion import as_object
 from crosswind.gateway.protocols.document import encode
-from crosswind.gateway.protocols.hidden_tools import HiddenCall, ToolView
+from crosswind.gateway.protocols.hidden_tools import CallMapping, HiddenCall
 from crosswind.gateway.protocols.mapped_answer import MappedAnswer
 
 
 class MappedChatAnswer(MappedAnswer[ChatAnswer]):
     """Reads the rounds of one answer. `make` gives the reader of one round: it records what was produced."""
 
-    def __init__(self, world: ToolView, make: Callable[[], ChatAnswer]) -> None:
-        super().__init__(world, make)
+    def __init__(self, mapping: CallMapping, make: Callable[[], ChatAnswer]) -> None:
+        super().__init__(mapping, make)
         self._choices: dict[int, CallStream] = {}
         self._delivered: bytes | None = None
         self._over = False
@@ -34,7 +34,7 @@ class MappedChatAnswer(MappedAnswer[ChatAnswer]):
 
     # The rounds
 
-    def inner(self) -> list[HiddenCall]:
+    def hidden_calls(self) -> list[HiddenCall]:
         """The calls of this round that the client doesn't see."""
         return [call for stream in self._choices.values() for call in stream.inner()]
 
@@ -44,36 +44,36 @@ class MappedChatAnswer(MappedAnswer[ChatAnswer]):
         calls = list(self._choices.values())
         return len(calls) == 1 and not calls[0].delivered and bool(calls[0].inner())
 
-    def next_round(self) -> None:
-        super().next_round()
+    def start_next_round(self) -> None:
+        super().start_next_round()
         self._choices.clear()
         self._kept.clear()
         self._over = False
 
-    def made(self) -> tuple[str, str | None]:
+    def history_anchor(self) -> tuple[str, str | None]:
         """What the client's history will show: the id of its first call, and the text of all rounds."""
         stream = self._choices.get(0)
         texts = [*(one.content for one in self._earlier), self._now.content()]
         return stream.first_id if stream else "", "".join(text or "" for text in texts)
 
-    def concluded(self) -> bytes:
+    def conclude(self) -> bytes:
         """The answer as it stands, with `stop` for its finish: it has no calls for the client."""
         return b"".join(self._kept)
 
     def content(self) -> str | None:
         return self._now.content()
 
-    def delivered(self) -> bytes | None:
+    def delivered_body(self) -> bytes | None:
         """What the client got, as one plain body; None where it is what was produced."""
         if self._delivered is not None:
             return self._delivered
-        whole = as_object(self._now.produced())
+        whole = as_object(self._now.produced_body())
         if whole is None or not self._now.finished:
             return None
         changed = bool(self._earlier)
         for choice in _dicts(whole.get("choices")):
-            changed |= self._mapped(choice)
-        return self._joined(whole) if changed else None
+            changed |= self._map_calls(choice)
+        return self._join_rounds(whole) if changed else None
 
     # Reading
 
@@ -84,24 +84,24 @@ class MappedChatAnswer(MappedAnswer[ChatAnswer]):
             return stripped
         changed = bool(self._earlier)
         for choice in _dicts(answer.get("choices")):
-            changed |= self._mapped(choice)
+            changed |= self._map_calls(choice)
         if not changed:
             self._remember(answer)
             return stripped
-        self._delivered = self._joined(answer)
+        self._delivered = self._join_rounds(answer)
         if self.unanswered:
             for choice in _dicts(answer.get("choices")):
                 choice["finish_reason"] = "stop"
             self._kept.append(encode(answer))
         return self._delivered
 
-    def _mapped(self, choice: dict[str, Any]) -> bool:
+    def _map_calls(self, choice: dict[str, Any]) -> bool:
         """Map a plain choice's calls; True where that changed it."""
         index, message = choice.get("index"), choice.get("message")
         calls = message.get("tool_calls") if isinstance(message, dict) else None
         if not isinstance(message, dict) or not isinstance(calls, list):
             return False
-        stream = self._choices[index if isinstance(index, int) else 0] = CallStream(self._world)
+        stream = self._choices[index if isinstance(index, int) else 0] = CallStream(self._mapping)
         numbered = [{**call, "index": at} for at, call in enumerate(_dicts(calls))]
         out = [*stream.feed(numbered), *stream.end()]
         if not any("index" in call for call in _dicts(calls)):
@@ -115,7 +115,7 @@ class MappedChatAnswer(MappedAnswer[ChatAnswer]):
             del message["tool_calls"]
         return True
 
-    def _joined(self, answer: dict[str, Any]) -> bytes:
+    def _join_rounds(self, answer: dict[str, Any]) -> bytes:
         """The rounds as one body."""
         self._remember(answer)
         before = "".join(one.content or "" for one in self._earlier)
@@ -148,18 +148,18 @@ class MappedChatAnswer(MappedAnswer[ChatAnswer]):
         answer = as_object(read_event_data(chunk.raw))
         if answer is None:
             return chunk
-        changed = self._rejoined(answer)
+        changed = self._join_chunk(answer)
         for choice in _dicts(answer.get("choices")):
-            changed |= self._streamed(choice)
+            changed |= self._map_deltas(choice)
         if self._now.finished and self.unanswered:
             self._over = True
-            return Chunk(self._unfinished(event, answer))
+            return Chunk(self._withhold_finish(event, answer))
         raw = chunk.raw
         if changed:
             raw = b"" if _says_nothing(answer) else replace_event_data(event, encode(answer))
         return Chunk(raw, chunk.calls_tools, chunk.completing)
 
-    def _rejoined(self, answer: dict[str, Any]) -> bool:
+    def _join_chunk(self, answer: dict[str, Any]) -> bool:
         """A later round's chunk, as one of the first's stream."""
         self._remember(answer)
         if not self._earlier or "error" in answer:
@@ -173,7 +173,7 @@ class MappedChatAnswer(MappedAnswer[ChatAnswer]):
                 delta.pop("role", None)
         return True
 
-    def _streamed(self, choice: dict[str, Any]) -> bool:
+    def _map_deltas(self, choice: dict[str, Any]) -> bool:
         """Map a chunk's call deltas; True where that changed it."""
         index, delta = choice.get("index"), choice.get("delta")
         number = index if isinstance(index, int) else 0
@@ -181,7 +181,7 @@ class MappedChatAnswer(MappedAnswer[ChatAnswer]):
         calls = delta.get("tool_calls") if isinstance(delta, dict) else None
         out: list[dict[str, Any]] = []
         if isinstance(calls, list):
-            stream = stream or self._choices.setdefault(number, CallStream(self._world))
+            stream = stream or self._choices.setdefault(number, CallStream(self._mapping))
             out = stream.feed(calls)
         if choice.get("finish_reason") and stream is not None:
             out += stream.end()
@@ -193,7 +193,7 @@ class MappedChatAnswer(MappedAnswer[ChatAnswer]):
             delta.pop("tool_calls", None)
         return True
 
-    def _unfinished(self, event: SseEvent, answer: dict[str, Any]) -> bytes:
+    def _withhold_finish(self, event: SseEvent, answer: dict[str, Any]) -> bytes:
         """The finishing chunk of a round that may go on: its text alone; what it would end with is kept."""
         end = {**answer, "choices": [{**one, "delta": {}} for one in _dicts(answer.get("choices"))]}
         for choice in end["choices"]:

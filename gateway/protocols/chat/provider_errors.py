@@ -72,7 +72,7 @@ class ChatErrors:
             ]
             deltas.append({"index": index, "delta": {}, "finish_reason": choice["finish_reason"]})
         chunks = [{**head, "choices": [delta]} for delta in deltas]
-        if "usage" in request.asked and answer.get("usage"):
+        if "usage" in request.requested and answer.get("usage"):
             chunks.append({**head, "choices": [], "usage": answer["usage"]})
         return b"".join(b"data: " + raw + b"\n\n" for raw in (*map(encode, chunks), DONE))
 

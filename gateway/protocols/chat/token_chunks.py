@@ -109,9 +109,9 @@ class TokenChunks:
     def read(self) -> Tokens | None:
         """What they brought, read together; None where one of them has to be read by itself."""
         try:
-            entries = [one.content for one in _logprobs.decode(_listed(self._logprobs))]
-            ids = _ids.decode(_listed(self._ids))
-            return Tokens(_grown(self._deltas), [*chain(*entries)], [*chain(*ids)])
+            entries = [one.content for one in _logprobs.decode(_join_array(self._logprobs))]
+            ids = _ids.decode(_join_array(self._ids))
+            return Tokens(_join_deltas(self._deltas), [*chain(*entries)], [*chain(*ids)])
         except UNREADABLE:
             return None
 
@@ -131,9 +131,9 @@ def _without(raw: bytes, logprobs: bytes, ids: bytes) -> bytes | None:
     return out if len(out) == len(raw) - (len(logprobs) - 4) - (len(ids) + 13) else None
 
 
-def _grown(deltas: list[bytes]) -> list[dict[str, Any]]:
+def _join_deltas(deltas: list[bytes]) -> list[dict[str, Any]]:
     """The deltas; those that are texts alone are one."""
-    listed = _listed([delta for delta in deltas if delta != b"{}"])
+    listed = _join_array([delta for delta in deltas if delta != b"{}"])
     try:
         texts = [delta.content for delta in _texts.decode(listed)]
     except UNREADABLE:
@@ -141,5 +141,5 @@ def _grown(deltas: list[bytes]) -> list[dict[str, Any]]:
     return [{"content": "".join(texts)}] if texts else []
 
 
-def _listed(values: list[bytes]) -> bytes:
+def _join_array(values: list[bytes]) -> bytes:
     return b"[%b]" % b",".join(values)

@@ -13,7 +13,7 @@ from crosswind.gateway.protocols.chat.answer import ChatAnswer
 from crosswind.gateway.protocols.chat.mapped_answer import MappedChatAnswer
 from crosswind.gateway.protocols.content_text import split_array, split_object
 from crosswind.gateway.protocols.document import decode, encode
-from crosswind.gateway.protocols.hidden_tools import HiddenCall, Reinsertion, ToolView
+from crosswind.gateway.protocols.hidden_tools import CallMapping, HiddenCall, Reinsertion
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.tool_mapping import (
     AnchoredReinsertion,
@@ -30,22 +30,23 @@ class ChatToolMapping:
 
     duplicates = "allowed"
 
-    def strict(self, tools: bytes) -> frozenset[str]:
+    def strict_tools(self, tools: bytes) -> frozenset[str]:
         declared = [tool["function"] for tool in decode(tools) if is_function(tool)]
         return frozenset(function["name"] for function in declared if function.get("strict") is True)
 
-    def taken(self, tools: bytes) -> frozenset[str]:
+    def reserved_names(self, tools: bytes) -> frozenset[str]:
         return other_tool_names(tools, is_function)
 
-    def written_tools(self, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
+    def write_tools(self, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
         declared = [(element, is_function(decode(element))) for element in split_array(raw)]
         functions = [element for element, function in declared if function]
         written = [
-            _tool({}, tool) if tool.source is None else _shown(functions[tool.source], tool) for tool in shown
+            _tool({}, tool) if tool.source is None else _show_tool(functions[tool.source], tool)
+            for tool in shown
         ]
         return arrange_tools([(element, not function) for element, function in declared], written)
 
-    def made_message(self, produced: bytes) -> tuple[bytes, ...]:
+    def history_messages(self, produced: bytes) -> tuple[bytes, ...]:
         message = _message(decode(produced))
         return (encode({name: value for name, value in message.items() if value is not None}),)
 
@@ -54,14 +55,14 @@ class ChatToolMapping:
             encode({"role": "tool", "tool_call_id": call.call_id, "content": text}) for call, text in results
         )
 
-    def renamed(self, raw: bytes, names: Mapping[str, str]) -> bytes:
+    def rename_calls(self, raw: bytes, names: Mapping[str, str]) -> bytes:
         members = split_object(raw)
         calls = decode(bytes(members["tool_calls"]))
         for function in _functions(calls):
             function["name"] = names.get(function["name"], function["name"])
         return encode({**members, "tool_calls": calls})
 
-    def put_back(self, raw: bytes, put: Reinsertion) -> bytes:
+    def reinsert(self, raw: bytes, put: Reinsertion) -> bytes:
         members = split_object(raw)
         if put.before:
             members["content"] = put.text
@@ -80,21 +81,23 @@ class ChatToolMapping:
         around = [[message.encode() for message in messages] for messages in (put.before, put.results)]
         return b",".join([*around[0], encode(members), *around[1]])
 
-    def answered(self, raw: bytes, put: Reinsertion) -> bytes:
+    def insert_results(self, raw: bytes, put: Reinsertion) -> bytes:
         return raw
 
-    def message(self, raw: bytes) -> bytes:
+    def expand_message(self, raw: bytes) -> bytes:
         return raw
 
-    def put_backs(
-        self, answer: AnswerReader, world: ToolView, before: Sequence[AnsweredRound], last: AnsweredRound
+    def find_reinsertions(
+        self, answer: AnswerReader, mapping: CallMapping, before: Sequence[AnsweredRound], last: AnsweredRound
     ) -> list[AnchoredReinsertion]:
         calls = _calls(decode(last[0])) if answer.finished else []
-        return reinsert_around_message(self, answer, before, last, find_renamed_calls(world, calls, last[1]))
+        return reinsert_around_message(
+            self, answer, before, last, find_renamed_calls(mapping, calls, last[1])
+        )
 
-    def answer(self, request: Request, world: ToolView, *, captured: bool) -> MappedChatAnswer:
-        make = partial(ChatAnswer, choices=request.choices, captured=captured, asked=request.asked)
-        return MappedChatAnswer(world, make)
+    def answer_reader(self, request: Request, mapping: CallMapping, *, captured: bool) -> MappedChatAnswer:
+        make = partial(ChatAnswer, choices=request.choices, captured=captured, asked=request.requested)
+        return MappedChatAnswer(mapping, make)
 
 
 def _calls(answer: Any) -> list[tuple[str, str]]:
@@ -127,7 +130,7 @@ def is_function(tool: Any) -> bool:
     return isinstance(function, dict) and isinstance(function.get("name"), str)
 
 
-def _shown(raw: bytes, tool: ShownTool) -> bytes:
+def _show_tool(raw: bytes, tool: ShownTool) -> bytes:
     """A declared tool as it is shown: its own bytes where nothing changed."""
     return _tool(split_object(raw), tool) if tool.changed else raw
 

@@ -25,7 +25,7 @@ class CompletionsAnswer(ChoicesAnswer[Continuation]):
 
     kind = "text_completion"
 
-    def _new(self) -> Continuation:
+    def _new_choice(self) -> Continuation:
         return Continuation()
 
     def _grow(self, choice: Continuation, raw: Mapping[str, Any]) -> None:
@@ -42,7 +42,7 @@ class CompletionsAnswer(ChoicesAnswer[Continuation]):
         for place in top if isinstance(top, list) else []:
             choice.top.append(select_likeliest(as_mapping(place).items()))
 
-    def _said(self, choice: Continuation) -> dict[str, Any]:
+    def _message_members(self, choice: Continuation) -> dict[str, Any]:
         return {"text": "".join(choice.texts), "logprobs": None}
 
     def fitness(self) -> Fitness:

@@ -19,8 +19,10 @@ from crosswind.injectors.conversation import Conversation, ToolSchema
 class Prompts:
     """The members of `prompt`: one that is a string is a user's message of one text."""
 
-    def read(self, message: Any) -> ParsedMessage:
-        return ParsedMessage((TextPart(None, message),), user=True) if isinstance(message, str) else UNPARSED
+    def parse(self, message: Any) -> ParsedMessage:
+        return (
+            ParsedMessage((TextPart(None, message),), is_user=True) if isinstance(message, str) else UNPARSED
+        )
 
     def write(self, raw: bytes, replacements: Sequence[tuple[int | None, str]]) -> bytes:
         return encode(replacements[-1][1])
@@ -31,14 +33,14 @@ class CompletionsCodec:
 
     name = "completions"
     path = "/completions"
-    messages = Prompts()
-    instructions: str | None = None
-    tokens = True
-    closing = None
+    message_format = Prompts()
+    system_member: str | None = None
+    returns_tokens = True
+    tool_mapping = None
     provider_errors = None
 
     @staticmethod
-    def tools(declared: Any) -> list[ToolSchema]:
+    def read_tools(declared: Any) -> list[ToolSchema]:
         """There are none."""
         return []
 
@@ -48,20 +50,20 @@ class CompletionsCodec:
 
     def read(self, split: SplitBody, reader: SessionReader, mask: Mask) -> Request:
         document = split.document
-        length, history = len(split.spans), reader.histories.none()
+        length, history = len(split.spans), reader.histories.empty()
         if length:
             history = reader.histories.read(document.body, split.first, split.spans, mask)
         model, count = document.value("model"), document.value("n")
         each = count if isinstance(count, int) and count > 0 else 1
         return Request(
             split=split,
-            messages=self.messages,
+            message_format=self.message_format,
             steps=tuple(history.steps[:length]),
             conversation=Conversation(history.items(length)),
             model=model if isinstance(model, str) else None,
             stream=document.value("stream") is True,
             choices=each * _count(document.value("prompt")),
-            asked=frozenset(_asked(document)),
+            requested=frozenset(requested_fields(document)),
         )
 
     def capture_edits(
@@ -70,19 +72,19 @@ class CompletionsCodec:
         if _echoes(request):
             return {}, ()
         asking = {"return_token_ids": b"true"}
-        if "logprobs" not in request.asked:
+        if "logprobs" not in request.requested:
             asking |= {"logprobs": encode(max(top, 1)), **(BY_ID if top else {})}
         return capture_edits(request, asking, training=training)
 
-    def answer(self, request: Request, *, captured: bool) -> CompletionsAnswer:
+    def answer_reader(self, request: Request, *, captured: bool) -> CompletionsAnswer:
         captured = captured and not _echoes(request)
-        return CompletionsAnswer(choices=request.choices, captured=captured, asked=request.asked)
+        return CompletionsAnswer(choices=request.choices, captured=captured, asked=request.requested)
 
-    def error(self, error: ServiceError) -> bytes:
+    def error_body(self, error: ServiceError) -> bytes:
         return openai_error(error.message, kind=error.kind, code=error.code, param=error.param)
 
     def error_event(self, error: ServiceError) -> bytes:
-        return b"data: " + self.error(error) + b"\n\n"
+        return b"data: " + self.error_body(error) + b"\n\n"
 
 
 def _prompts(document: Document) -> list[tuple[int, int]]:
@@ -107,7 +109,7 @@ def _echoes(request: Request) -> bool:
     return request.document.value("echo") is True
 
 
-def _asked(document: Document) -> list[str]:
+def requested_fields(document: Document) -> list[str]:
     asked = []
     if isinstance(document.value("logprobs"), int):
         asked.append("logprobs")

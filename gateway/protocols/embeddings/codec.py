@@ -26,7 +26,7 @@ from crosswind.injectors.conversation import Conversation, ToolSchema
 class Inputs:
     """The members of `input`, which are left alone."""
 
-    def read(self, message: Any) -> ParsedMessage:
+    def parse(self, message: Any) -> ParsedMessage:
         return UNPARSED
 
     def write(self, raw: bytes, replacements: Sequence[tuple[int | None, str]]) -> bytes:
@@ -38,14 +38,14 @@ class EmbeddingsCodec:
 
     name = "embeddings"
     path = "/embeddings"
-    messages = Inputs()
-    instructions: str | None = None
-    tokens = False
-    closing = None
+    message_format = Inputs()
+    system_member: str | None = None
+    returns_tokens = False
+    tool_mapping = None
     provider_errors = None
 
     @staticmethod
-    def tools(declared: Any) -> list[ToolSchema]:
+    def read_tools(declared: Any) -> list[ToolSchema]:
         """There are none."""
         return []
 
@@ -57,7 +57,7 @@ class EmbeddingsCodec:
         model = split.document.value("model")
         return Request(
             split=split,
-            messages=self.messages,
+            message_format=self.message_format,
             steps=(),
             conversation=Conversation(()),
             model=model if isinstance(model, str) else None,
@@ -69,14 +69,14 @@ class EmbeddingsCodec:
     ) -> tuple[dict[str, bytes | None], tuple[str, ...]]:
         return {}, ()
 
-    def answer(self, request: Request, *, captured: bool) -> EmbeddingsAnswer:
+    def answer_reader(self, request: Request, *, captured: bool) -> EmbeddingsAnswer:
         return EmbeddingsAnswer()
 
-    def error(self, error: ServiceError) -> bytes:
+    def error_body(self, error: ServiceError) -> bytes:
         return openai_error(error.message, kind=error.kind, code=error.code, param=error.param)
 
     def error_event(self, error: ServiceError) -> bytes:
-        return b"data: " + self.error(error) + b"\n\n"
+        return b"data: " + self.error_body(error) + b"\n\n"
 
 
 class _Head(msgspec.Struct):
@@ -122,11 +122,11 @@ class EmbeddingsAnswer(SingleRoundReader):
         """Whether there is an answer."""
         return bool(self._body)
 
-    def produced(self) -> bytes:
+    def produced_body(self) -> bytes:
         """The answer's body."""
         return self._body
 
-    def text(self, name: str) -> str | None:
+    def head_text(self, name: str) -> str | None:
         """The model, which is the only text of an answer's head."""
         return self._model if name == "model" else None
 

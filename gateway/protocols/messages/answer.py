@@ -140,7 +140,7 @@ class MessagesAnswer(SingleRoundReader):
         """Whether it is known why the answer stopped."""
         return isinstance(self._head.get("stop_reason"), str)
 
-    def produced(self) -> bytes:
+    def produced_body(self) -> bytes:
         """The answer as one plain body: what came, or what a stream's events amount to."""
         if self._plain is not None:
             return self._plain
@@ -162,14 +162,14 @@ class MessagesAnswer(SingleRoundReader):
         block = self._blocks.get(index)
         return {} if block is None else block.whole()
 
-    def text(self, name: str) -> str | None:
+    def head_text(self, name: str) -> str | None:
         """A text member of the message: `id`, `model`."""
         value = self._head.get(name)
         return value if isinstance(value, str) else None
 
     def completions(self) -> tuple[Completion, ...]:
         """The message, whose tokens nobody tells."""
-        return (Completion(0, finish_reason=self.text("stop_reason")),) if self._head else ()
+        return (Completion(0, finish_reason=self.head_text("stop_reason")),) if self._head else ()
 
     def fitness(self) -> Fitness:
         """Why this answer can't be trained on: it never can."""

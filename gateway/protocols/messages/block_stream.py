@@ -12,7 +12,7 @@ from typing import Any
 
 from crosswind.gateway.http.sse import SseEvent, replace_event_data
 from crosswind.gateway.protocols.document import encode
-from crosswind.gateway.protocols.hidden_tools import ToolView
+from crosswind.gateway.protocols.hidden_tools import CallMapping
 from crosswind.gateway.protocols.messages.answer import MessagesAnswer
 from crosswind.gateway.protocols.messages.tool_references import rename_references
 
@@ -35,9 +35,9 @@ class BlockStream:
     client's next block.
     """
 
-    def __init__(self, world: ToolView, answer: MessagesAnswer, first: int) -> None:
+    def __init__(self, mapping: CallMapping, answer: MessagesAnswer, first: int) -> None:
         self.next = first
-        self._world = world
+        self._mapping = mapping
         self._answer = answer
         self._blocks: dict[int, _Streamed] = {}
 
@@ -48,25 +48,25 @@ class BlockStream:
             return event.raw
         block = self._blocks.get(number)
         if data["type"] == "content_block_start":
-            block = self._blocks[number] = self._started(data)
+            block = self._blocks[number] = self._start_block(data)
         if block is None:
             return event.raw
         if block.waits:
             block.held.append((event, data))
-            return self._settled(number, block) if data["type"] == "content_block_stop" else b""
-        return b"" if block.index is None else self._mapped(event, data, block.index)
+            return self._settle(number, block) if data["type"] == "content_block_stop" else b""
+        return b"" if block.index is None else self._map_event(event, data, block.index)
 
     def end(self) -> bytes:
         """No more events will come: what still waited."""
-        return b"".join(self._settled(number, block) for number, block in self._blocks.items() if block.waits)
+        return b"".join(self._settle(number, block) for number, block in self._blocks.items() if block.waits)
 
-    def _started(self, data: Data) -> _Streamed:
+    def _start_block(self, data: Data) -> _Streamed:
         started = data.get("content_block")
         if isinstance(started, dict) and is_call(started):
             name = str(started.get("name", ""))
-            if self._world.needs_arguments(name):
+            if self._mapping.needs_arguments(name):
                 return _Streamed(waits=True)
-            if self._world.inside(name, "{}"):
+            if self._mapping.is_hidden(name, "{}"):
                 return _Streamed()
         return _Streamed(self._number())
 
@@ -74,24 +74,24 @@ class BlockStream:
         number, self.next = self.next, self.next + 1
         return number
 
-    def _settled(self, number: int, block: _Streamed) -> bytes:
+    def _settle(self, number: int, block: _Streamed) -> bytes:
         """Decide about a call that is whole now."""
         call, held = self._answer.block(number), block.held
         block.waits, block.held = False, []
-        if self._world.inside(str(call.get("name", "")), arguments(call)):
+        if self._mapping.is_hidden(str(call.get("name", "")), arguments(call)):
             return b""
         block.index = self._number()
-        return b"".join(self._mapped(event, data, block.index) for event, data in held)
+        return b"".join(self._map_event(event, data, block.index) for event, data in held)
 
-    def _mapped(self, event: SseEvent, data: Data, index: int) -> bytes:
+    def _map_event(self, event: SseEvent, data: Data, index: int) -> bytes:
         """An event with the client's number and name: its own bytes where these are the same."""
         mapped = {**data, "index": index}
         started = data.get("content_block")
         if isinstance(started, dict) and is_call(started):
-            name = self._world.declared(str(started.get("name", "")))
+            name = self._mapping.client_name(str(started.get("name", "")))
             mapped["content_block"] = {**started, "name": name}
         elif isinstance(started, dict):
-            mapped["content_block"] = rename_references(started, self._world.declared)
+            mapped["content_block"] = rename_references(started, self._mapping.client_name)
         return event.raw if mapped == data else replace_event_data(event, encode(mapped))
 
 

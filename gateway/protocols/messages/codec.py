@@ -44,21 +44,23 @@ _KINDS = {
 class MessagesFormat:
     """The members of `messages`."""
 
-    def read(self, message: Any) -> ParsedMessage:
+    def parse(self, message: Any) -> ParsedMessage:
         if not isinstance(message, dict):
             return UNPARSED
         match message.get("role"):
             case "user":
                 told = UserContent(message.get("content"))
-                return ParsedMessage(tuple(told.parts), user=told.user, names=_named(message))
+                return ParsedMessage(tuple(told.parts), is_user=told.user, tool_names=_named(message))
             case "assistant":
                 content = message.get("content")
-                return ParsedMessage(calls=tuple(_calls(content)), said=_said(content), names=_named(message))
+                return ParsedMessage(
+                    calls=tuple(_calls(content)), own_text=_said(content), tool_names=_named(message)
+                )
             case _:
                 return UNPARSED
 
     def write(self, raw: bytes, replacements: Sequence[tuple[int | None, str]]) -> bytes:
-        return replace_values(raw, UserContent(decode(raw).get("content")).replaced(replacements))
+        return replace_values(raw, UserContent(decode(raw).get("content")).replace(replacements))
 
 
 class MessagesCodec:
@@ -66,14 +68,14 @@ class MessagesCodec:
 
     name = "messages"
     path = "/messages"
-    messages = MessagesFormat()
-    instructions = "system"
-    tokens = False
-    closing = MessagesToolMapping()
+    message_format = MessagesFormat()
+    system_member = "system"
+    returns_tokens = False
+    tool_mapping = MessagesToolMapping()
     provider_errors = MessagesErrors()
 
     @staticmethod
-    def tools(declared: Any) -> list[ToolSchema]:
+    def read_tools(declared: Any) -> list[ToolSchema]:
         """The client's own tools. The provider's, which have another type, are left alone."""
         return [
             make_tool_schema(tool, tool.get("input_schema")) for tool in as_list(declared) if is_own(tool)
@@ -83,22 +85,22 @@ class MessagesCodec:
         return SplitBody.of_messages(body, "messages", None if reader is None else reader.histories)
 
     def read(self, split: SplitBody, reader: SessionReader, mask: Mask) -> Request:
-        return reader.request(split, mask)
+        return reader.read_request(split, mask)
 
     def capture_edits(
         self, request: Request, *, training: bool, top: int
     ) -> tuple[dict[str, bytes | None], tuple[str, ...]]:
         return {}, ()
 
-    def answer(self, request: Request, *, captured: bool) -> MessagesAnswer:
+    def answer_reader(self, request: Request, *, captured: bool) -> MessagesAnswer:
         return MessagesAnswer()
 
-    def error(self, error: ServiceError) -> bytes:
+    def error_body(self, error: ServiceError) -> bytes:
         kind = _KINDS.get(error.status, "api_error" if error.status >= 500 else "invalid_request_error")
         return encode({"type": "error", "error": {"type": kind, "message": error.message}})
 
     def error_event(self, error: ServiceError) -> bytes:
-        return b"event: error\ndata: " + self.error(error) + b"\n\n"
+        return b"event: error\ndata: " + self.error_body(error) + b"\n\n"
 
 
 def _said(content: Any) -> str:

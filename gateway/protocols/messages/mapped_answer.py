@@ -13,7 +13,7 @@ from crosswind.gateway.http.sse import SseEvent, replace_event_data
 from crosswind.gateway.protocols.answer import Chunk
 from crosswind.gateway.protocols.coercion import as_object
 from crosswind.gateway.protocols.document import decode, encode
-from crosswind.gateway.protocols.hidden_tools import HiddenCall, ToolView
+from crosswind.gateway.protocols.hidden_tools import CallMapping, HiddenCall
 from crosswind.gateway.protocols.mapped_answer import MappedAnswer
 from crosswind.gateway.protocols.messages.answer import MessagesAnswer
 from crosswind.gateway.protocols.messages.block_stream import BlockStream, arguments, is_call
@@ -28,9 +28,9 @@ _COUNTED = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tok
 class MappedMessagesAnswer(MappedAnswer[MessagesAnswer]):
     """Reads the rounds of one answer. A `MessagesAnswer` of each round records what was produced."""
 
-    def __init__(self, world: ToolView) -> None:
-        super().__init__(world, MessagesAnswer)
-        self._stream = BlockStream(world, self._now, 0)
+    def __init__(self, mapping: CallMapping) -> None:
+        super().__init__(mapping, MessagesAnswer)
+        self._stream = BlockStream(mapping, self._now, 0)
         self._before: list[Block] = []
         """The blocks of earlier rounds, which the client got."""
         self._plain = False
@@ -41,11 +41,11 @@ class MappedMessagesAnswer(MappedAnswer[MessagesAnswer]):
 
     # The rounds
 
-    def inner(self) -> list[HiddenCall]:
+    def hidden_calls(self) -> list[HiddenCall]:
         """The calls of this round that the client doesn't see, by their place among its blocks. Where the
         policy was broken off there are none: half a call can't be put back.
         """
-        if self._now.text("stop_reason") != "tool_use":
+        if self._now.head_text("stop_reason") != "tool_use":
             return []
         return [
             HiddenCall(at, str(block.get("id", "")), str(block.get("name", "")), arguments(block), block)
@@ -56,16 +56,16 @@ class MappedMessagesAnswer(MappedAnswer[MessagesAnswer]):
     @property
     def unanswered(self) -> bool:
         """Whether this round has to be answered inside: it called inner tools only."""
-        return bool(self.inner()) and not any(is_call(block) for block in self._own())
+        return bool(self.hidden_calls()) and not any(is_call(block) for block in self._own())
 
-    def next_round(self) -> None:
+    def start_next_round(self) -> None:
         self._before += self._own()
-        super().next_round()
-        self._stream = BlockStream(self._world, self._now, self._stream.next)
+        super().start_next_round()
+        self._stream = BlockStream(self._mapping, self._now, self._stream.next)
         self._kept.clear()
         self._over = False
 
-    def made(self) -> tuple[str, str | None]:
+    def history_anchor(self) -> tuple[str, str | None]:
         """What the client's history will show: the id of its first call, and the text of all rounds."""
         own = self._own()
         first = next((str(block.get("id", "")) for block in own if is_call(block)), "")
@@ -74,29 +74,29 @@ class MappedMessagesAnswer(MappedAnswer[MessagesAnswer]):
     def content(self) -> str | None:
         return _text(self._own())
 
-    def concluded(self) -> bytes:
+    def conclude(self) -> bytes:
         """The answer as it stands, with `end_turn` for its end: it has no calls for the client."""
-        return (self.delivered() or b"") if self._plain else b"".join(self._kept)
+        return (self.delivered_body() or b"") if self._plain else b"".join(self._kept)
 
-    def delivered(self) -> bytes | None:
+    def delivered_body(self) -> bytes | None:
         """What the client gets, as one plain body; None where it is what was produced."""
         if not self.finished:
             return None
         content = [*self._before, *self._own()]
         if not self._earlier and content == self._now.content_blocks():
             return None
-        answer = {**decode(self._now.produced()), **self._head, "content": content, "usage": self.usage}
+        answer = {**decode(self._now.produced_body()), **self._head, "content": content, "usage": self.usage}
         return encode(answer | ({"stop_reason": "end_turn"} if self.unanswered else {}))
 
     def _is_inner(self, block: Block) -> bool:
-        return is_call(block) and self._world.inside(str(block.get("name", "")), arguments(block))
+        return is_call(block) and self._mapping.is_hidden(str(block.get("name", "")), arguments(block))
 
     def _own(self) -> list[Block]:
         """The blocks of this round that the client gets, calls under its own names."""
         return [
-            {**block, "name": self._world.declared(str(block.get("name", "")))}
+            {**block, "name": self._mapping.client_name(str(block.get("name", "")))}
             if is_call(block)
-            else rename_references(block, self._world.declared)
+            else rename_references(block, self._mapping.client_name)
             for block in self._now.content_blocks()
             if not self._is_inner(block)
         ]
@@ -107,12 +107,12 @@ class MappedMessagesAnswer(MappedAnswer[MessagesAnswer]):
         self._plain = True
         self._now.read_body(body)
         self._remember()
-        return self.delivered() or body
+        return self.delivered_body() or body
 
     def _remember(self) -> None:
         """The first round's head is the delivered answer's."""
-        if not self._head and (message_id := self._now.text("id")) is not None:
-            self._head = {"id": message_id, "model": self._now.text("model")}
+        if not self._head and (message_id := self._now.head_text("id")) is not None:
+            self._head = {"id": message_id, "model": self._now.head_text("model")}
 
     def read_event(self, event: SseEvent) -> Chunk:
         chunk = self._now.read_event(event)
@@ -127,10 +127,10 @@ class MappedMessagesAnswer(MappedAnswer[MessagesAnswer]):
             case "content_block_start" | "content_block_delta" | "content_block_stop" if data:
                 return Chunk(self._stream.feed(event, data), chunk.calls_tools)
             case "message_delta" if data and self.finished:
-                return self._ended(event, data)
+                return self._finish_round(event, data)
         return chunk
 
-    def _ended(self, event: SseEvent, data: dict[str, Any]) -> Chunk:
+    def _finish_round(self, event: SseEvent, data: dict[str, Any]) -> Chunk:
         """The event that completes the answer, or the round."""
         rest = self._stream.end()
         raw = event.raw

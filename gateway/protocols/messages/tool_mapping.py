@@ -11,7 +11,7 @@ from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.coercion import as_text
 from crosswind.gateway.protocols.content_text import split_array, split_object
 from crosswind.gateway.protocols.document import Document, decode, encode
-from crosswind.gateway.protocols.hidden_tools import HiddenCall, Reinsertion, ToolView
+from crosswind.gateway.protocols.hidden_tools import CallMapping, HiddenCall, Reinsertion
 from crosswind.gateway.protocols.messages.block_stream import is_call
 from crosswind.gateway.protocols.messages.mapped_answer import MappedMessagesAnswer
 from crosswind.gateway.protocols.messages.tool_references import find_references
@@ -35,21 +35,21 @@ class MessagesToolMapping:
 
     duplicates = "suffixed"
 
-    def strict(self, tools: bytes) -> frozenset[str]:
+    def strict_tools(self, tools: bytes) -> frozenset[str]:
         return frozenset(
             tool["name"] for tool in decode(tools) if is_own(tool) and tool.get("strict") is True
         )
 
-    def taken(self, tools: bytes) -> frozenset[str]:
+    def reserved_names(self, tools: bytes) -> frozenset[str]:
         return other_tool_names(tools, is_own)
 
-    def written_tools(self, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
+    def write_tools(self, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
         declared = [(element, is_own(decode(element))) for element in split_array(raw)]
         own = [element for element, is_theirs in declared if is_theirs]
         written = [_tool(b"{}" if tool.source is None else own[tool.source], tool) for tool in shown]
         return arrange_tools([(element, not is_theirs) for element, is_theirs in declared], written)
 
-    def made_message(self, produced: bytes) -> tuple[bytes, ...]:
+    def history_messages(self, produced: bytes) -> tuple[bytes, ...]:
         return (encode({"role": "assistant", "content": decode(produced)["content"]}),)
 
     def result_messages(self, results: Sequence[tuple[HiddenCall, str]]) -> tuple[bytes, ...]:
@@ -58,7 +58,7 @@ class MessagesToolMapping:
         ]
         return (encode({"role": "user", "content": blocks}),) if blocks else ()
 
-    def renamed(self, raw: bytes, names: Mapping[str, str]) -> bytes:
+    def rename_calls(self, raw: bytes, names: Mapping[str, str]) -> bytes:
         content = decode(raw)["content"]
         paths = {path: names[name] for path, name in find_references(content).items() if name in names}
         calls: dict[JsonPath, str] = {
@@ -68,7 +68,7 @@ class MessagesToolMapping:
         }
         return replace_values(raw, paths | calls)
 
-    def put_back(self, raw: bytes, put: Reinsertion) -> bytes:
+    def reinsert(self, raw: bytes, put: Reinsertion) -> bytes:
         earlier = [block for message in put.before for block in _said(message)]
         own = (_own(block, earlier, put.text) for block in _content(raw))
         blocks = [block for block in own if block is not None]
@@ -81,15 +81,15 @@ class MessagesToolMapping:
         # A last round that said nothing leaves nothing to send: messages may not be empty.
         return b",".join([*before, _with_content(raw, blocks)] if blocks else before)
 
-    def answered(self, raw: bytes, put: Reinsertion) -> bytes:
+    def insert_results(self, raw: bytes, put: Reinsertion) -> bytes:
         results = [block for message in put.results for block in _content(message.encode())]
         return _with_content(raw, [*results, *_content(raw)]) if results else raw
 
-    def message(self, raw: bytes) -> bytes:
+    def expand_message(self, raw: bytes) -> bytes:
         return raw
 
-    def put_backs(
-        self, answer: AnswerReader, world: ToolView, before: Sequence[AnsweredRound], last: AnsweredRound
+    def find_reinsertions(
+        self, answer: AnswerReader, mapping: CallMapping, before: Sequence[AnsweredRound], last: AnsweredRound
     ) -> list[AnchoredReinsertion]:
         blocks = decode(last[0]).get("content") if answer.finished else []
         calls = [
@@ -97,10 +97,14 @@ class MessagesToolMapping:
             for block in as_list(blocks)
             if isinstance(block, dict) and is_call(block)
         ]
-        return reinsert_around_message(self, answer, before, last, find_renamed_calls(world, calls, last[1]))
+        return reinsert_around_message(
+            self, answer, before, last, find_renamed_calls(mapping, calls, last[1])
+        )
 
-    def answer(self, request: Request, world: ToolView, *, captured: bool) -> MappedMessagesAnswer:
-        return MappedMessagesAnswer(world)
+    def answer_reader(
+        self, request: Request, mapping: CallMapping, *, captured: bool
+    ) -> MappedMessagesAnswer:
+        return MappedMessagesAnswer(mapping)
 
 
 def is_own(tool: Any) -> bool:

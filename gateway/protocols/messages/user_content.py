@@ -38,12 +38,12 @@ class UserContent:
         """A message that holds only tools' results, and reminders, is no user's turn."""
         self._passages: list[Passage] = []
         if isinstance(content, str):
-            self._said(content, ("content",))
+            self._add_text(content, ("content",))
         for index, block in enumerate(content if isinstance(content, list) else []):
             if isinstance(block, dict):
                 self._block(block, ("content", index))
 
-    def replaced(self, replacements: Sequence[tuple[int | None, str]]) -> Mapping[JsonPath, str]:
+    def replace(self, replacements: Sequence[tuple[int | None, str]]) -> Mapping[JsonPath, str]:
         """The strings, by their paths, that texts at these places make."""
         strings: dict[JsonPath, str] = {}
         # From the last one on: the passages before it keep their offsets.
@@ -55,18 +55,18 @@ class UserContent:
 
     def _block(self, block: Mapping[str, Any], path: JsonPath) -> None:
         if block.get("type") == "tool_result":
-            self._answered(block, (*path, "content"))
+            self._add_result(block, (*path, "content"))
         elif block.get("type") == "text" and isinstance(block.get("text"), str):
-            self._said(block["text"], (*path, "text"))
+            self._add_text(block["text"], (*path, "text"))
         else:
             self.user = True
 
-    def _said(self, text: str, path: JsonPath) -> None:
+    def _add_text(self, text: str, path: JsonPath) -> None:
         texts = self._texts(text, path)
         self.parts += texts
         self.user |= bool(texts)
 
-    def _answered(self, block: Mapping[str, Any], path: JsonPath) -> None:
+    def _add_result(self, block: Mapping[str, Any], path: JsonPath) -> None:
         """A result that is an error has failed on its own: it counts as a result, and is left alone."""
         content = None if block.get("is_error") is True else block.get("content")
         texts = self._texts(content, path) if isinstance(content, str) else []
@@ -97,10 +97,10 @@ def spans_outside_reminders(text: str) -> list[tuple[int, int]]:
     if not spans:
         return [(0, len(text))]
     spans.append((position, len(text)))
-    return [trimmed for start, end in spans if (trimmed := _trimmed(text, start, end))]
+    return [trimmed for start, end in spans if (trimmed := _trim(text, start, end))]
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
+def _trim(text: str, start: int, end: int) -> tuple[int, int] | None:
     inner = text[start:end]
     words = inner.strip()
     if not words:

@@ -109,9 +109,9 @@ class ResponsesAnswer(SingleRoundReader):
     @property
     def finished(self) -> bool:
         """Whether the response came to its end."""
-        return self.text("status") in _FINISHED
+        return self.head_text("status") in _FINISHED
 
-    def produced(self) -> bytes:
+    def produced_body(self) -> bytes:
         """The response: as it came, or what a stream's events amount to."""
         if self._raw is not None:
             return self._raw
@@ -128,7 +128,7 @@ class ResponsesAnswer(SingleRoundReader):
         output = self._response.get("output")
         return output if isinstance(output, list) else []
 
-    def text(self, name: str) -> str | None:
+    def head_text(self, name: str) -> str | None:
         """A text member of the response: `id`, `model`."""
         value = self._response.get(name)
         return value if isinstance(value, str) else None
@@ -138,7 +138,7 @@ class ResponsesAnswer(SingleRoundReader):
         if not self._response.get("status"):
             return ()
         reason = as_mapping(self._response.get("incomplete_details")).get("reason")
-        return (Completion(0, finish_reason=reason if isinstance(reason, str) else self.text("status")),)
+        return (Completion(0, finish_reason=reason if isinstance(reason, str) else self.head_text("status")),)
 
     def fitness(self) -> Fitness:
         """Why this answer can't be trained on: it never can."""

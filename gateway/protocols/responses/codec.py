@@ -27,14 +27,14 @@ class ResponsesCodec:
 
     name = "responses"
     path = "/responses"
-    messages = ResponsesItems()
-    instructions = "instructions"
-    tokens = False
-    closing = ResponsesToolMapping()
+    message_format = ResponsesItems()
+    system_member = "instructions"
+    returns_tokens = False
+    tool_mapping = ResponsesToolMapping()
     provider_errors = ResponsesErrors()
 
     @staticmethod
-    def tools(declared: Any) -> list[ToolSchema]:
+    def read_tools(declared: Any) -> list[ToolSchema]:
         """The client's own functions. The provider's tools, custom ones and namespaces are left alone."""
         return [
             make_tool_schema(tool, tool.get("parameters")) for tool in as_list(declared) if is_function(tool)
@@ -60,30 +60,30 @@ class ResponsesCodec:
 
     def read(self, split: SplitBody, reader: SessionReader, mask: Mask) -> Request:
         document = split.document
-        before = reader.held.get(split.held_by) if split.held_by else None
+        before = reader.server_histories.get(split.held_by) if split.held_by else None
         history = _history(split, reader, before, mask)
         last = history.held + len(split.spans)
         items = history.items(last)
         answer = history.steps[history.held - before.answer : history.held] if before is not None else ()
         model = document.value("model")
-        answered = partial(_keep, reader.held, split, history, last)
+        answered = partial(_keep, reader.server_histories, split, history, last)
         edits: dict[str, bytes | None] = {}
         if before is not None and before.response_id == split.held_by != before.upstream_id:
             edits["previous_response_id"] = encode(before.upstream_id)
         return Request(
             split=split,
-            messages=self.messages,
+            message_format=self.message_format,
             steps=tuple(history.steps[history.held : last]),
             conversation=Conversation(items, reader.tools.read(document.raw("tools")), history.held),
             model=model if isinstance(model, str) else None,
             stream=document.value("stream") is True,
             held=history.held,
-            line=history,
-            goes_on=tuple(step.made for step in answer),
-            after=before.response_id if before else _previous(document),
-            answered=None if document.value("store") is False else answered,
+            history=history,
+            previous_anchors=tuple(step.policy_anchor for step in answer),
+            previous_response=before.response_id if before else _previous(document),
+            on_answer=None if document.value("store") is False else answered,
             edits=edits,
-            unattended=document.value("background") is True,
+            in_background=document.value("background") is True,
         )
 
     def capture_edits(
@@ -91,13 +91,13 @@ class ResponsesCodec:
     ) -> tuple[dict[str, bytes | None], tuple[str, ...]]:
         return {}, ()
 
-    def answer(self, request: Request, *, captured: bool) -> ResponsesAnswer | MappedResponsesAnswer:
+    def answer_reader(self, request: Request, *, captured: bool) -> ResponsesAnswer | MappedResponsesAnswer:
         # The answer tells back the request's members: those that the upstream knows otherwise are mapped.
         return (
-            MappedResponsesAnswer(UNCHANGED, request) if request.edits else ResponsesAnswer(request.answered)
+            MappedResponsesAnswer(UNCHANGED, request) if request.edits else ResponsesAnswer(request.on_answer)
         )
 
-    def error(self, error: ServiceError) -> bytes:
+    def error_body(self, error: ServiceError) -> bytes:
         return openai_error(error.message, kind=error.kind, code=error.code, param=error.param)
 
     def error_event(self, error: ServiceError) -> bytes:
@@ -133,11 +133,11 @@ def _conversation(document: Document) -> str | None:
 def _history(split: SplitBody, reader: SessionReader, before: ServerHistory | None, mask: Mask) -> History:
     body = split.document.body
     if before is not None:
-        history = before.line()
+        history = before.continuation()
         history.read(body, split.first if split.spans else 0, split.spans, mask)
         return history
     if not split.spans:
-        return reader.histories.none()
+        return reader.histories.empty()
     return reader.histories.read(body, split.first, split.spans, mask)
 
 

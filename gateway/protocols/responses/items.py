@@ -29,9 +29,9 @@ class ResponsesItems:
     is left alone: the provider's own tools, reasoning, references, compactions.
     """
 
-    def read(self, message: Any) -> ParsedMessage:
+    def parse(self, message: Any) -> ParsedMessage:
         if isinstance(message, str):
-            return ParsedMessage((TextPart(None, message),), user=True)
+            return ParsedMessage((TextPart(None, message),), is_user=True)
         if not isinstance(message, dict):
             return UNPARSED
         kind = _kind(message)
@@ -55,11 +55,11 @@ def rename_loaded_tools(item: Any, named: Callable[[str], str]) -> Any:
     """An item with the functions that a search for tools found under other names; the very same where none
     is.
     """
-    found = {path: named(name) for path, name in _loaded(item) if named(name) != name}
+    found = {path: named(name) for path, name in _find_loaded(item) if named(name) != name}
     return decode(replace_values(encode(item), found)) if found else item
 
 
-def _loaded(item: Any) -> list[tuple[JsonPath, str]]:
+def _find_loaded(item: Any) -> list[tuple[JsonPath, str]]:
     """The client's own functions that a search found, by their paths. Namespaces keep theirs."""
     if not isinstance(item, dict) or item.get("type") != SEARCHED:
         return []
@@ -81,8 +81,10 @@ def _kind(item: Mapping[str, Any]) -> Any:
 
 def _message(item: Mapping[str, Any]) -> ParsedMessage:
     if item.get("role") == "assistant":
-        return ParsedMessage(said=own_text(item))
-    return ParsedMessage(_texts(item.get("content")), user=True) if item.get("role") == "user" else UNPARSED
+        return ParsedMessage(own_text=own_text(item))
+    return (
+        ParsedMessage(_texts(item.get("content")), is_user=True) if item.get("role") == "user" else UNPARSED
+    )
 
 
 def own_text(item: Mapping[str, Any]) -> str:
@@ -91,7 +93,9 @@ def own_text(item: Mapping[str, Any]) -> str:
 
 
 def _other(item: Mapping[str, Any]) -> ParsedMessage:
-    return ParsedMessage(made_id=as_text(item, "id"), names=frozenset(name for _, name in _loaded(item)))
+    return ParsedMessage(
+        own_id=as_text(item, "id"), tool_names=frozenset(name for _, name in _find_loaded(item))
+    )
 
 
 def _texts(content: Any) -> tuple[TextPart, ...]:

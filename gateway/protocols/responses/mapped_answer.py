@@ -13,7 +13,7 @@ from crosswind.gateway.http.sse import SseEvent, replace_event_data
 from crosswind.gateway.protocols.answer import Chunk
 from crosswind.gateway.protocols.coercion import as_mapping, as_object, as_text
 from crosswind.gateway.protocols.document import encode
-from crosswind.gateway.protocols.hidden_tools import HiddenCall, ToolView
+from crosswind.gateway.protocols.hidden_tools import CallMapping, HiddenCall
 from crosswind.gateway.protocols.mapped_answer import MappedAnswer
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.responses.answer import BEGINNING, COMPLETING, ResponsesAnswer
@@ -45,34 +45,34 @@ _TOLD_BACK = {"description": None, "parameters": None, "strict": True}
 class MappedResponsesAnswer(MappedAnswer[ResponsesAnswer]):
     """Reads the rounds of one answer; `ResponsesAnswer` records what was produced in each."""
 
-    def __init__(self, world: ToolView, request: Request) -> None:
-        super().__init__(world, ResponsesAnswer)
+    def __init__(self, mapping: CallMapping, request: Request) -> None:
+        super().__init__(mapping, ResponsesAnswer)
         self._request = request
         self._before: list[Any] = []
         """The client's items of the earlier rounds."""
         self._numbers = StreamNumbers()
-        self._stream = RoundStream(world, self._numbers)
+        self._stream = RoundStream(mapping, self._numbers)
         self._delivered: bytes | None = None
         self._kept: tuple[SseEvent, dict[str, Any]] | None = None
         """The event that completes a stream, should its round not be answered."""
 
-    def delivered(self) -> bytes | None:
+    def delivered_body(self) -> bytes | None:
         """The response as the client got it; None where it is the one produced."""
         if self._delivered is not None:
             return self._delivered
-        response = as_object(self._now.produced()) or {}
-        whole = self._joined(response)
+        response = as_object(self._now.produced_body()) or {}
+        whole = self._join_rounds(response)
         return encode(whole) if whole != response else None
 
     # The rounds
 
-    def inner(self) -> list[HiddenCall]:
+    def hidden_calls(self) -> list[HiddenCall]:
         """The calls of this round that the client doesn't see."""
         calls = [item for item in self._now.output() if _is(item, "function_call")]
         return [
             HiddenCall(at, as_text(item, "call_id"), as_text(item, "name"), as_text(item, "arguments"), item)
             for at, item in enumerate(calls)
-            if is_hidden_call(item, self._world)
+            if is_hidden_call(item, self._mapping)
         ]
 
     @property
@@ -84,26 +84,26 @@ class MappedResponsesAnswer(MappedAnswer[ResponsesAnswer]):
             if isinstance(item, dict) and as_text(item, "type") in _ACTED_ON
         ]
         return (
-            self._now.text("status") == "completed"
+            self._now.head_text("status") == "completed"
             and bool(calls)
-            and all(is_hidden_call(item, self._world) for item in calls)
+            and all(is_hidden_call(item, self._mapping) for item in calls)
         )
 
-    def next_round(self) -> None:
-        self._before += self._clients(self._now.output())
-        super().next_round()
-        self._stream = RoundStream(self._world, self._numbers)
+    def start_next_round(self) -> None:
+        self._before += self._client_items(self._now.output())
+        super().start_next_round()
+        self._stream = RoundStream(self._mapping, self._numbers)
         self._delivered, self._kept = None, None
 
-    def concluded(self) -> bytes:
+    def conclude(self) -> bytes:
         """The answer as it stands: it has no calls for the client."""
         self._tell()
         if self._kept is None:
-            return self._delivered or self.produced()
+            return self._delivered or self.produced_body()
         event, data = self._kept
-        return self._told(event, data, self._joined(as_mapping(data.get("response"))))
+        return self._tell_response(event, data, self._join_rounds(as_mapping(data.get("response"))))
 
-    def made(self) -> tuple[str, str | None]:
+    def history_anchor(self) -> tuple[str, str | None]:
         """Each item is found by itself: `ResponsesClosing.put_backs`."""
         return "", None
 
@@ -114,7 +114,7 @@ class MappedResponsesAnswer(MappedAnswer[ResponsesAnswer]):
         response = as_object(body) or {}
         if not isinstance(response.get("output"), list):
             return body
-        whole = self._joined(response)
+        whole = self._join_rounds(response)
         self._delivered = encode(whole) if whole != response else body
         if not self.unanswered:
             self._tell()
@@ -125,47 +125,49 @@ class MappedResponsesAnswer(MappedAnswer[ResponsesAnswer]):
         data = (as_object(event.data) or {}) if event.data else {}
         kind = as_text(data, "type")
         if kind in COMPLETING:
-            return self._completed(event, data)
+            return self._complete_response(event, data)
         if kind in BEGINNING:
             if self._earlier:
                 return Chunk(b"")
-            return Chunk(self._told(event, data, self._echoed(as_mapping(data.get("response")))))
+            return Chunk(
+                self._tell_response(event, data, self._restore_settings(as_mapping(data.get("response"))))
+            )
         if kind and isinstance(data.get("output_index"), int):
             return Chunk(self._stream.feed(event, data), chunk.calls_tools)
         return Chunk(self._stream.event(event, data), chunk.calls_tools)
 
-    def _completed(self, event: SseEvent, data: dict[str, Any]) -> Chunk:
+    def _complete_response(self, event: SseEvent, data: dict[str, Any]) -> Chunk:
         waited = self._stream.end()
         if self.unanswered:
             self._kept = event, data
             return Chunk(waited)
         self._tell()
-        last = self._told(event, data, self._joined(as_mapping(data.get("response"))))
+        last = self._tell_response(event, data, self._join_rounds(as_mapping(data.get("response"))))
         return Chunk(waited + last, completing=True, ended=True)
 
-    def _told(self, event: SseEvent, data: dict[str, Any], response: dict[str, Any]) -> bytes:
+    def _tell_response(self, event: SseEvent, data: dict[str, Any], response: dict[str, Any]) -> bytes:
         """An event about the response, with the response as the client is to see it."""
         if response == data.get("response"):
             return self._stream.event(event, data)
         mapped = {**data, "response": response}
         return self._stream.event(SseEvent(replace_event_data(event, encode(mapped)), event.data), mapped)
 
-    def _clients(self, output: list[Any]) -> list[Any]:
+    def _client_items(self, output: list[Any]) -> list[Any]:
         """The client's items of a round."""
-        kept = zip(output, select_client_items(output, self._world), strict=True)
-        return [with_client_names(item, self._world) for item, theirs in kept if theirs]
+        kept = zip(output, select_client_items(output, self._mapping), strict=True)
+        return [with_client_names(item, self._mapping) for item, theirs in kept if theirs]
 
-    def _joined(self, response: dict[str, Any]) -> dict[str, Any]:
+    def _join_rounds(self, response: dict[str, Any]) -> dict[str, Any]:
         """The rounds as one response."""
-        whole = self._echoed(response)
+        whole = self._restore_settings(response)
         output = response.get("output")
         if isinstance(output, list):
-            whole = {**whole, "output": [*self._before, *self._clients(output)]}
+            whole = {**whole, "output": [*self._before, *self._client_items(output)]}
         if self._earlier:
             whole |= {**self._head, "usage": self.usage}
         return whole
 
-    def _echoed(self, response: dict[str, Any]) -> dict[str, Any]:
+    def _restore_settings(self, response: dict[str, Any]) -> dict[str, Any]:
         """The response with the client's own settings told back."""
         if not self._head:
             self._head = {name: response[name] for name in ("id", "created_at", "model") if name in response}
@@ -175,16 +177,18 @@ class MappedResponsesAnswer(MappedAnswer[ResponsesAnswer]):
         if "instructions" in self._request.edits and "instructions" in response:
             whole["instructions"] = document.value("instructions")
         if "tool_choice" in response:
-            whole["tool_choice"] = map_tool_choice(response["tool_choice"], self._world.declared)
+            whole["tool_choice"] = map_tool_choice(response["tool_choice"], self._mapping.client_name)
         if "tools" in response:
             whole["tools"] = _tools_told(response["tools"], document.value("tools"))
         return whole
 
     def _tell(self) -> None:
         """Let later requests go on from this response: the upstream knows it by its last round's id."""
-        answered = self._request.answered
+        answered = self._request.on_answer
         if answered is not None:
-            answered(as_object(self.delivered() or self.produced()) or {}, self._now.text("id"))
+            answered(
+                as_object(self.delivered_body() or self.produced_body()) or {}, self._now.head_text("id")
+            )
 
 
 def _tools_told(told: Any, given: Any) -> Any:

@@ -120,7 +120,7 @@ def _keeps_history(request: Request) -> bool:
     """Whether the client resends what the policy said, or can do nothing else."""
     if request.split.held_by is not None or request.split.refers:
         return False
-    resent = any(step.read.calls or step.read.said is not None for step in request.steps)
+    resent = any(step.parsed.calls or step.parsed.own_text is not None for step in request.steps)
     return resent or request.document.value("store") is False
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from crosswind.gateway.http.sse import SseEvent, replace_event_data
 from crosswind.gateway.protocols.document import encode
-from crosswind.gateway.protocols.hidden_tools import ToolView
+from crosswind.gateway.protocols.hidden_tools import CallMapping
 from crosswind.gateway.protocols.responses.items import rename_loaded_tools
 
 ADDED, DONE = "response.output_item.added", "response.output_item.done"
@@ -22,12 +22,12 @@ Verdict = bool | None
 """Whether an item is for the client; None: not known yet."""
 
 
-def is_hidden_call(item: Any, world: ToolView) -> bool:
+def is_hidden_call(item: Any, mapping: CallMapping) -> bool:
     """Whether an output item, which is whole, is a call that is answered inside."""
     if not is_call(item):
         return False
     name, arguments = item.get("name"), item.get("arguments")
-    return isinstance(name, str) and world.inside(name, arguments if isinstance(arguments, str) else "")
+    return isinstance(name, str) and mapping.is_hidden(name, arguments if isinstance(arguments, str) else "")
 
 
 def is_call(item: Any) -> bool:
@@ -39,12 +39,12 @@ def is_reasoning(item: Any) -> bool:
     return isinstance(item, dict) and item.get("type") == "reasoning"
 
 
-def select_client_items(output: Sequence[Any], world: ToolView) -> list[bool]:
+def select_client_items(output: Sequence[Any], mapping: CallMapping) -> list[bool]:
     """Which items of a whole output are for the client. Reasoning goes with the next item that is, if one
     follows before the next reasoning; else with the inner calls behind it.
     """
     verdicts: list[Verdict] = [
-        None if is_reasoning(item) else not is_hidden_call(item, world) for item in output
+        None if is_reasoning(item) else not is_hidden_call(item, mapping) for item in output
     ]
     return [decide_reasoning(verdicts, at, over=True) is not False for at in range(len(output))]
 
@@ -63,12 +63,12 @@ def decide_reasoning(verdicts: Sequence[Verdict], at: int, *, over: bool) -> Ver
     return (at + 1 == len(verdicts)) if over else None
 
 
-def with_client_names(item: Any, world: ToolView) -> Any:
+def with_client_names(item: Any, mapping: CallMapping) -> Any:
     """An item with its call, or what a search for tools found, under the client's own names."""
     if not is_call(item):
-        return rename_loaded_tools(item, world.declared)
+        return rename_loaded_tools(item, mapping.client_name)
     name = item.get("name")
-    own = world.declared(name) if isinstance(name, str) else name
+    own = mapping.client_name(name) if isinstance(name, str) else name
     return item if own == name else {**item, "name": own}
 
 
@@ -93,8 +93,8 @@ class _Item:
 class RoundStream:
     """The items of one round, in the order in which the policy made them."""
 
-    def __init__(self, world: ToolView, numbers: StreamNumbers) -> None:
-        self._world = world
+    def __init__(self, mapping: CallMapping, numbers: StreamNumbers) -> None:
+        self._mapping = mapping
         self._numbers = numbers
         self._items: list[_Item] = []
         self._places: dict[int, _Item] = {}
@@ -106,18 +106,18 @@ class RoundStream:
         index, item = data["output_index"], data.get("item")
         place = self._places.get(index)
         if place is None:
-            place = self._places[index] = self._opened(item)
+            place = self._places[index] = self._open_item(item)
             self._items.append(place)
         if data["type"] == DONE:
             place.over = True
             if place.verdict is None and not place.reasoning:
-                place.verdict = not is_hidden_call(item, self._world)
+                place.verdict = not is_hidden_call(item, self._mapping)
         place.waiting.append((event, data))
-        return self._settled(over=False)
+        return self._settle(over=False)
 
     def end(self) -> bytes:
         """No more items will come: what still waited."""
-        return self._settled(over=True)
+        return self._settle(over=True)
 
     def event(self, event: SseEvent, data: dict[str, Any]) -> bytes:
         """An event under the client's next number."""
@@ -130,19 +130,19 @@ class RoundStream:
             return event.raw
         return replace_event_data(event, encode({**data, "sequence_number": number}))
 
-    def _opened(self, item: Any) -> _Item:
+    def _open_item(self, item: Any) -> _Item:
         if is_reasoning(item):
-            return _Item(reasoning=True, verdict=None if self._world.withholds else True)
+            return _Item(reasoning=True, verdict=None if self._mapping.hides_calls else True)
         name = item.get("name") if isinstance(item, dict) else None
         waits = (
             isinstance(item, dict)
             and item.get("type") == "function_call"
             and isinstance(name, str)
-            and self._world.needs_arguments(name)
+            and self._mapping.needs_arguments(name)
         )
-        return _Item(reasoning=False, verdict=None if waits else not is_hidden_call(item, self._world))
+        return _Item(reasoning=False, verdict=None if waits else not is_hidden_call(item, self._mapping))
 
-    def _settled(self, *, over: bool) -> bytes:
+    def _settle(self, *, over: bool) -> bytes:
         """Everything up to the first item about which nothing is known yet."""
         out: list[bytes] = []
         for at in range(self._front, len(self._items)):
@@ -152,7 +152,7 @@ class RoundStream:
             if item.verdict is None:
                 break
             if item.verdict:
-                out += self._released(item)
+                out += self._release(item)
             item.waiting.clear()
             if item.over and at == self._front:
                 self._front += 1
@@ -168,20 +168,20 @@ class RoundStream:
             behind = behind[:known]
         return decide_reasoning([one.verdict for one in behind], 0, over=over)
 
-    def _released(self, item: _Item) -> list[bytes]:
+    def _release(self, item: _Item) -> list[bytes]:
         if item.number is None:
             item.number, self._numbers.output = self._numbers.output, self._numbers.output + 1
-        return [self._mapped(event, data, item.number) for event, data in item.waiting]
+        return [self._map_event(event, data, item.number) for event, data in item.waiting]
 
-    def _mapped(self, event: SseEvent, data: dict[str, Any], number: int) -> bytes:
+    def _map_event(self, event: SseEvent, data: dict[str, Any], number: int) -> bytes:
         mapped = data
         if number != data["output_index"]:
             mapped = {**mapped, "output_index": number}
         if data["type"] in (ADDED, DONE):
-            item = with_client_names(data.get("item"), self._world)
+            item = with_client_names(data.get("item"), self._mapping)
             mapped = mapped if item is data.get("item") else {**mapped, "item": item}
         elif data["type"] == _MADE and isinstance(data.get("name"), str):
-            name = self._world.declared(data["name"])
+            name = self._mapping.client_name(data["name"])
             mapped = mapped if name == data["name"] else {**mapped, "name": name}
         raw = event if mapped is data else SseEvent(replace_event_data(event, encode(mapped)), event.data)
         return self.event(raw, mapped)

@@ -11,7 +11,7 @@ from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.coercion import as_text
 from crosswind.gateway.protocols.content_text import split_array, split_object
 from crosswind.gateway.protocols.document import decode, encode
-from crosswind.gateway.protocols.hidden_tools import HiddenCall, Reinsertion, ToolView
+from crosswind.gateway.protocols.hidden_tools import CallMapping, HiddenCall, Reinsertion
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.responses.items import CALLS, own_text, rename_loaded_tools
 from crosswind.gateway.protocols.responses.mapped_answer import MappedResponsesAnswer
@@ -27,25 +27,27 @@ class ResponsesToolMapping:
 
     duplicates = "allowed"
 
-    def strict(self, tools: bytes) -> frozenset[str]:
+    def strict_tools(self, tools: bytes) -> frozenset[str]:
         """Strict is what providers assume where a function doesn't say."""
         return frozenset(
             tool["name"] for tool in decode(tools) if is_function(tool) and tool.get("strict") is not False
         )
 
-    def taken(self, tools: bytes) -> frozenset[str]:
+    def reserved_names(self, tools: bytes) -> frozenset[str]:
         return other_tool_names(tools, is_function)
 
-    def written_tools(self, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
+    def write_tools(self, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
         declared = [(element, is_function(decode(element))) for element in split_array(raw)]
         functions = [element for element, function in declared if function]
         written = [
-            _tool({"strict": False}, tool) if tool.source is None else _shown(functions[tool.source], tool)
+            _tool({"strict": False}, tool)
+            if tool.source is None
+            else _show_tool(functions[tool.source], tool)
             for tool in shown
         ]
         return arrange_tools([(element, not function) for element, function in declared], written)
 
-    def made_message(self, produced: bytes) -> tuple[bytes, ...]:
+    def history_messages(self, produced: bytes) -> tuple[bytes, ...]:
         """An answer's items. Reasoning that was neither stored nor sealed can't come back."""
         response = decode(produced)
         stored = response.get("store") is not False
@@ -61,7 +63,7 @@ class ResponsesToolMapping:
             for call, text in results
         )
 
-    def renamed(self, raw: bytes, names: Mapping[str, str]) -> bytes:
+    def rename_calls(self, raw: bytes, names: Mapping[str, str]) -> bytes:
         item = decode(raw)
         found = rename_loaded_tools(item, lambda name: names.get(name, name))
         if found is not item:
@@ -74,22 +76,22 @@ class ResponsesToolMapping:
             else raw
         )
 
-    def put_back(self, raw: bytes, put: Reinsertion) -> bytes:
+    def reinsert(self, raw: bytes, put: Reinsertion) -> bytes:
         before, after = ([item.encode() for item in items] for items in (put.before, put.results))
         names = {name for _, name in put.called}
         # A reference has no name of its own.
         own = replace_values(raw, {("name",): names.pop()}) if names and "name" in decode(raw) else raw
         return b",".join([*before, own, *after])
 
-    def answered(self, raw: bytes, put: Reinsertion) -> bytes:
+    def insert_results(self, raw: bytes, put: Reinsertion) -> bytes:
         return raw
 
-    def message(self, raw: bytes) -> bytes:
+    def expand_message(self, raw: bytes) -> bytes:
         """A string of input as an item."""
         return b'{"role":"user","content":' + raw + b"}"
 
-    def put_backs(
-        self, answer: AnswerReader, world: ToolView, before: Sequence[AnsweredRound], last: AnsweredRound
+    def find_reinsertions(
+        self, answer: AnswerReader, mapping: CallMapping, before: Sequence[AnsweredRound], last: AnsweredRound
     ) -> list[AnchoredReinsertion]:
         """What is put back before each of the client's items, and behind the last one."""
         kept: list[AnchoredReinsertion] = []
@@ -99,8 +101,8 @@ class ResponsesToolMapping:
         counted: Counter[tuple[str, str | None]] = Counter()
         for produced, results in [*before, last]:
             output = as_list(decode(produced).get("output"))
-            unanswered = _calls(output, world) - {call.call_id for call, _ in results}
-            for item, theirs in zip(output, select_client_items(output, world), strict=True):
+            unanswered = _calls(output, mapping) - {call.call_id for call, _ in results}
+            for item, theirs in zip(output, select_client_items(output, mapping), strict=True):
                 own_anchor = _anchor(item) if theirs else None
                 if own_anchor is None:
                     back = not theirs and as_text(item, "call_id") not in unanswered
@@ -108,7 +110,7 @@ class ResponsesToolMapping:
                     continue
                 anchor = (*own_anchor, counted[own_anchor])
                 counted[own_anchor] += 1
-                called = _called(item, world)
+                called = _called(item, mapping)
                 if missing or called:
                     kept.append((anchor, Reinsertion(before=_texts(missing), called=called)))
                     missing = []
@@ -122,8 +124,10 @@ class ResponsesToolMapping:
             kept = [(found, replace(put, names=names)), *rest]
         return kept
 
-    def answer(self, request: Request, world: ToolView, *, captured: bool) -> MappedResponsesAnswer:
-        return MappedResponsesAnswer(world, request)
+    def answer_reader(
+        self, request: Request, mapping: CallMapping, *, captured: bool
+    ) -> MappedResponsesAnswer:
+        return MappedResponsesAnswer(mapping, request)
 
 
 def is_function(tool: Any) -> bool:
@@ -131,7 +135,7 @@ def is_function(tool: Any) -> bool:
     return isinstance(tool, dict) and tool.get("type") == "function" and isinstance(tool.get("name"), str)
 
 
-def _shown(raw: bytes, tool: ShownTool) -> bytes:
+def _show_tool(raw: bytes, tool: ShownTool) -> bytes:
     """A declared tool as it is shown: its own bytes where nothing changed."""
     return _tool(split_object(raw), tool) if tool.changed else raw
 
@@ -140,14 +144,14 @@ def _tool(members: dict[str, Any], tool: ShownTool) -> bytes:
     return encode({"type": "function", **members, **changed_members(tool, parameters="parameters")})
 
 
-def _called(item: Any, world: ToolView) -> tuple[tuple[str, str], ...]:
+def _called(item: Any, mapping: CallMapping) -> tuple[tuple[str, str], ...]:
     """The name that the policy called, where it isn't the one that the client's would be shown under."""
     name = as_text(item, "name") if is_call(item) else ""
-    return ((as_text(item, "call_id"), name),) if name and world.recalled(name) != name else ()
+    return ((as_text(item, "call_id"), name),) if name and mapping.shown_name(name) != name else ()
 
 
-def _calls(output: Sequence[Any], world: ToolView) -> set[str]:
-    return {as_text(item, "call_id") for item in output if is_hidden_call(item, world)}
+def _calls(output: Sequence[Any], mapping: CallMapping) -> set[str]:
+    return {as_text(item, "call_id") for item in output if is_hidden_call(item, mapping)}
 
 
 def _anchor(item: Any) -> tuple[str, str | None] | None:

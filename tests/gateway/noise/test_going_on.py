@@ -77,7 +77,7 @@ class Told:
         noise = add_noise(self.session, CHAT, request, Place(turn), now, REDACTOR)
         assert noise.unfit is None
         self.rows += [row for row in noise.rows if isinstance(row, Shown)]
-        sent, view = request.rewritten(noise.replacements, noise.members, REDACTOR.mask, noise.forward)
+        sent, view = request.write(noise.replacements, noise.members, REDACTOR.mask, noise.forward)
         assert view.bytes() == sent
         return sent, noise.events
 
@@ -159,7 +159,7 @@ def test_a_body_is_split_and_read_as_if_it_were_the_first(
         request, alone = codec.read(split, reader, same), codec.read(fresh, SessionReader(codec), same)
         assert request.conversation == alone.conversation
         assert request.digest() == alone.digest()
-        assert request.rewritten({}, {}, same)[0] == body
+        assert request.write({}, {}, same)[0] == body
 
 
 @settings(max_examples=150, deadline=None)

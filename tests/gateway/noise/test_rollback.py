@@ -91,7 +91,7 @@ async def test_tools_that_could_not_be_shown_otherwise_stay_as_declared(
     async with upstream() as app:
         async with gateway(tmp_path, app, **noisy) as running:
             with monkeypatch.context() as defect:
-                defect.setattr(Request, "_carried", raising)
+                defect.setattr(Request, "_restore_history", raising)
                 await lead(running, "s", range(1))
             await lead(running, "s", range(1, 2))
         async with gateway(tmp_path, app, **noisy) as running:

@@ -26,11 +26,11 @@ def texts(request: Request) -> dict[Ref, str]:
 def assert_written_back_the_same(codec: Codec, body: bytes) -> None:
     """What is read and written back with its own texts is the same body."""
     request = read(codec, body)
-    assert request.rewritten({}, {}, same)[0] == body
-    assert request.received(same).bytes() == body
+    assert request.write({}, {}, same)[0] == body
+    assert request.stored_view(same).bytes() == body
     items = request.conversation.items
     assert len({item.ref for item in items}) == len(items)
-    rewritten, view = request.rewritten(texts(request), {}, same)
+    rewritten, view = request.write(texts(request), {}, same)
     assert decode(rewritten) == decode(body) and view.bytes() == rewritten
 
 
@@ -40,12 +40,12 @@ def assert_only_texts_change(data: Any, codec: Codec, body: bytes) -> None:
     before = texts(request)
     chosen = data.draw(st.sets(st.sampled_from(sorted(before, key=str)))) if before else set()
     shown = {ref: f"{{{number}}}" for number, ref in enumerate(sorted(chosen, key=str))}
-    rewritten, _ = request.rewritten(shown, {}, same)
+    rewritten, _ = request.write(shown, {}, same)
     again = read(codec, rewritten)
     assert texts(again) == before | shown
     assert _by_call(again) == _by_call(request)
     # Only the spelling of the strings that were put back may differ.
-    restored, _ = again.rewritten({ref: before[ref] for ref in shown}, {}, same)
+    restored, _ = again.write({ref: before[ref] for ref in shown}, {}, same)
     assert decode(restored) == decode(body)
 
 

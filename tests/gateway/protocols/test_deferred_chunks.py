@@ -159,7 +159,7 @@ def test_it_comes_to_the_same(stream: bytes, data: st.DataObject, kind: Any) -> 
             assert not out.endswith(event.raw)
     for one in ("finished", "usage", "error"):
         assert getattr(late, one) == getattr(at_once, one)
-    assert late.produced() == at_once.produced()
+    assert late.produced_body() == at_once.produced_body()
     assert late.completions() == at_once.completions()
     assert late.fitness() == at_once.fitness()
 

@@ -132,8 +132,8 @@ def test_a_history_read_turn_by_turn_is_the_one_read_at_once(messages: list[Any]
             turn.conversation.items
             == read([*messages[:length], *tail], SessionReader(CODEC)).conversation.items
         )
-        assert turn.received(same).bytes() == turn.document.body
-        assert turn.rewritten({}, {}, same)[0] == turn.document.body
+        assert turn.stored_view(same).bytes() == turn.document.body
+        assert turn.write({}, {}, same)[0] == turn.document.body
 
 
 @given(MESSAGES, st.data())
@@ -146,7 +146,7 @@ def test_replacements_are_written_where_they_belong(messages: list[Any], data: A
         else []
     )
     texts: dict[Ref, str] = {item.ref: data.draw(TEXTS) for item in chosen}
-    body, view = request.rewritten(texts, {}, same)
+    body, view = request.write(texts, {}, same)
     assert view.bytes() == body
     after = json.loads(body)["messages"]
     expected = json.loads(json.dumps(messages))
@@ -256,7 +256,7 @@ def test_texts_are_replaced_beside_what_strict_decoders_refuse() -> None:
         [{"role": "user", "content": [*parts, {"type": "text", "text": "b"}]}], SessionReader(CODEC)
     )
     first, second = request.conversation.items
-    body, _ = request.rewritten({first.ref: "a", second.ref: "\ud801"}, {}, same)
+    body, _ = request.write({first.ref: "a", second.ref: "\ud801"}, {}, same)
     assert json.loads(body)["messages"][0]["content"] == [
         {"type": "text", "text": "a"},
         parts[1],

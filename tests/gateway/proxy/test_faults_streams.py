@@ -77,7 +77,7 @@ async def test_messages(tmp_path: Path, operator: str) -> None:
     answer = MessagesAnswer()
     for part in EventSplitter(1 << 20).feed(raw):
         answer.read_event(part)
-    assert json.loads(answer.produced()) == delivered
+    assert json.loads(answer.produced_body()) == delivered
     opened = [one["index"] for one in told if one["type"] == "content_block_start"]
     assert opened == list(range(len(delivered["content"])))
 

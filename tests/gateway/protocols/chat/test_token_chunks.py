@@ -118,7 +118,7 @@ def test_it_comes_to_the_same(events: list[bytes], asked: frozenset[str], data: 
     assert said(ways[0].release()) == said(ways[1].release())
     for one in ("finished", "usage", "error", "prompt_ids"):
         assert getattr(late, one) == getattr(at_once, one)
-    assert late.produced() == at_once.produced()
+    assert late.produced_body() == at_once.produced_body()
     assert late.completions() == at_once.completions()
     assert late.fitness() == at_once.fitness()
 
@@ -136,7 +136,7 @@ def test_an_engines_chunk_is_not_read_whole(delta: dict[str, Any], monkeypatch: 
     ]
     way = relay(answer)
     way.feed(b"data: %b\n\n" % json.dumps(chunks[0]).encode())
-    monkeypatch.delattr(ChoicesAnswer, "_stripped")
+    monkeypatch.delattr(ChoicesAnswer, "_strip")
     out = way.feed(b"data: %b\n\n" % json.dumps(chunks[1], separators=(",", ":")).encode())
     without = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": None}
     assert said(out) == ([head | {"choices": [without]}] if delta else [])

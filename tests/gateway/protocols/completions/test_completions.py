@@ -212,9 +212,9 @@ def test_prompts_are_read_and_written_back(data: Any, prompt: Any) -> None:
         assert [item.text for item in items] == texts
     else:
         assert not items
-    assert request.rewritten({}, {}, same)[0] == body == request.received(same).bytes()
+    assert request.write({}, {}, same)[0] == body == request.stored_view(same).bytes()
     shown = {item.ref: f"{number}!" for number, item in enumerate(items)}
-    changed = decode(request.rewritten(shown, {}, same)[0])
+    changed = decode(request.write(shown, {}, same)[0])
     expected: Any = list(shown.values()) if isinstance(prompt, list) and items else prompt
     assert changed == {"model": "m", "prompt": "0!" if isinstance(prompt, str) else expected}
 

@@ -80,7 +80,7 @@ def test_a_reminder_that_is_never_closed_is_a_text() -> None:
     body = raw(json.dumps({"messages": [{"role": "user", "content": " <system-reminder>"}]}))
     request = read(CODEC, body)
     (ref,) = texts(request)
-    again = read(CODEC, request.rewritten({ref: "now"}, {}, same)[0])
+    again = read(CODEC, request.write({ref: "now"}, {}, same)[0])
     assert texts(request) == {ref: " <system-reminder>"} and texts(again) == {ref: "now"}
 
 

@@ -58,8 +58,8 @@ def test_forward_undoes_what_back_did(
         results=(encode({"role": "user", "content": results}).decode(),) if results else (),
     )
     raw = encode({"role": "assistant", "content": delivered})
-    whole = decode(b"[" + forms.put_back(raw, put) + b"]")
+    whole = decode(b"[" + forms.reinsert(raw, put) + b"]")
     assert whole == [*before, *([{"role": "assistant", "content": made}] if made else [])]
-    following = decode(forms.answered(encode({"role": "user", "content": "so"}), put))
+    following = decode(forms.insert_results(encode({"role": "user", "content": "so"}), put))
     said = [{"type": "text", "text": "so"}] if results else "so"
     assert following["content"] == ([*results, *said] if results else said)

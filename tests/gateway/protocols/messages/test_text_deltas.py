@@ -63,7 +63,7 @@ def streams(draw: st.DrawFn) -> bytes:
 
 
 def told(answer: MessagesAnswer) -> list[Any]:
-    return [answer.produced(), answer.finished, answer.usage, answer.fitness(), answer.block(0)]
+    return [answer.produced_body(), answer.finished, answer.usage, answer.fitness(), answer.block(0)]
 
 
 @settings(deadline=None)

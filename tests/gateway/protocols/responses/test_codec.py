@@ -62,8 +62,8 @@ def test_an_input_may_be_missing() -> None:
     for body in (b'{"model": "m", "prompt": {"id": "p"}}', b'{"input": null}', b'{"input": []}', b"{ }"):
         request = read(CODEC, body)
         assert request.conversation.items == ()
-        assert request.received(same).bytes() == body
-        assert request.rewritten({}, {}, same)[0] == body
+        assert request.stored_view(same).bytes() == body
+        assert request.write({}, {}, same)[0] == body
 
 
 @given(VALUES)
@@ -162,7 +162,7 @@ def test_whatever_a_stream_says_it_is_relayed(events: list[Any]) -> None:
     for one in events:
         data = raw(json.dumps(one, ensure_ascii=False))
         assert answer.read_event(SseEvent(b"raw", data)).raw == b"raw"
-        decode(answer.produced())
+        decode(answer.produced_body())
         assert isinstance(answer.fitness(), str)
         assert answer.error is None or isinstance(answer.error, dict)
         assert isinstance(answer.usage, dict) and len(answer.completions()) <= 1
@@ -172,6 +172,6 @@ def test_whatever_a_stream_says_it_is_relayed(events: list[Any]) -> None:
 def test_whatever_a_body_says_it_is_relayed(value: Any) -> None:
     answer = ResponsesAnswer()
     body = raw(json.dumps(value))
-    assert answer.read_body(body) is body is answer.produced()
+    assert answer.read_body(body) is body is answer.produced_body()
     assert isinstance(answer.fitness(), str) and isinstance(answer.usage, dict)
     assert len(answer.completions()) <= 1

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from crosswind.gateway.http.sse import EventSplitter, SseEvent
 from crosswind.gateway.protocols.codec import SessionReader
-from crosswind.gateway.protocols.hidden_tools import HistoryEdits, ToolView
+from crosswind.gateway.protocols.hidden_tools import CallMapping, HistoryEdits
 from crosswind.gateway.protocols.history import policy_anchor_base
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.responses.codec import CODEC
@@ -29,15 +29,15 @@ class Shown:
     refused where its arguments are bad.
     """
 
-    withholds = True
+    hides_calls = True
 
-    def declared(self, name: str) -> str:
+    def client_name(self, name: str) -> str:
         return {"other": "mine", "another": "mine"}.get(name, name)
 
-    def recalled(self, name: str) -> str:
+    def shown_name(self, name: str) -> str:
         return "other" if name in ("other", "another") else name
 
-    def inside(self, name: str, arguments: str) -> bool:
+    def is_hidden(self, name: str, arguments: str) -> bool:
         return name == "phantom" or (name == "typed" and arguments == '"bad"')
 
     def needs_arguments(self, name: str) -> bool:
@@ -47,7 +47,7 @@ class Shown:
         return False
 
 
-WORLD: ToolView = Shown()
+WORLD: CallMapping = Shown()
 ITEMS = st.one_of(
     st.just({"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]}),
     st.just({"type": "message", "role": "assistant", "status": "completed"}),
@@ -96,7 +96,7 @@ def test_a_stream_says_what_a_plain_answer_says(output: list[Any]) -> None:
         data = event(one)
         raw += answer.read_event(SseEvent(data, json.dumps(one).encode())).raw
     if answer.unanswered:
-        raw += answer.concluded()
+        raw += answer.conclude()
     told = [json.loads(one.data) for one in EventSplitter(1 << 20).feed(raw)]
     assert [one["sequence_number"] for one in told] == list(range(len(told)))
     done = [one for one in told if one["type"] == "response.output_item.done"]
@@ -131,8 +131,8 @@ def test_what_is_put_back_is_what_the_policy_made(output: list[Any]) -> None:
     answer, delivered = plain(output)
     if not delivered:
         return
-    results = [(call, f"inner {call.call_id}") for call in answer.inner()]
-    kept = CLOSING.put_backs(answer, WORLD, [], (answer.produced(), results))
+    results = [(call, f"inner {call.call_id}") for call in answer.hidden_calls()]
+    kept = CLOSING.find_reinsertions(answer, WORLD, [], (answer.produced_body(), results))
     anchored = {f"{policy_anchor_base(call_id, said)}#{before}": put for (call_id, said, before), put in kept}
     outputs = [
         {"type": "function_call_output", "call_id": one["call_id"], "output": "own"}
@@ -140,7 +140,11 @@ def test_what_is_put_back_is_what_the_policy_made(output: list[Any]) -> None:
         if one["type"] == "function_call"
     ]
     later = request(*delivered, *outputs)
-    put_back = {index: anchored[step.made] for index, step in enumerate(later.steps) if step.made in anchored}
-    sent, _ = later.rewritten({}, {}, same, HistoryEdits(CLOSING, {"mine": "other"}, put_back))
+    put_back = {
+        index: anchored[step.policy_anchor]
+        for index, step in enumerate(later.steps)
+        if step.policy_anchor in anchored
+    }
+    sent, _ = later.write({}, {}, same, HistoryEdits(CLOSING, {"mine": "other"}, put_back))
     inner = [json.loads(raw) for raw in CLOSING.result_messages(results)]
     assert json.loads(sent)["input"] == [USER, *output, *inner, *outputs]
