@@ -15,7 +15,7 @@ from crosswind.injectors.conversation import Site, ToolResult
 from crosswind.injectors.engine.decision import Decision, Item
 from crosswind.injectors.engine.plan import ActiveRule, CompiledRule, Plan
 from crosswind.injectors.guard.solvability import FULL, FULL_TOOL, Spent
-from crosswind.injectors.profiles.marks import marked
+from crosswind.injectors.profiles.marks import find_observations
 from crosswind.injectors.profiles.schedule import Occasion
 
 
@@ -127,7 +127,7 @@ def in_scope(rule: CompiledRule, item: Item) -> bool:
     if rule.text and not re.search(rule.text, item.text):
         return False
     if not isinstance(item, ToolResult):
-        return not rule.observation or bool(marked(item.text, rule.observation))
+        return not rule.observation or bool(find_observations(item.text, rule.observation))
     if not rule.tools:
         return True
     return any(fnmatchcase(item.call.name, pattern) for pattern in rule.tools)

@@ -20,8 +20,7 @@ from crosswind.injectors.guard import solvability
 from crosswind.injectors.guard.solvability import NOTHING
 from crosswind.injectors.identity import slot_of_text
 from crosswind.injectors.operator import Registered
-from crosswind.injectors.profiles.marks import Marked
-from crosswind.injectors.profiles.marks import marked as find_marked
+from crosswind.injectors.profiles.marks import Observation, find_observations
 from crosswind.injectors.targets import Draw, Result, ToolClass, ToolResultTarget
 from crosswind.injectors.text.json_leaves import changed, written
 
@@ -39,7 +38,7 @@ def apply_to_observations(
     """
     parts: list[dict[str, Any]] = []
     refused: str | None = None
-    observations = find_marked(text, active.rule.observation)
+    observations = find_observations(text, active.rule.observation)
     beside = _without(text, observations)
     for found in observations:
         key = slot_of_text(active.line, found.text)
@@ -67,7 +66,7 @@ def _check(active: ActiveRule, target: ToolResultTarget, result: Result) -> str 
     return solvability.after_tool(active.entry, target, str(result.payload), target.text)
 
 
-def _without(text: str, observations: Sequence[Marked]) -> str:
+def _without(text: str, observations: Sequence[Observation]) -> str:
     """What the message says besides; of JSON, all of it."""
     end, kept = 0, []
     for start, stop in (one.at for one in observations if one.at is not None):

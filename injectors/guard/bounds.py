@@ -1,15 +1,34 @@
-"""What no session may exceed, whatever its rules say."""
+"""The bounds that no session may exceed, whatever its rules say, and the number types of profiles."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
-from crosswind.injectors.numbers import Whole
+NO_NUMBER = "a boolean is no number: write the number"
 
+
+def _refuse_boolean(value: Any) -> Any:
+    """YAML's `true` is no number, though Python counts it as 1."""
+    if isinstance(value, bool):
+        raise PydanticCustomError("boolean", NO_NUMBER)
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(_refuse_boolean)]
+Real = Annotated[float, BeforeValidator(_refuse_boolean)]
 Bound = Annotated[Whole, Field(ge=0)]
+
+
+def holds_boolean(value: Any) -> bool:
+    """Whether a value is a boolean or holds one."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    return any(map(holds_boolean, value)) if isinstance(value, list | tuple) else isinstance(value, bool)
 
 
 @dataclass(frozen=True, slots=True)

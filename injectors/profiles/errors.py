@@ -1,5 +1,4 @@
-"""What is wrong with a profile, said so that it can be mended: file, line, field, value, nearest known
-name."""
+"""Explain what is wrong with a profile in one line: file, line, field, value and the fix."""
 
 from __future__ import annotations
 
@@ -8,56 +7,52 @@ from typing import Any, get_args, get_type_hints
 
 from pydantic import BaseModel, ValidationError
 
-from crosswind.injectors.profiles.located_yaml import MarkedYaml, Path
+from crosswind.injectors.profiles.located_yaml import LocatedYaml, Path
 from crosswind.injectors.registry import nearest
 
 _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
+_MISSING = ("missing", "missing_argument")
 
 
 class ProfileError(ValueError):
-    """A profile can't be used; the message is one line: origin, line, field, value and the mend."""
+    """A profile can't be used; the message is one line: origin, line, field, value and the fix."""
 
 
-class Trouble(Exception):
-    """A fault at a path of the document, before its line is known."""
+class InvalidField(Exception):
+    """What is wrong at a path of the document, before its line is known."""
 
-    def __init__(self, path: Path, value: Any, mend: str) -> None:
-        super().__init__(mend)
-        self.path, self.value, self.mend = path, value, mend
+    def __init__(self, path: Path, value: Any, fix: str) -> None:
+        super().__init__(fix)
+        self.path, self.value, self.fix = path, value, fix
 
-    def located(self, document: MarkedYaml, origin: str) -> ProfileError:
+    def locate(self, document: LocatedYaml, origin: str) -> ProfileError:
         """The error with the line at which the value stands."""
         value = "" if self.value is None else f" {self.value!r:.80}"
-        return ProfileError(f"{origin}:{document.line(self.path)}: {_dotted(self.path)}:{value} {self.mend}")
+        path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path)
+        field = path.removeprefix(".") or "the document"
+        return ProfileError(f"{origin}:{document.line(self.path)}: {field}:{value} {self.fix}")
 
 
-def of_validation(
-    error: ValidationError, model: type[BaseModel], document: MarkedYaml, origin: str
-) -> ProfileError:
-    """The first of pydantic's complaints as a ProfileError, with the nearest known field for an unknown
-    one."""
+def refuse_if(wrong: bool, path: Path, value: Any, fix: str) -> None:
+    """Raise InvalidField if something is wrong."""
+    if wrong:
+        raise InvalidField(path, value, fix)
+
+
+def explain(error: ValidationError, model: type[BaseModel], data: Any) -> InvalidField:
+    """The first of pydantic's complaints about the data, with the nearest known field for an unknown one."""
     found = error.errors(include_url=False)
     # A field that is misspelt is reported as missing, too: what stands there is the better hint.
     first = next((one for one in found if one["type"] in _UNKNOWN), found[0])
-    path = _document_path(first["loc"], document.data)
+    path = _document_path(first["loc"], data)
     if first["type"] in _UNKNOWN:
-        known = _fields_at(model, path[:-1])
-        return Trouble(path, None, f"unknown field; {nearest(str(path[-1]), known)}").located(
-            document, origin
+        return InvalidField(
+            path, None, f"unknown field; {nearest(str(path[-1]), _fields_at(model, path[:-1]))}"
         )
-    if first["type"] in ("missing", "missing_argument"):
-        return Trouble(path, None, "missing: add it").located(document, origin)
+    if first["type"] in _MISSING:
+        return InvalidField(path, None, "missing: add it")
     value = first["input"] if not isinstance(first["input"], BaseModel) else None
-    return Trouble(path, value, f"is wrong: {first['msg'][:1].lower()}{first['msg'][1:]}").located(
-        document, origin
-    )
-
-
-def _dotted(path: Path) -> str:
-    text = ""
-    for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
-    return text or "the document"
+    return InvalidField(path, value, f"is wrong: {first['msg'][:1].lower()}{first['msg'][1:]}")
 
 
 def _document_path(location: Path, data: Any) -> Path:
@@ -79,8 +74,8 @@ def _fields_at(model: type[Any], path: Path) -> list[str]:
         if isinstance(step, int):
             continue
         annotation = _annotations(model).get(step)
-        candidates = [annotation, *get_args(annotation)]
-        inner = [kind for kind in candidates if isinstance(kind, type) and (_is_model(kind))]
+        kinds = [kind for kind in (annotation, *get_args(annotation)) if isinstance(kind, type)]
+        inner = [kind for kind in kinds if issubclass(kind, BaseModel) or is_dataclass(kind)]
         if not inner:
             return []
         model = inner[0]
@@ -93,7 +88,3 @@ def _annotations(model: type[Any]) -> dict[str, Any]:
         hints = get_type_hints(model)
         return {field.name: hints[field.name] for field in fields(model)}
     return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
-
-
-def _is_model(kind: type[Any]) -> bool:
-    return issubclass(kind, BaseModel) or is_dataclass(kind)

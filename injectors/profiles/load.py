@@ -15,11 +15,10 @@ from pydantic import ValidationError
 
 from crosswind.injectors import registry
 from crosswind.injectors.guard.bounds import Bounds
-from crosswind.injectors.profiles.checks import checked
-from crosswind.injectors.profiles.errors import ProfileError, Trouble, of_validation
-from crosswind.injectors.profiles.located_yaml import MarkedYaml, YamlSyntaxError
+from crosswind.injectors.profiles.checks import check_profile, check_tools
+from crosswind.injectors.profiles.errors import InvalidField, ProfileError, explain
+from crosswind.injectors.profiles.located_yaml import LocatedYaml, YamlSyntaxError
 from crosswind.injectors.profiles.model import LEVEL, Companion, Compose, Profile, Rule, Where
-from crosswind.injectors.profiles.sense import check_tools
 
 __all__ = [
     "Bounds",
@@ -39,31 +38,25 @@ def parse(yaml_text: str, origin: str, *, tools: Sequence[str] = ()) -> Profile:
     """The profile that the YAML text describes. `origin` (a file's name, say) stands before errors; `tools`
     are those that are known of the traffic it is for. ProfileError."""
     try:
-        document = MarkedYaml(yaml_text)
+        document = LocatedYaml(yaml_text)
     except YamlSyntaxError as error:
-        raise ProfileError(
-            f"{origin}:{error.line}: not valid YAML: {error}; mend the syntax there"
-        ) from error
+        raise ProfileError(f"{origin}:{error.line}: not valid YAML: {error}; fix the syntax there") from error
     if not isinstance(document.data, dict):
-        raise ProfileError(
-            f"{origin}:1: a profile is a mapping with `name` and `rules`, not {document.data!r:.60}"
-        )
+        fix = f"a profile is a mapping with `name` and `rules`, not {document.data!r:.60}"
+        raise ProfileError(f"{origin}:1: {fix}")
     try:
         if (cycle := document.cycle()) is not None:
-            raise Trouble(cycle, None, "a cycle: it holds itself; write out what is meant").located(
-                document, origin
-            )
+            raise InvalidField(cycle, None, "a cycle: it holds itself; write out what is meant")
         profile = Profile.model_validate(document.data)
-    except ValidationError as error:
-        raise of_validation(error, Profile, document, origin) from error
-    except RecursionError as error:
-        raise ProfileError(f"{origin}:1: nested too deeply: a profile needs four levels at most") from error
-    try:
         if tools:
             check_tools(profile, tools)
-        return checked(profile)
-    except Trouble as trouble:
-        raise trouble.located(document, origin) from trouble
+        return check_profile(profile)
+    except ValidationError as error:
+        raise explain(error, Profile, document.data).locate(document, origin) from error
+    except RecursionError as error:
+        raise ProfileError(f"{origin}:1: nested too deeply: a profile needs four levels at most") from error
+    except InvalidField as error:
+        raise error.locate(document, origin) from error
 
 
 @cache

@@ -17,7 +17,7 @@ class YamlSyntaxError(ValueError):
         self.line = line
 
 
-class MarkedYaml:
+class LocatedYaml:
     """A YAML document as plain data (`data`), with the line of every path in it."""
 
     def __init__(self, text: str) -> None:

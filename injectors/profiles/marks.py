@@ -1,4 +1,4 @@
-"""Marks: how a profile says which part of a user's message is an environment's observation."""
+"""Marks: find the observations of an environment within users' messages, as a profile describes them."""
 
 from __future__ import annotations
 
@@ -14,42 +14,45 @@ MOST = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
-    """An observation: its text, and where it stands: [start, end) in the message, or keys into its JSON."""
+class Observation:
+    """An observation in a message: its text, and its span there or the keys that lead to it in JSON."""
 
     text: str
     at: tuple[int, int] | None
     place: tuple[str | int, ...] = ()
 
 
-def check(mark: str) -> None:
+def check_mark(mark: str) -> None:
     """ValueError where the mark is neither a JSON pointer nor a regular expression."""
     if not mark.startswith("/"):
-        try:
-            re.compile(mark)
-        except re.error as error:
-            raise ValueError(
-                f"no regular expression ({error}): mend it, or begin a JSON pointer with /"
-            ) from error
+        check_pattern(mark, ", or begin a JSON pointer with /")
 
 
-def marked(text: str, mark: str) -> list[Marked]:
+def check_pattern(pattern: str, or_else: str = "") -> None:
+    """ValueError where the text is no regular expression."""
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"no regular expression ({error}): fix it{or_else}") from error
+
+
+def find_observations(text: str, mark: str) -> list[Observation]:
     """The observations of a message. `mark` is a JSON pointer (RFC 6901; it begins with /) or a regular
     expression, whose first group, where it has one, is the observation."""
     if mark.startswith("/"):
-        return _pointed(text, mark)
-    pattern = _compiled(mark)
+        return _follow_pointer(text, mark)
+    pattern = _compile(mark)
     group = 1 if pattern.groups else 0
     spans = [match.span(group) for match in pattern.finditer(text)]
-    return [Marked(text[start:end], (start, end)) for start, end in spans if end > start][:MOST]
+    return [Observation(text[start:end], (start, end)) for start, end in spans if end > start][:MOST]
 
 
 @lru_cache(256)
-def _compiled(mark: str) -> re.Pattern[str]:
+def _compile(mark: str) -> re.Pattern[str]:
     return re.compile(mark)
 
 
-def _pointed(text: str, pointer: str) -> list[Marked]:
+def _follow_pointer(text: str, pointer: str) -> list[Observation]:
     value = parsed(text)
     place: list[str | int] = []
     for step in pointer[1:].split("/"):
@@ -63,5 +66,5 @@ def _pointed(text: str, pointer: str) -> list[Marked]:
         else:
             return []
     if isinstance(value, str):
-        return [Marked(value, None, tuple(place))]
-    return [Marked(written(value, like=text), None, tuple(place))] if is_container(value) else []
+        return [Observation(value, None, tuple(place))]
+    return [Observation(written(value, like=text), None, tuple(place))] if is_container(value) else []

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from crosswind.injectors.guard.bounds import DEFAULT, Bounds
-from crosswind.injectors.numbers import Real, Whole
-from crosswind.injectors.profiles import marks
+from crosswind.injectors.guard.bounds import DEFAULT, Bounds, Real, Whole
 from crosswind.injectors.profiles.errors import ProfileError
+from crosswind.injectors.profiles.marks import check_mark, check_pattern
 from crosswind.injectors.profiles.schedule import ALWAYS, When
 from crosswind.injectors.targets import ToolClass
 
@@ -50,16 +48,13 @@ class Where(_Model):
     @field_validator("observation")
     @classmethod
     def _marks(cls, mark: str) -> str:
-        marks.check(mark)
+        check_mark(mark)
         return mark
 
     @field_validator("text")
     @classmethod
     def _compiles(cls, pattern: str) -> str:
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise ValueError(f"no regular expression ({error}): mend it") from error
+        check_pattern(pattern)
         return pattern
 
 

@@ -16,7 +16,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field
 
-from crosswind.injectors.numbers import Real, Whole
+from crosswind.injectors.guard.bounds import Real, Whole
 from crosswind.injectors.streams import Stream
 
 Count = Annotated[Whole, Field(ge=1)]

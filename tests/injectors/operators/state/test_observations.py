@@ -17,7 +17,7 @@ from crosswind.injectors.engine.decision import Known
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.operators.words.scenes import HOUSEHOLD_OBJECTS
 from crosswind.injectors.profiles.load import ProfileError, parse
-from crosswind.injectors.profiles.marks import marked
+from crosswind.injectors.profiles.marks import find_observations
 from crosswind.injectors.text.json_payload import contains
 
 MARK = r"(?s)(?:Prior|Current) observation: (.*?)(?=\n[A-Z]|\Z)"
@@ -56,7 +56,7 @@ def test_the_observations_get_their_volume_and_nothing_else_is_touched(seed: int
     [after] = shown(plan(seed=seed), text)
     lines, before = after.split("\n"), text.split("\n")
     assert (lines[0], lines[-2:]) == (before[0], before[-2:])
-    for one, clean in zip(marked(after, MARK), (KITCHEN, DRAWER), strict=True):
+    for one, clean in zip(find_observations(after, MARK), (KITCHEN, DRAWER), strict=True):
         things = re.findall(rf"\b({'|'.join(HOUSEHOLD_OBJECTS)}) (\d+)[ ,]", one.text)
         assert len(things) == 25  # 300 characters, as the paper counts them.
         assert {name for name, _ in things}.isdisjoint({"mug", "bowl", "cup"}), "the goal's"
@@ -67,7 +67,7 @@ def test_the_observations_get_their_volume_and_nothing_else_is_touched(seed: int
 def test_an_observation_quoted_again_as_history_has_the_same_noise() -> None:
     texts = prompt(KITCHEN, DRAWER), prompt(DRAWER, "You see nothing.", "take nothing")
     for views in (shown(plan(), *texts), [shown(plan(), text)[0] for text in texts]):
-        first, second = ([one.text for one in marked(view, MARK)] for view in views)
+        first, second = ([one.text for one in find_observations(view, MARK)] for view in views)
         assert first[1] == second[0] != DRAWER
         assert second[1] != "You see nothing."
 
@@ -121,7 +121,7 @@ def test_it_is_found_again_and_replayed() -> None:
         ({"operator": "user.typos", "where": {"observation": "/a"}}, ["where.observation", "remove it"]),
         (
             {"operator": "state.irrelevant", "where": {"observation": "("}},
-            ["no regular expression", "mend it"],
+            ["no regular expression", "fix it"],
         ),
         ({"operator": "state.irrelevant", "where": {"observations": "x"}}, ["'observation'"]),
     ],
