@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from crosswind.policies.bench import BenchError, run_bench
 from crosswind.policies.commands.versions import (
     VERSIONS,
     exit_on_failure,
@@ -142,8 +141,7 @@ def _find_served(registry: Registry, health: EngineHealth, engine: str) -> Polic
 
 
 def _bench(arguments: list[str]) -> None:
-    command = [sys.executable, "-m", "crosswind.gateway.cli", "bench", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        last = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[-1]
-        fail(f"`crosswind bench` ended with exit code {done.returncode}: {last}")
+    try:
+        run_bench(arguments)
+    except BenchError as error:
+        fail(f"`crosswind bench` ended with exit code {error.code}: {error}")

@@ -17,7 +17,7 @@ from crosswind.trainer.config.settings import OptimiserSettings
 from crosswind.trainer.learning import model
 from crosswind.trainer.learning.learner import make_optimiser
 from crosswind.trainer.run import checkpoint
-from crosswind.trainer.run.checkpoint import CheckpointError, State
+from crosswind.trainer.run.checkpoint import CheckpointError, RunState
 from tests.policies.conftest import Served, add_successor
 
 
@@ -53,9 +53,9 @@ def test_a_checkpoint_that_the_disk_doesnt_take_is_told_and_the_one_before_stays
 ) -> None:
     policy = model.load(served.first.path)
     optimiser = make_optimiser(policy, OptimiserSettings())
-    checkpoint.save(tmp_path, policy, optimiser, State("run", "c", step=1))
+    checkpoint.save(tmp_path, policy, optimiser, RunState("run", "c", step=1))
     with no_file_above(200_000), pytest.raises(CheckpointError, match=r"step-000002.*can't be written"):
-        checkpoint.save(tmp_path, policy, optimiser, State("run", "c", step=2))
+        checkpoint.save(tmp_path, policy, optimiser, RunState("run", "c", step=2))
     assert [path.name for path in tmp_path.iterdir()] == ["step-000001"]
 
 

@@ -35,7 +35,7 @@ from crosswind.policies.versions.version import PolicyVersion, Registry, write_m
 from crosswind.trainer.config.settings import TrainConfig, configure
 from crosswind.trainer.learning.model import Policy
 from crosswind.trainer.rollouts.batches import Sample, collate
-from crosswind.trainer.rollouts.sequences import Sequences, TokenSequence
+from crosswind.trainer.rollouts.sequences import RolloutSequences, TokenSequence
 from crosswind.trainer.run.progress import Progress
 from crosswind.trainer.run.run import Run
 
@@ -162,8 +162,8 @@ def as_sample(policy: Policy, tokens: Sequence[int], sampled: Sequence[int], adv
     """One sequence as a sample, with the policy's own log-probabilities as the engine's."""
     one = TokenSequence(list(tokens), list(sampled), [0.0] * len(sampled), [True] * len(sampled))
     with torch.no_grad():
-        one.logprobs = policy.score(collate([Sample(Sequences((one,), 0), 0.0)]), 1.0)[0].tolist()
-    return Sample(Sequences((one,), 0), advantage)
+        one.logprobs = policy.score(collate([Sample(RolloutSequences((one,), 0), 0.0)]), 1.0)[0].tolist()
+    return Sample(RolloutSequences((one,), 0), advantage)
 
 
 def settings(**changes: Any) -> TrainConfig:

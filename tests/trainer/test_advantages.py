@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosswind.trainer.rollouts.advantages import centred, normalised, per_arm, whitened
+from crosswind.trainer.rollouts.advantages import centre, normalise, normalise_per_arm, whiten
 
 rewards = st.floats(-10, 10).map(lambda value: round(value, 3))
 rollouts = st.lists(st.tuples(st.sampled_from(["clean", "noisy"]), rewards), max_size=24)
@@ -15,7 +15,7 @@ rollouts = st.lists(st.tuples(st.sampled_from(["clean", "noisy"]), rewards), max
 
 @given(rollouts)
 def test_each_arm_has_mean_zero_and_deviation_one_or_is_all_zero(drawn: list[tuple[str, float]]) -> None:
-    values = per_arm([reward for _, reward in drawn], [arm for arm, _ in drawn])
+    values = normalise_per_arm([reward for _, reward in drawn], [arm for arm, _ in drawn])
     for arm in ("clean", "noisy"):
         own = [value for value, (name, _) in zip(values, drawn, strict=True) if name == arm]
         given_rewards = [reward for name, reward in drawn if name == arm]
@@ -31,29 +31,29 @@ def test_an_arm_is_untouched_by_the_other_ones_rewards(
     drawn: list[tuple[str, float]], others: list[float]
 ) -> None:
     arms = [arm for arm, _ in drawn]
-    before = per_arm([reward for _, reward in drawn], arms)
+    before = normalise_per_arm([reward for _, reward in drawn], arms)
     changed = [
         other if arm == "noisy" else reward for (arm, reward), other in zip(drawn, others, strict=False)
     ]
-    after = per_arm(changed, arms)
+    after = normalise_per_arm(changed, arms)
     for arm, one, two in zip(arms, before, after, strict=True):
         assert arm == "noisy" or one == two
 
 
 def test_equation_9_by_hand() -> None:
-    values = per_arm([1.0, 0.0, 1.0, 1.0, 5.0, 5.0, 7.0], ["c", "c", "c", "c", "n", "n", "m"])
+    values = normalise_per_arm([1.0, 0.0, 1.0, 1.0, 5.0, 5.0, 7.0], ["c", "c", "c", "c", "n", "n", "m"])
     deviation = sqrt(3 / 16)
     assert values == pytest.approx([0.25 / deviation, -0.75 / deviation, *[0.25 / deviation] * 2, 0, 0, 0])
 
 
 def test_normalising_over_the_group_mixes_the_arms() -> None:
-    assert normalised([1.0, 1.0, 0.0, 0.0]) == [1.0, 1.0, -1.0, -1.0]
-    assert per_arm([1.0, 1.0, 0.0, 0.0], ["clean", "clean", "noisy", "noisy"]) == [0.0] * 4
+    assert normalise([1.0, 1.0, 0.0, 0.0]) == [1.0, 1.0, -1.0, -1.0]
+    assert normalise_per_arm([1.0, 1.0, 0.0, 0.0], ["clean", "clean", "noisy", "noisy"]) == [0.0] * 4
 
 
 @given(st.lists(rewards, max_size=12))
 def test_centring_takes_the_mean_away_and_nothing_else(values: list[float]) -> None:
-    out = centred(values)
+    out = centre(values)
     assert isclose(sum(out), 0.0, abs_tol=1e-6)
     for one, other in pairwise(range(len(values))):
         assert isclose(out[one] - out[other], values[one] - values[other], abs_tol=1e-9)
@@ -61,15 +61,15 @@ def test_centring_takes_the_mean_away_and_nothing_else(values: list[float]) -> N
 
 @given(st.dictionaries(st.text(max_size=3), st.lists(rewards, max_size=5), max_size=6))
 def test_whitening_normalises_over_all_groups_and_keeps_their_shape(groups: dict[str, list[float]]) -> None:
-    out = whitened(groups)
+    out = whiten(groups)
     assert {name: len(values) for name, values in out.items()} == {
         name: len(values) for name, values in groups.items()
     }
-    assert [value for values in out.values() for value in values] == normalised(
+    assert [value for values in out.values() for value in values] == normalise(
         [value for values in groups.values() for value in values]
     )
 
 
 def test_arms_must_match_rewards() -> None:
     with pytest.raises(ValueError, match="an arm for each reward, not 1 for 2"):
-        per_arm([1.0, 0.0], ["clean"])
+        normalise_per_arm([1.0, 0.0], ["clean"])

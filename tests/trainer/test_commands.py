@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
-from crosswind.trainer.commands.locks import alone
+from crosswind.trainer.commands.resources import lock_folder
 from crosswind.trainer.commands.train import train
 from crosswind.trainer.learning import model
 from tests import ROOT
@@ -198,7 +198,7 @@ def test_a_folder_has_one_trainer_at_a_time(first_policy: Path, tmp_path: Path) 
         f"sqlite:///{tmp_path}/s.db",
     ]
     with ExitStack() as stack:
-        alone(stack, tmp_path)
+        lock_folder(stack, tmp_path)
         done = CliRunner().invoke(train, given)
     assert done.exit_code == 2
     assert "--out: another trainer is at work in" in done.stderr

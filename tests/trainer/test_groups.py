@@ -20,7 +20,7 @@ from crosswind.gateway.trajectory.record import (
 )
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.trainer.config.settings import configure
-from crosswind.trainer.rollouts.assembly import assemble, divide, refusals
+from crosswind.trainer.rollouts.assembly import assemble_batch, count_refusals, divide
 from crosswind.trainer.rollouts.groups import Admission, Group, Rollout, read_group
 from crosswind.trainer.rollouts.source import GroupSource, NoGroups
 from tests.trainer.practice import CLOCK, FIRST, session, turn
@@ -105,8 +105,8 @@ def test_quarantined_and_stopped_sessions_are_left_out_of_the_baseline_too(store
     group = read(store)
     assert [rollout.session.id for rollout in group.rollouts] == ["g-1", "g-3"]
     assert sorted(group.left_out) == ["noise_stopped", "quarantined"]
-    material = assemble([group], DEMO, "third", "seed")
-    assert refusals([group], material) == {"noise_stopped": 1, "quarantined": 1}
+    material = assemble_batch([group], DEMO, "third", "seed")
+    assert count_refusals([group], material) == {"noise_stopped": 1, "quarantined": 1}
 
 
 def test_a_group_is_filtered_only_when_all_its_rewards_are_equal(store: SqliteStore) -> None:
@@ -116,7 +116,7 @@ def test_a_group_is_filtered_only_when_all_its_rewards_are_equal(store: SqliteSt
     groups = [read(store, name) for name in ("even", "apart", "half")]
     assert [group.uniform for group in groups] == [True, False, False]
     assert [group.flat_arms for group in groups] == [0, 2, 1]
-    material = assemble(groups, configure("demo", {"optimiser.mini_batches": 1}), "third", "seed")
+    material = assemble_batch(groups, configure("demo", {"optimiser.mini_batches": 1}), "third", "seed")
     assert (material.filtered_groups, material.flat_arms) == (1, 3)
     (mini_batch,) = material.mini_batches
     assert sorted(sample.advantage for sample in mini_batch.samples) == [-1.0, 1.0], (
@@ -130,14 +130,14 @@ def test_a_single_rollout_in_an_arm_gets_no_advantage_and_is_counted(store: Sqli
     put(store, "g", [1.0, 0.0, 1.0], noisy=1)
     group = read(store)
     assert group.flat_arms == 1
-    samples = assemble([group], DEMO, "third", "seed").samples
+    samples = assemble_batch([group], DEMO, "third", "seed").samples
     assert [sample.advantage for sample in samples] == [1.0, -1.0]
 
 
 def test_a_refused_rollouts_reward_shapes_the_baseline(store: SqliteStore) -> None:
     put(store, "g", [1.0, 0.0, 0.0, 0.0], turns={3: [fit_turn("g-3", fitness="no_token_ids")]})
     group = read(store)
-    samples = assemble([group], DEMO, "third", "seed").samples
+    samples = assemble_batch([group], DEMO, "third", "seed").samples
     assert len(samples) == 3
     assert samples[0].advantage == pytest.approx(0.75 / (3 / 16) ** 0.5)
 
@@ -152,14 +152,14 @@ def test_a_rollout_trains_without_its_embeddings(store: SqliteStore) -> None:
 def test_the_kl_term_needs_rollouts_of_advantage_zero_too(store: SqliteStore) -> None:
     put(store, "g", [1.0, 0.0, 1.0], noisy=1)
     with_kl = configure("demo", {"loss.kl": 0.1})
-    assert len(assemble([read(store)], with_kl, "third", "seed").samples) == 3
+    assert len(assemble_batch([read(store)], with_kl, "third", "seed").samples) == 3
 
 
 def test_a_rollout_that_is_too_long_does_not_train(store: SqliteStore) -> None:
     put(store, "g", [1.0, 0.0], turns={0: [fit_turn("g-0"), fit_turn("g-0", index=1)]})
     group = read(store)
-    material = assemble([group], configure("demo", {"max_sequence": 7}), "third", "seed")
-    assert refusals([group], material) == {"too_long": 1}
+    material = assemble_batch([group], configure("demo", {"max_sequence": 7}), "third", "seed")
+    assert count_refusals([group], material) == {"too_long": 1}
     assert len(material.samples) == 1
 
 
@@ -178,7 +178,7 @@ def test_whitening_over_each_batch_and_over_the_buffer(store: SqliteStore) -> No
 
     def best(kind: str) -> list[float]:
         config = configure("noisyagent/gspo", {"whitening": kind, "optimiser.mini_batches": 2})
-        parts = assemble(groups, config, "third", "seed").mini_batches
+        parts = assemble_batch(groups, config, "third", "seed").mini_batches
         return sorted(max(sample.advantage for sample in part.samples) for part in parts)
 
     per_group = [1.0, 0.75 / (3 / 16) ** 0.5]

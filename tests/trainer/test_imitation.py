@@ -22,11 +22,9 @@ from crosswind.policies.versions.version import PRETRAINED, read_version, verify
 from crosswind.simulators.environment import load
 from crosswind.simulators.episodes.demonstrations import demonstrations, write
 from crosswind.trainer.commands.imitation import imitation as command
-from crosswind.trainer.imitation.examples import READ_WEIGHT, Demonstration, Example, batch, example
-from crosswind.trainer.imitation.learning import Recipe, learn, rate
-from crosswind.trainer.imitation.shares import Shares
-from crosswind.trainer.imitation.variants import GIVING_UP, variant
-from crosswind.trainer.imitation.warmup import CURVE_STEP, recorded, rerun
+from crosswind.trainer.imitation.examples import READ_WEIGHT, Demonstration, TokenExample, batch, example
+from crosswind.trainer.imitation.variants import GIVING_UP, Shares, variant
+from crosswind.trainer.imitation.warmup import CURVE_STEP, Recipe, learn, rate, recorded, rerun
 from crosswind.trainer.objectives.imitation import imitation
 from tests.trainer.held_out import success
 
@@ -164,7 +162,7 @@ def test_the_policys_tokens_are_what_it_said(lines: list[dict[str, Any]]) -> Non
 )
 def test_a_batch_holds_every_example_once(tails: list[list[int]], silent: int) -> None:
     head = list(range(10, 10 + silent))
-    examples = [Example(head + tail, [0.0] * silent + [1.0] * len(tail)) for tail in tails]
+    examples = [TokenExample(head + tail, [0.0] * silent + [1.0] * len(tail)) for tail in tails]
     made = batch(examples, pad=0)
     for row, one in enumerate(examples):
         known = made.weights[row] > 0

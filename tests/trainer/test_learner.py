@@ -13,7 +13,7 @@ from crosswind.trainer.learning import model
 from crosswind.trainer.learning.learner import Learner
 from crosswind.trainer.learning.model import Policy
 from crosswind.trainer.objectives.objective import LossScale
-from crosswind.trainer.rollouts.assembly import Material, MiniBatch
+from crosswind.trainer.rollouts.assembly import MiniBatch, TrainingBatch
 from tests.trainer.practice import as_sample, settings
 
 
@@ -30,7 +30,7 @@ def test_one_optimiser_step_is_the_objectives_gradient_clipped_by_norm(first_pol
         policy = model.load(first_policy)
         config = settings(optimiser__token_budget=budget, optimiser__learning_rate=0.01)
         learner = Learner(policy, config)
-        before = learner.measure(Material([MiniBatch(samples, LossScale(6, 12))]))
+        before = learner.measure(TrainingBatch([MiniBatch(samples, LossScale(6, 12))]))
         assert before.engine_gap == pytest.approx(0.0, abs=1e-5)
         learned = learner.update(before, 1)
         assert learned.optimiser_steps == 1
@@ -42,7 +42,7 @@ def test_one_optimiser_step_is_the_objectives_gradient_clipped_by_norm(first_pol
 
 def test_the_learning_rate_rises_over_the_warm_up_and_stays(policy: Policy) -> None:
     learner = Learner(policy, settings(optimiser__warmup_steps=3, optimiser__learning_rate=0.04))
-    material = Material([MiniBatch((as_sample(policy, [20, 21, 22], [2], 1.0),), LossScale(1, 1))])
+    material = TrainingBatch([MiniBatch((as_sample(policy, [20, 21, 22], [2], 1.0),), LossScale(1, 1))])
     rates = []
     for step in range(1, 6):
         learner.update(learner.measure(material), step)
@@ -54,7 +54,7 @@ def test_data_reuse_is_two_optimiser_steps_per_group_at_most(policy: Policy) -> 
     config = configure("noisyagent/ours", {})
     learner = Learner(policy, config)
     samples = tuple(as_sample(policy, [20, 21, 22, 23], [2, 3], sign) for sign in (1.0, -1.0))
-    learned = learner.update(learner.measure(Material([MiniBatch(samples, LossScale(2, 4))])), 1)
+    learned = learner.update(learner.measure(TrainingBatch([MiniBatch(samples, LossScale(2, 4))])), 1)
     assert learned.optimiser_steps == 2
 
 
@@ -62,7 +62,7 @@ def test_the_kl_term_holds_the_policy_to_its_reference(first_policy: Path) -> No
     """With a heavy KL term, a policy that has moved is pulled back, though no advantage asks for anything."""
     policy, reference = model.load(first_policy), model.load(first_policy)
     sample = as_sample(policy, [20, 21, 22, 23, 24], [2, 3, 4], 0.0)
-    material = Material([MiniBatch((sample,), LossScale(1, 3))])
+    material = TrainingBatch([MiniBatch((sample,), LossScale(1, 3))])
     config = settings(loss__kl=1.0, optimiser__learning_rate=0.003, optimiser__mini_batches=1)
     learner = Learner(policy, config, reference)
     with torch.no_grad():

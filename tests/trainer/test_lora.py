@@ -25,7 +25,7 @@ from crosswind.trainer.learning.learner import Learner
 from crosswind.trainer.learning.lora import AdapterPolicy
 from crosswind.trainer.learning.model import ModelError
 from crosswind.trainer.objectives.objective import LossScale
-from crosswind.trainer.rollouts.assembly import Material, MiniBatch
+from crosswind.trainer.rollouts.assembly import MiniBatch, TrainingBatch
 from crosswind.trainer.run.loop import train
 from tests.trainer.practice import FIRST, as_sample, make_run, play, settings
 
@@ -46,7 +46,7 @@ def moved(first_policy: Path, amount: float = 0.3) -> AdapterPolicy:
     policy = adapters(first_policy)
     sample = as_sample(policy, [20, 21, 22, 23, 24], [2, 3, 4], 1.0)
     learner = Learner(policy, settings(optimiser__learning_rate=amount, curriculum__kind="off"))
-    learner.update(learner.measure(Material([MiniBatch((sample,), LossScale(1, 3))])), 1)
+    learner.update(learner.measure(TrainingBatch([MiniBatch((sample,), LossScale(1, 3))])), 1)
     return policy
 
 

@@ -49,7 +49,7 @@ def played(tmp_path_factory: pytest.TempPathFactory, first_policy: Path) -> Path
 def outcome(out: Path, store: SqliteStore) -> dict[str, Any]:
     """All that a run leaves behind, but for times."""
     rows = store.steps("run")
-    last = checkpoint.newest(out / "checkpoints")
+    last = checkpoint.find_newest(out / "checkpoints")
     assert last is not None
     assert not list((out / "checkpoints").glob(".*")), "nothing half-written stays"
     state = checkpoint.read_state(last)
@@ -121,7 +121,7 @@ def killed(
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_killed_and_started_again_it_takes_the_steps_that_it_would_have_taken(
+def test_killed_and_started_again_it_takes_the_steps_that_it_would_have_describe_foreign(
     point: str, killed: dict[str, Path], undisturbed: dict[str, Any], first_policy: Path, engine_url: str
 ) -> None:
     folder = killed[point]
@@ -196,6 +196,6 @@ def test_an_interrupted_step_whose_groups_were_deleted_says_so(
     said = StringIO()
     fields = {"progress": Progress(as_json=True, stream=said)}
     run = make_run(tmp_path / "out", first_policy, store, settings(steps=1, groups_per_step=2), **fields)
-    store.plan_step(run.plan(1, ["deleted", "kept"]))
+    store.plan_step(run.plan_step(1, ["deleted", "kept"]))
     assert train(run).step == 1
     assert "step 1 goes on without groups that were deleted since: deleted" in said.getvalue()

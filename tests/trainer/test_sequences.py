@@ -11,7 +11,7 @@ from crosswind.gateway.trajectory.record import Completion, Turn, VersionSpan
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.trainer.learning.model import Policy
 from crosswind.trainer.rollouts.batches import Sample, collate, micro_batches
-from crosswind.trainer.rollouts.sequences import Sequences, TokenSequence, build
+from crosswind.trainer.rollouts.sequences import RolloutSequences, TokenSequence, build_sequences
 from tests.trainer.practice import FIRST, chain, play, session, turn
 
 ids = st.lists(st.integers(0, 99), min_size=1, max_size=5)
@@ -30,7 +30,7 @@ def test_turns_that_extend_one_another_become_one_sequence(
         turns.append(turn("s", index, prompt, completed(*answer)))
         sampled += list(range(len(prompt), len(prompt) + len(answer)))
         prompt = [*prompt, *answer, *result]
-    built = build(turns, FIRST)
+    built = build_sequences(turns, FIRST)
     (one,) = built.sequences
     assert built.splits == 0
     assert one.token_ids == prompt[: len(prompt) - len(rounds[-1][1])]
@@ -45,7 +45,7 @@ def test_a_turn_that_does_not_extend_the_last_one_begins_a_new_sequence_and_is_c
         turn("s", 1, [1, 2, 9, 4], completed(5, 6)),
         turn("s", 2, [1, 2, 9, 4, 5, 6, 7], completed(8)),
     ]
-    built = build(turns, FIRST)
+    built = build_sequences(turns, FIRST)
     assert [one.token_ids for one in built.sequences] == [[1, 2, 3], [1, 2, 9, 4, 5, 6, 7, 8]]
     assert [one.sampled for one in built.sequences] == [[2], [4, 5, 7]]
     assert built.splits == 1
@@ -58,7 +58,7 @@ def test_a_fork_continues_one_branch_only() -> None:
         turn("s", 1, [1, 2, 3], completed(4)),
         structs.replace(turn("s", 2, [1, 2, 9], completed(5)), parent=0, branch="title"),
     ]
-    built = build(turns, FIRST)
+    built = build_sequences(turns, FIRST)
     assert [one.token_ids for one in built.sequences] == [[1, 2, 3, 4], [1, 2, 9, 5]]
     assert [one.sampled for one in built.sequences] == [[1, 3], [3]]
 
@@ -68,10 +68,10 @@ def test_a_turn_sampled_across_a_swap_is_not_the_newest_versions_own() -> None:
     made = turn(
         "s", 0, [1], replace(completed(2, 3, 4), versions=spans), policy_first="old", policy_last="new"
     )
-    assert build([made], "new").sequences[0].current == [False, False, False]
+    assert build_sequences([made], "new").sequences[0].current == [False, False, False]
     unspanned: Turn = turn("s", 0, [1], completed(2), policy_first="new", policy_last="new")
-    assert build([unspanned], "new").sequences[0].current == [True]
-    assert build([unspanned], "newer").sequences[0].current == [False]
+    assert build_sequences([unspanned], "new").sequences[0].current == [True]
+    assert build_sequences([unspanned], "newer").sequences[0].current == [False]
 
 
 def test_what_the_store_gives_back_is_what_the_policy_read_and_sampled(
@@ -79,7 +79,7 @@ def test_what_the_store_gives_back_is_what_the_policy_read_and_sampled(
 ) -> None:
     play(store, policy, "g", 2, reward=lambda completions: 1.0, turns=3)
     for trajectory in store.group("g"):
-        built = build(trajectory.turns, FIRST)
+        built = build_sequences(trajectory.turns, FIRST)
         (one,) = built.sequences
         assert len(one.sampled) == 9
         last = trajectory.turns[-1]
@@ -94,7 +94,7 @@ def test_what_the_store_gives_back_is_what_the_policy_read_and_sampled(
 
 def test_prompts_of_several_segments_are_joined() -> None:
     made = structs.replace(turn("s", 0, [], completed(4)), prompt_ids=chain([1], [2, 3]))
-    assert build([made], FIRST).sequences[0].token_ids == [1, 2, 3, 4]
+    assert build_sequences([made], FIRST).sequences[0].token_ids == [1, 2, 3, 4]
     assert session("g", 0, 2).group_id == "g"
 
 
@@ -105,7 +105,7 @@ def test_prompts_of_several_segments_are_joined() -> None:
 def test_micro_batches_hold_every_rollout_once_and_whole(shapes: list[list[int]], budget: int) -> None:
     samples = [
         Sample(
-            Sequences(
+            RolloutSequences(
                 tuple(TokenSequence([index] * length, [length - 1], [-1.0], [True]) for length in lengths),
                 0,
             ),
@@ -127,7 +127,7 @@ def test_micro_batches_hold_every_rollout_once_and_whole(shapes: list[list[int]]
 def test_padding_and_packing_change_no_log_probability(policy: Policy) -> None:
     samples = [
         Sample(
-            Sequences(
+            RolloutSequences(
                 (TokenSequence(list(range(20, 20 + length)), [3, length - 1], [0.0] * 2, [True] * 2),), 0
             ),
             1.0,
@@ -142,7 +142,7 @@ def test_padding_and_packing_change_no_log_probability(policy: Policy) -> None:
 
 def test_the_score_is_that_of_the_distribution_at_the_temperature(policy: Policy) -> None:
     one = TokenSequence([20, 21, 22], [2], [0.0], [True])
-    value, entropy = policy.score(collate([Sample(Sequences((one,), 0), 1.0)]), 0.5)
+    value, entropy = policy.score(collate([Sample(RolloutSequences((one,), 0), 1.0)]), 0.5)
     with torch.no_grad():
         logits = policy.module(input_ids=torch.tensor([[20, 21]])).logits[0, -1] / 0.5
     expected = torch.log_softmax(logits, -1)

@@ -25,7 +25,7 @@ from crosswind.gateway.trajectory.record import (
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.testing.replies import JSON, Part, ReceivedRequest, plain
 from crosswind.trainer.rollouts.groups import Admission, read_group
-from crosswind.trainer.rollouts.sequences import build
+from crosswind.trainer.rollouts.sequences import build_sequences
 from tests.gateway.noise.test_tool_view import ABBREVIATED, TOOL, profile, tool, true_and_phantom
 from tests.gateway.servers import answer, gateway, upstream
 from tests.trainer.practice import CLOCK, FIRST, session, turn
@@ -61,7 +61,7 @@ def test_rounds_and_turns_become_one_sequence_in_which_all_that_was_sampled_trai
         # The last round is the turn's own.
         entries.pop()
         turns.append(replace(turn("s", index, at, done), inner=tuple(entries)))
-    built = build(turns, FIRST)
+    built = build_sequences(turns, FIRST)
     (one,) = built.sequences
     assert built.splits == 0
     assert one.token_ids == prompt[: len(prompt) - len(conversation[-1][-1][1])]
@@ -71,7 +71,7 @@ def test_rounds_and_turns_become_one_sequence_in_which_all_that_was_sampled_trai
 
 def test_a_round_that_the_next_prompt_does_not_extend_is_a_sequence_of_its_own_and_counted() -> None:
     made = replace(turn("s", 0, [1, 9], sampled(4)), inner=(inner([1, 2], sampled(3)),))
-    built = build([made], FIRST)
+    built = build_sequences([made], FIRST)
     assert [one.token_ids for one in built.sequences] == [[1, 2, 3], [1, 9, 4]]
     assert built.splits == 1
 
@@ -79,7 +79,7 @@ def test_a_round_that_the_next_prompt_does_not_extend_is_a_sequence_of_its_own_a
 def test_each_round_is_as_current_as_the_version_that_sampled_it() -> None:
     before, own = sampled(3, version="first"), sampled(5, 6, version="second")
     made = replace(turn("s", 0, [1, 2, 3, 4], own), inner=(inner([1, 2], before),))
-    assert build([made], "second").sequences[0].current == [False, True, True]
+    assert build_sequences([made], "second").sequences[0].current == [False, True, True]
 
 
 @pytest.mark.parametrize(
@@ -143,6 +143,6 @@ async def test_what_the_gateway_records_of_a_round_trains(tmp_path: Path) -> Non
         (made,) = running.gateway.store.turns(name)
     assert isinstance(made, Turn) and made.fitness == "fit"
     assert [type(entry) for entry in made.inner] == [Attempt, InnerRound]
-    (one,) = build([made], "second").sequences
+    (one,) = build_sequences([made], "second").sequences
     assert (one.token_ids, one.sampled) == ([1, 2, 3, 4, 5], [2, 4])
     assert (one.logprobs, one.current) == ([-0.5, -0.5], [False, True])

@@ -38,7 +38,7 @@ import click
 )
 def imitation(**given: Any) -> None:
     """Learn a small policy from random weights by copying demonstrations, a few of them under noise."""
-    from crosswind.trainer.imitation.shares import Shares
+    from crosswind.trainer.imitation.variants import Shares
 
     try:
         shares = Shares.parse(given["shares"])
@@ -48,8 +48,7 @@ def imitation(**given: Any) -> None:
     if out.exists():
         _leave(f"--out: {out} exists already; name another or remove it", 2)
     try:
-        from crosswind.trainer.imitation.learning import Recipe
-        from crosswind.trainer.imitation.warmup import DemonstrationsError, warm_up
+        from crosswind.trainer.imitation.warmup import DemonstrationsError, Recipe, warm_up
     except ModuleNotFoundError as error:
         _leave(f"{error.name} isn't installed: install crosswind[train]", 2)
     try:

@@ -14,16 +14,17 @@ from typing import Any
 
 import click
 
-from crosswind.trainer.commands.connections import (
-    Patience,
-    control,
-    engine,
-    observers,
+from crosswind.trainer.commands.resources import (
+    StartDeadline,
+    connect_control,
+    connect_engine,
+    lock_folder,
+    lock_store,
+    make_observers,
+    open_trajectory_store,
     refuse,
     stop_on_signals,
-    store,
 )
-from crosswind.trainer.commands.locks import alone, alone_in_store
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -101,24 +102,23 @@ def run(
     chosen = _labels(labels)
     stop = stop_on_signals()
     with ExitStack() as stack:
-        alone(stack, out)
-        patience = Patience(start_within, stop)
-        kept, run_name = store(stack, store_url), name or out.resolve().name
+        lock_folder(stack, out)
+        deadline = StartDeadline(start_within, stop)
+        kept, run_name = open_trajectory_store(stack, store_url), name or out.resolve().name
         if isinstance(file := getattr(kept, "path", None), Path):
-            alone_in_store(stack, file, run_name, engine_url, out)
+            lock_store(stack, file, run_name, engine_url, out)
         opened = (
             kept,
-            engine(stack, engine_url, patience),
-            control(stack, control_url, patience),
+            connect_engine(stack, engine_url, deadline),
+            connect_control(stack, control_url, deadline),
         )
         try:
             from crosswind.policies.versions.version import Registry, find_policy
-            from crosswind.trainer.run import evaluate
-            from crosswind.trainer.run.progress import Progress
+            from crosswind.trainer.run.progress import Progress, check_bench
             from crosswind.trainer.run.run import Run
         except ModuleNotFoundError as error:
             refuse(f"{error.name} isn't installed: install crosswind[train]")
-        if config.evaluate_every and (wrong := evaluate.check(config.evaluate_arguments)) is not None:
+        if config.evaluate_every and (wrong := check_bench(config.evaluate_arguments)) is not None:
             refuse(f"--evaluate-with: `crosswind bench` can't be run so: {wrong}")
         _train(
             Run(
@@ -133,7 +133,7 @@ def run(
                 *opened[1:],
                 fresh=not resume,
                 labels=chosen,
-                observers=observers(stack, control_url, engine_url),
+                observers=make_observers(stack, control_url, engine_url),
             )
         )
 

@@ -27,7 +27,7 @@ class CurriculumSink(Protocol):
     def put_curriculum(self, curriculum: Mapping[str, Any]) -> None: ...
 
 
-class Schedule:
+class CurriculumDriver:
     """A curriculum with its settings. Without one (`kind: off`) nothing is ever declared, and noise stays as
     it is.
     """
@@ -47,7 +47,7 @@ class Schedule:
         self.state = step.state
         return step.changes
 
-    def follow(self, sink: CurriculumSink | None) -> None:
+    def continue_numbering(self, sink: CurriculumSink | None) -> None:
         """Number this run's curricula on from the one in force, so that no version means two things."""
         current = sink.get_curriculum() if sink is not None else None
         if self.state is not None and current is not None:
@@ -74,7 +74,7 @@ class Schedule:
     def to_json(self) -> dict[str, Any] | None:
         return self.state.to_json() if self.state is not None else None
 
-    def setting(self, run: str) -> list[Setting]:
+    def to_settings(self, run: str) -> list[Setting]:
         """The state as a row of the store."""
         value = self.to_json()
         return [Setting(STATE_KIND, run, value, time.time_ns() // 1000)] if value is not None else []

@@ -27,7 +27,7 @@ class Demonstration:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class TokenExample:
     """Token ids, and for each whether the policy says it (1), reads it (READ_WEIGHT) or neither (0: its
     instructions).
     """
@@ -37,7 +37,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class ExampleBatch:
     """Examples without what they share, padded at the end."""
 
     prefix: torch.Tensor
@@ -56,7 +56,7 @@ def texts(template: ChatTemplate, demonstrations: Iterable[Demonstration]) -> It
         yield template.render(shown.messages, shown.tools, open_turn=False)
 
 
-def example(chat: ChatFormat, shown: Demonstration) -> Example:
+def example(chat: ChatFormat, shown: Demonstration) -> TokenExample:
     """Tokenise one demonstration. The policy's part of a turn is all from the turn's opening to its end
     token.
     """
@@ -76,10 +76,10 @@ def example(chat: ChatFormat, shown: Demonstration) -> Example:
         add(chat.opening, READ_WEIGHT)
         add(said + end, 1.0)
         add(read, READ_WEIGHT)
-    return Example(ids, weights)
+    return TokenExample(ids, weights)
 
 
-def batch(examples: Sequence[Example], pad: int) -> Batch:
+def batch(examples: Sequence[TokenExample], pad: int) -> ExampleBatch:
     """Put examples side by side; what all begin with is taken out."""
     columns = zip(*(shown.ids[:-1] for shown in examples), strict=False)
     shared = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
@@ -92,9 +92,9 @@ def batch(examples: Sequence[Example], pad: int) -> Batch:
         inputs[row, :length] = torch.tensor(shown.ids[shared:-1])
         targets[row, :length] = torch.tensor(shown.ids[shared + 1 :])
         weights[row, :length] = torch.tensor(shown.weights[shared + 1 :])
-    return Batch(torch.tensor(examples[0].ids[:shared], dtype=torch.long), inputs, targets, weights)
+    return ExampleBatch(torch.tensor(examples[0].ids[:shared], dtype=torch.long), inputs, targets, weights)
 
 
-def _silent(shown: Example) -> int:
+def _silent(shown: TokenExample) -> int:
     """How many leading ids may be left out of the rows: no weight may be lost with them."""
     return sum(1 for _ in takewhile(lambda weight: weight == 0.0, shown.weights)) - 1

@@ -1,12 +1,13 @@
-"""The whole warm-up: a file of demonstrations in, a policy directory out."""
+"""The warm-up: one pass over demonstrations, in small batches, until the policy's loss is low."""
 
 from __future__ import annotations
 
 import hashlib
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,9 @@ from crosswind.policies.tiny.model import Qwen3, Shape, initial_weights
 from crosswind.policies.tiny.template import ChatTemplate
 from crosswind.policies.tiny.tokenizer import END_OF_TURN, PAD, train_tokenizer
 from crosswind.policies.versions.version import PolicyVersion, Registry
-from crosswind.trainer.imitation.examples import Demonstration, Example, example, texts
-from crosswind.trainer.imitation.learning import Learnt, Recipe, learn
-from crosswind.trainer.imitation.shares import Shares
-from crosswind.trainer.imitation.variants import variant
+from crosswind.trainer.imitation.examples import Demonstration, TokenExample, batch, example, texts
+from crosswind.trainer.imitation.variants import Shares, variant
+from crosswind.trainer.objectives.imitation import imitation
 
 CURVE_STEP = 10
 """Steps that one point of the recorded loss curve is the mean of."""
@@ -30,6 +30,76 @@ CURVE_STEP = 10
 
 class DemonstrationsError(Exception):
     """The demonstrations file can't be used. The message names the line and the mend."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How to learn. Small batches and a high rate: copying clicks after a number of steps, not of tokens."""
+
+    batch: int = 8
+    steps: int = 1500
+    """The cap, and where the linear decay of the learning rate would end."""
+    learning_rate: float = 2e-3
+    floor: float = 0.05
+    """Share of the learning rate that is left at the cap."""
+    betas: tuple[float, float] = (0.9, 0.95)
+    weight_decay: float = 0.01
+    clip_norm: float = 1.0
+    stop_loss: float = 0.01
+    """Stop when the policy's loss, smoothed over the last `window` steps, is below."""
+    window: int = 50
+
+
+@dataclass(slots=True)
+class WarmupResult:
+    """How it went: the policy's mean loss per token (nats) at each step, and why it ended."""
+
+    losses: list[float] = field(default_factory=list)
+    tokens: int = 0
+    reached: bool = False
+    """Whether the loss fell below the recipe's; else the cap or the demonstrations ended it."""
+
+
+def learn(
+    model: Qwen3,
+    examples: Iterable[TokenExample],
+    recipe: Recipe,
+    pad: int,
+    progress: Callable[[int, float], None] = lambda step, loss: None,
+) -> WarmupResult:
+    """Train the model in place on the examples in their order. Repeatable on one thread."""
+    parameters = list(model.parameters())
+    optimiser = torch.optim.AdamW(
+        parameters, lr=recipe.learning_rate, betas=recipe.betas, weight_decay=recipe.weight_decay
+    )
+    learnt = WarmupResult()
+    for step, group in enumerate(islice(_grouped(examples, recipe.batch), recipe.steps)):
+        optimiser.param_groups[0]["lr"] = rate(recipe, step)
+        shown = batch(group, pad)
+        outcome = imitation(model(shown.inputs, shown.prefix), shown.targets, shown.weights)
+        optimiser.zero_grad()
+        outcome.loss.backward()
+        torch.nn.utils.clip_grad_norm_(parameters, recipe.clip_norm)
+        optimiser.step()
+        learnt.losses.append(outcome.policy_loss)
+        learnt.tokens += shown.inputs.numel() + len(shown.prefix)
+        progress(step, outcome.policy_loss)
+        recent = learnt.losses[-recipe.window :]
+        if len(recent) == recipe.window and sum(recent) / recipe.window < recipe.stop_loss:
+            learnt.reached = True
+            break
+    return learnt
+
+
+def rate(recipe: Recipe, step: int) -> float:
+    """The learning rate of a step: linear from the whole down to the floor's share at the cap."""
+    return recipe.learning_rate * max(recipe.floor, 1.0 - step / recipe.steps)
+
+
+def _grouped(examples: Iterable[TokenExample], size: int) -> Iterator[list[TokenExample]]:
+    stream = iter(examples)
+    while group := list(islice(stream, size)):
+        yield group
 
 
 def read_demonstrations(path: Path, shares: Shares, seed: int) -> list[Demonstration]:
@@ -60,7 +130,7 @@ def warm_up(
     recipe: Recipe,
     command: str,
     progress: Callable[[int, float], None] = lambda step, loss: None,
-) -> tuple[PolicyVersion, Learnt]:
+) -> tuple[PolicyVersion, WarmupResult]:
     """Learn a tokenizer and a policy from the demonstrations and write them to `out`, whole or not at all.
 
     `command` is recorded, so that a reader can make the same policy again. One torch thread, so that it is
@@ -98,7 +168,7 @@ def warm_up(
     return version, learnt
 
 
-def examples(chat: ChatFormat, shown: list[Demonstration]) -> Iterator[Example]:
+def examples(chat: ChatFormat, shown: list[Demonstration]) -> Iterator[TokenExample]:
     """The demonstrations, tokenised as they are needed."""
     return (example(chat, one) for one in shown)
 

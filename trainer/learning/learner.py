@@ -20,15 +20,15 @@ from crosswind.trainer.objectives.objective import (
     resolve,
 )
 from crosswind.trainer.objectives.terms import divergence
-from crosswind.trainer.rollouts.assembly import Material
-from crosswind.trainer.rollouts.batches import Batch, Sample, micro_batches
+from crosswind.trainer.rollouts.assembly import TrainingBatch
+from crosswind.trainer.rollouts.batches import MicroBatch, Sample, micro_batches
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class ScoredBatch:
     """A micro-batch with what the weights before the step say of it."""
 
-    batch: Batch
+    batch: MicroBatch
     old: Tensor
     """[N] log π_old."""
     reference: Tensor | None
@@ -36,10 +36,10 @@ class Measured:
 
 
 @dataclass(slots=True)
-class Before:
+class Measurement:
     """All micro-batches of a training step, by mini-batch, measured before its first update."""
 
-    mini_batches: list[tuple[list[Measured], LossScale]]
+    mini_batches: list[tuple[list[ScoredBatch], LossScale]]
     entropy: float
     """Mean over the sampled tokens, in nats."""
     tokens: int
@@ -53,7 +53,7 @@ class Before:
 
 
 @dataclass(slots=True)
-class Learned:
+class UpdateResult:
     """What the optimiser's steps did."""
 
     loss: float = 0.0
@@ -71,7 +71,7 @@ class Learned:
 def make_optimiser(policy: Policy, settings: OptimiserSettings) -> torch.optim.AdamW:
     """AdamW over all weights that are trained."""
     return torch.optim.AdamW(
-        policy.trained(),
+        policy.trainable_parameters(),
         lr=settings.learning_rate,
         betas=(settings.beta1, settings.beta2),
         eps=settings.epsilon,
@@ -91,9 +91,9 @@ class Learner:
         self.optimiser = make_optimiser(policy, config.optimiser)
         self.objective: Objective = resolve(config.objective)
 
-    def measure(self, material: Material) -> Before:
+    def measure(self, material: TrainingBatch) -> Measurement:
         """Score everything with the weights as they are."""
-        before = Before([], entropy=0.0, tokens=0, engine_gap=None, current_tokens=0, drift=0.0)
+        before = Measurement([], entropy=0.0, tokens=0, engine_gap=None, current_tokens=0, drift=0.0)
         for mini_batch in material.mini_batches:
             measured = []
             for batch in micro_batches(
@@ -101,18 +101,18 @@ class Learner:
             ):
                 old, entropy = self._scored(self.policy, batch)
                 reference = self._scored(self.reference, batch)[0] if self.reference is not None else None
-                measured.append(Measured(batch, old, reference))
+                measured.append(ScoredBatch(batch, old, reference))
                 _take_in(before, batch, old, entropy)
             before.mini_batches.append((measured, mini_batch.scale))
         before.entropy /= max(before.tokens, 1)
         before.drift /= max(before.tokens, 1)
         return before
 
-    def update(self, before: Before, step: int) -> Learned:
+    def update(self, before: Measurement, step: int) -> UpdateResult:
         """Take one optimiser step per mini-batch, `data_reuse` times over. `step` counts training steps from
         1.
         """
-        learned = Learned()
+        learned = UpdateResult()
         for group in self.optimiser.param_groups:
             group["lr"] = self._learning_rate(step)
         clipped = ratios = 0
@@ -130,7 +130,7 @@ class Learner:
         return settings.learning_rate * min(1.0, step / (settings.warmup_steps + 1))
 
     def _optimiser_step(
-        self, measured: Sequence[Measured], scale: LossScale, learned: Learned
+        self, measured: Sequence[ScoredBatch], scale: LossScale, learned: UpdateResult
     ) -> list[ObjectiveResult]:
         """Gradients over the micro-batches, added up; then one step of the optimiser."""
         self.optimiser.zero_grad(set_to_none=True)
@@ -148,7 +148,11 @@ class Learner:
             outcome = self.objective(tokens, self.config.loss, scale)
             outcome.loss.backward()
             outcomes.append(outcome)
-        norm = float(torch.nn.utils.clip_grad_norm_(self.policy.trained(), self.config.optimiser.clip_norm))
+        norm = float(
+            torch.nn.utils.clip_grad_norm_(
+                self.policy.trainable_parameters(), self.config.optimiser.clip_norm
+            )
+        )
         if isfinite(norm):
             self.optimiser.step()
             learned.optimiser_steps += 1
@@ -158,7 +162,7 @@ class Learner:
             learned.not_finite += 1
         return outcomes
 
-    def divergence(self, before: Before) -> float:
+    def divergence(self, before: Measurement) -> float:
         """KL(π_θ ‖ π_old) per token, by DeepSeekMath's estimator, on the first micro-batch: how far a step
         went.
         """
@@ -184,18 +188,20 @@ class Learner:
         """Log-probability of each token from `start` on, at temperature 1: engines score at no other."""
         places = torch.arange(start, len(token_ids))
         ids = torch.tensor([list(token_ids)])
-        batch = Batch(ids, torch.zeros_like(places), places - 1, ids[0, places], *[torch.zeros(0)] * 4)
-        moved = Batch(*(getattr(batch, name).to(self.policy.device) for name in Batch.__dataclass_fields__))
+        batch = MicroBatch(ids, torch.zeros_like(places), places - 1, ids[0, places], *[torch.zeros(0)] * 4)
+        moved = MicroBatch(
+            *(getattr(batch, name).to(self.policy.device) for name in MicroBatch.__dataclass_fields__)
+        )
         with torch.no_grad():
             values: list[float] = self.policy.score(moved, 1.0)[0].tolist()
         return values
 
-    def _scored(self, policy: Policy, batch: Batch) -> tuple[Tensor, Tensor]:
+    def _scored(self, policy: Policy, batch: MicroBatch) -> tuple[Tensor, Tensor]:
         with torch.no_grad():
             return policy.score(batch, self.config.temperature)
 
 
-def _take_in(before: Before, batch: Batch, old: Tensor, entropy: Tensor) -> None:
+def _take_in(before: Measurement, batch: MicroBatch, old: Tensor, entropy: Tensor) -> None:
     gap = batch.engine - old
     before.entropy += float(entropy.sum())
     before.drift += float(gap.sum())

@@ -15,7 +15,7 @@ from transformers.utils import logging as transformers_logging
 
 from crosswind.policies.versions.version import PolicyVersion
 from crosswind.policies.versions.weights import save
-from crosswind.trainer.rollouts.batches import Batch
+from crosswind.trainer.rollouts.batches import MicroBatch
 
 WEIGHTS = "model.safetensors"
 COPIED = (
@@ -48,11 +48,11 @@ class Policy:
     base: PolicyVersion | None = field(default=None, init=False)
     """The version that an adapter is trained on; None where all weights are trained."""
 
-    def trained(self) -> list[Any]:
+    def trainable_parameters(self) -> list[Any]:
         """The parameters that the optimiser moves."""
         return [parameter for parameter in self.module.parameters() if parameter.requires_grad]
 
-    def score(self, batch: Batch, temperature: float) -> tuple[Tensor, Tensor]:
+    def score(self, batch: MicroBatch, temperature: float) -> tuple[Tensor, Tensor]:
         """Log-probabilities of the sampled tokens at a temperature, with gradient, and entropies: [N] and
         [N], float32.
 

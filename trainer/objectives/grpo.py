@@ -15,7 +15,7 @@ from crosswind.trainer.objectives.terms import (
     rollout_lengths,
     rollout_sum,
     surrogate,
-    truncated,
+    truncate_weight,
 )
 
 
@@ -32,7 +32,7 @@ def grpo(tokens: SampledTokens, settings: ObjectiveSettings, scale: LossScale) -
     lengths = rollout_lengths(tokens.rollout, rollouts, tokens.logprobs).clamp(min=1.0)
     ratio = (tokens.logprobs - tokens.old).exp()
     value, clipped = surrogate(ratio, tokens.advantages[tokens.rollout], settings)
-    value = value * truncated(tokens.old - tokens.engine, settings.importance_cap)
+    value = value * truncate_weight(tokens.old - tokens.engine, settings.importance_cap)
     if tokens.reference is not None:
         value = value - settings.kl * divergence(tokens.logprobs, tokens.reference)
     value = rollout_sum(value, tokens.rollout, rollouts) / lengths

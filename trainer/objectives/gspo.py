@@ -17,7 +17,7 @@ from crosswind.trainer.objectives.terms import (
     rollout_lengths,
     rollout_sum,
     surrogate,
-    truncated,
+    truncate_weight,
 )
 
 
@@ -41,7 +41,7 @@ def gspo(tokens: SampledTokens, settings: ObjectiveSettings, scale: LossScale) -
 
     ratio = mean(tokens.logprobs - tokens.old).exp()
     value, clipped = surrogate(ratio, tokens.advantages, settings)
-    value = value * truncated(mean(tokens.old - tokens.engine), settings.importance_cap)
+    value = value * truncate_weight(mean(tokens.old - tokens.engine), settings.importance_cap)
     if tokens.reference is not None:
         value = value - settings.kl * mean(divergence(tokens.logprobs, tokens.reference))
     return ObjectiveResult(-aggregate(value, lengths, settings, scale), int(clipped.sum()), clipped.numel())

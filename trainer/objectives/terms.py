@@ -36,7 +36,7 @@ def divergence(logprobs: Tensor, reference: Tensor) -> Tensor:
     return gap.exp() - gap - 1.0
 
 
-def truncated(log_weight: Tensor, cap: float | None) -> Tensor:
+def truncate_weight(log_weight: Tensor, cap: float | None) -> Tensor:
     """min(exp(log_weight), cap) without gradient: what corrects for tokens that another policy sampled.
 
     Truncated importance sampling (Ionides 2008), here between the engine that sampled and the trainer's

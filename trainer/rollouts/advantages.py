@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import fsum, sqrt
 
 
-def normalised(rewards: Sequence[float]) -> list[float]:
+def normalise(rewards: Sequence[float]) -> list[float]:
     """(r - μ) / σ over the rewards (of a whole group: DeepSeekMath §4.1.2, GSPO eq. 6); all 0 where they are
     fewer than two or all equal.
 
@@ -21,7 +21,7 @@ def normalised(rewards: Sequence[float]) -> list[float]:
     return [value / deviation for value in centred]
 
 
-def centred(rewards: Sequence[float]) -> list[float]:
+def centre(rewards: Sequence[float]) -> list[float]:
     """r - μ over the rewards: a baseline only, for advantages that are whitened over more than a group
     afterwards.
     """
@@ -31,10 +31,10 @@ def centred(rewards: Sequence[float]) -> list[float]:
     return [reward - mean for reward in rewards]
 
 
-def per_arm(
+def normalise_per_arm(
     rewards: Sequence[float],
     arms: Sequence[Hashable],
-    within: Callable[[Sequence[float]], list[float]] = normalised,
+    within: Callable[[Sequence[float]], list[float]] = normalise,
 ) -> list[float]:
     """NoisyAgent eq. 9: each rollout of a group against the mean and deviation of its own arm, clean or
     noisy.
@@ -51,7 +51,7 @@ def per_arm(
     return out
 
 
-def whitened(advantages: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
+def whiten(advantages: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
     """Centred rewards of several groups, shifted and scaled to mean 0 and deviation 1 over all of them
     together.
 
@@ -59,5 +59,5 @@ def whitened(advantages: Mapping[str, Sequence[float]]) -> dict[str, list[float]
     what we take its undefined "buffer" normalisation to be (table 7). It must not follow eq. 9 or a group's
     own normalisation, after which nothing would be left to do.
     """
-    flat = iter(normalised([value for values in advantages.values() for value in values]))
+    flat = iter(normalise([value for values in advantages.values() for value in values]))
     return {group: [next(flat) for _ in values] for group, values in advantages.items()}

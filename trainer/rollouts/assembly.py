@@ -13,7 +13,7 @@ from crosswind.trainer.objectives.objective import LossScale
 from crosswind.trainer.rollouts import advantages
 from crosswind.trainer.rollouts.batches import Sample
 from crosswind.trainer.rollouts.groups import Group
-from crosswind.trainer.rollouts.sequences import build
+from crosswind.trainer.rollouts.sequences import build_sequences
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class MiniBatch:
 
 
 @dataclass(slots=True)
-class Material:
+class TrainingBatch:
     """A training step's mini-batches, and the counts of what didn't make it into them."""
 
     mini_batches: list[MiniBatch] = field(default_factory=list)
@@ -43,31 +43,31 @@ class Material:
         return [sample for mini_batch in self.mini_batches for sample in mini_batch.samples]
 
 
-def assemble(
+def assemble_batch(
     groups: Sequence[Group], config: TrainConfig, newest_version: str, shuffle_seed: str
-) -> Material:
+) -> TrainingBatch:
     """Filter, weigh and divide a training step's groups. Which group goes where is drawn from the seed.
 
     A filtered group stays in the mean that the loss is, as the zero that it is: so a step with few groups to
     learn from is a small step, and not one of full size in a direction that a single group decides.
     """
     kept = [group for group in groups if not group.uniform]
-    material = Material(
+    batch = TrainingBatch(
         filtered_groups=len(groups) - len(kept), flat_arms=sum(group.flat_arms for group in kept)
     )
     weights = {group.id: _advantages(group, config) for group in groups}
     if config.whitening == "buffer":
-        weights |= advantages.whitened({group.id: weights[group.id] for group in kept})
+        weights |= advantages.whiten({group.id: weights[group.id] for group in kept})
     for part in divide(Stream(shuffle_seed).shuffled(groups), config.optimiser.mini_batches):
         part_weights: dict[str, list[float]] = {group.id: weights[group.id] for group in part}
         if config.whitening == "batch":
-            part_weights |= advantages.whitened(
+            part_weights |= advantages.whiten(
                 {group.id: weights[group.id] for group in part if not group.uniform}
             )
-        mini_batch = _mini_batch(part, part_weights, config, newest_version, material)
+        mini_batch = _mini_batch(part, part_weights, config, newest_version, batch)
         if mini_batch.samples:
-            material.mini_batches.append(mini_batch)
-    return material
+            batch.mini_batches.append(mini_batch)
+    return batch
 
 
 def divide(groups: Sequence[Group], parts: int) -> list[list[Group]]:
@@ -77,23 +77,23 @@ def divide(groups: Sequence[Group], parts: int) -> list[list[Group]]:
     return [list(groups[low:high]) for low, high in pairwise(bounds)]
 
 
-def refusals(groups: Sequence[Group], material: Material) -> dict[str, int]:
+def count_refusals(groups: Sequence[Group], batch: TrainingBatch) -> dict[str, int]:
     """Sessions of these groups that didn't train, by reason."""
     counted: Counter[str] = Counter()
     for group in groups:
         counted.update(group.left_out)
         counted.update(rollout.refused for rollout in group.rollouts if rollout.refused)
-    if material.too_long:
-        counted["too_long"] = material.too_long
+    if batch.too_long:
+        counted["too_long"] = batch.too_long
     return dict(sorted(counted.items()))
 
 
 def _advantages(group: Group, config: TrainConfig) -> list[float]:
     """Of each rollout, within its arm or its group; only centred where they are whitened afterwards."""
-    within = advantages.normalised if config.whitening == "none" else advantages.centred
+    within = advantages.normalise if config.whitening == "none" else advantages.centre
     if config.advantages == "group":
         return within(group.rewards)
-    return advantages.per_arm(group.rewards, [rollout.arm for rollout in group.rollouts], within)
+    return advantages.normalise_per_arm(group.rewards, [rollout.arm for rollout in group.rollouts], within)
 
 
 def _mini_batch(
@@ -101,7 +101,7 @@ def _mini_batch(
     weights: dict[str, list[float]],
     config: TrainConfig,
     newest_version: str,
-    material: Material,
+    batch: TrainingBatch,
 ) -> MiniBatch:
     """Every rollout counts in the scale; those of advantage 0 are computed only where a KL term needs
     them.
@@ -110,12 +110,12 @@ def _mini_batch(
     tokens = 0
     for group in groups:
         for index in group.trainable:
-            sequences = build(group.rollouts[index].turns, newest_version)
+            sequences = build_sequences(group.rollouts[index].turns, newest_version)
             if sequences.longest > config.max_sequence:
-                material.too_long += 1
+                batch.too_long += 1
                 continue
             tokens += sequences.sampled
-            material.splits += sequences.splits
+            batch.splits += sequences.splits
             weight = weights[group.id][index]
             if weight != 0.0 or (config.loss.kl > 0 and not group.uniform):
                 samples.append(Sample(sequences, weight))

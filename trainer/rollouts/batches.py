@@ -8,19 +8,19 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from crosswind.trainer.rollouts.sequences import Sequences
+from crosswind.trainer.rollouts.sequences import RolloutSequences
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
     """A rollout as the optimiser sees it."""
 
-    sequences: Sequences
+    sequences: RolloutSequences
     advantage: float
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class MicroBatch:
     """A micro-batch of R rollouts in B rows of T tokens, with N sampled tokens."""
 
     input_ids: Tensor
@@ -40,7 +40,7 @@ class Batch:
     """[R] float32."""
 
 
-def micro_batches(samples: Sequence[Sample], token_budget: int, device: str = "cpu") -> list[Batch]:
+def micro_batches(samples: Sequence[Sample], token_budget: int, device: str = "cpu") -> list[MicroBatch]:
     """Pack whole rollouts, shortest first, so that rows times longest stays within the budget where it can.
 
     A rollout that exceeds the budget alone is a batch of its own: GSPO's ratio needs all its tokens in one
@@ -60,14 +60,14 @@ def micro_batches(samples: Sequence[Sample], token_budget: int, device: str = "c
     return [collate(batch, device) for batch in packed]
 
 
-def collate(samples: Sequence[Sample], device: str = "cpu") -> Batch:
+def collate(samples: Sequence[Sample], device: str = "cpu") -> MicroBatch:
     """One micro-batch of these rollouts."""
     flat = [(number, one) for number, sample in enumerate(samples) for one in sample.sequences.sequences]
     input_ids = torch.zeros(len(flat), max(len(one.token_ids) for _, one in flat), dtype=torch.int64)
     for row, (_, one) in enumerate(flat):
         input_ids[row, : len(one.token_ids)] = torch.tensor(one.token_ids, dtype=torch.int64)
     places = [(row, number, place, one) for row, (number, one) in enumerate(flat) for place in one.sampled]
-    batch = Batch(
+    batch = MicroBatch(
         input_ids=input_ids,
         rows=torch.tensor([row for row, *_ in places], dtype=torch.int64),
         columns=torch.tensor([place - 1 for _, _, place, _ in places], dtype=torch.int64),
@@ -80,7 +80,7 @@ def collate(samples: Sequence[Sample], device: str = "cpu") -> Batch:
     return _moved(batch, device)
 
 
-def _moved(batch: Batch, device: str) -> Batch:
+def _moved(batch: MicroBatch, device: str) -> MicroBatch:
     if device == "cpu":
         return batch
-    return Batch(*(getattr(batch, name).to(device) for name in Batch.__dataclass_fields__))
+    return MicroBatch(*(getattr(batch, name).to(device) for name in MicroBatch.__dataclass_fields__))

@@ -15,7 +15,7 @@ import orjson
 
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import Arm, RewardState, Session, SessionStatus, Trajectory, Turn
-from crosswind.trainer.rollouts.sampled_rounds import unfit_round, version_names
+from crosswind.trainer.rollouts.sequences import find_unfit_round, sampling_versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def read_group(group_id: str, trajectories: Sequence[Trajectory], admission: Adm
     """Judge every session of a group."""
     rollouts, left_out = [], []
     for trajectory in trajectories:
-        reason = _left_out(trajectory.session)
+        reason = _exclusion_reason(trajectory.session)
         if reason is None:
             rollouts.append(_judge(trajectory, admission))
         else:
@@ -117,7 +117,7 @@ def read_group(group_id: str, trajectories: Sequence[Trajectory], admission: Adm
     return Group(group_id, tuple(rollouts), tuple(left_out))
 
 
-def for_training(trajectories: Sequence[Trajectory], labels: Mapping[str, str]) -> bool:
+def is_for_training(trajectories: Sequence[Trajectory], labels: Mapping[str, str]) -> bool:
     """Whether a group's sessions carry all of `labels` and none is an evaluation's."""
     return all(
         trajectory.session.labels.get("purpose") != "eval"
@@ -134,7 +134,7 @@ def _carries(session: Session, key: str, text: str) -> bool:
     return text == (value if isinstance(value, str) else orjson.dumps(value).decode())
 
 
-def _left_out(session: Session) -> str | None:
+def _exclusion_reason(session: Session) -> str | None:
     if session.quarantine is not None:
         return "quarantined"
     if session.noise_stopped:
@@ -150,12 +150,14 @@ def _judge(trajectory: Trajectory, admission: Admission) -> Rollout:
     session = trajectory.session
     turns = last_attempts([turn for turn in trajectory.turns if turn.fitness != Fitness.NOTHING_SAMPLED])
     reward = float(session.reward if session.reward is not None else 0.0)
-    refused = next((reason for turn in turns if (reason := _unfit(turn, admission)) is not None), None)
+    refused = next(
+        (reason for turn in turns if (reason := _refusal_reason(turn, admission)) is not None), None
+    )
     if refused is None and not turns:
         refused = "no_turns"
     if refused is not None:
         return Rollout(session, reward, turns, refused)
-    oldest = min(admission.versions[name] for turn in turns for name in version_names(turn))
+    oldest = min(admission.versions[name] for turn in turns for name in sampling_versions(turn))
     age = max(admission.versions.values()) - oldest
     return Rollout(session, reward, turns, "stale" if age > admission.staleness else None, age)
 
@@ -170,13 +172,13 @@ def last_attempts(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     return tuple(sorted(latest.values(), key=lambda turn: turn.index))
 
 
-def _unfit(turn: Turn, admission: Admission) -> str | None:
+def _refusal_reason(turn: Turn, admission: Admission) -> str | None:
     """Why this turn can't be trained on; None where it can."""
     if turn.fitness != Fitness.FIT:
         return turn.fitness
     if turn.prompt_ids is None or len(turn.completions) != 1:
         return "not_one_completion"
-    if (reason := unfit_round(turn)) is not None:
+    if (reason := find_unfit_round(turn)) is not None:
         return reason
     if (reason := _wrong_version(turn, admission)) is not None:
         return reason
@@ -187,7 +189,7 @@ def _unfit(turn: Turn, admission: Admission) -> str | None:
 
 
 def _wrong_version(turn: Turn, admission: Admission) -> str | None:
-    names = version_names(turn)
+    names = sampling_versions(turn)
     if names & admission.doubted:
         return Fitness.POLICY_MISMATCH
     return None if names and names <= admission.versions.keys() else "unknown_version"

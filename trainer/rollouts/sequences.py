@@ -10,8 +10,63 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from crosswind.gateway.trajectory.record import Turn
-from crosswind.trainer.rollouts.sampled_rounds import Step, steps
+import numpy as np
+
+from crosswind.gateway.trajectory.fitness import Fitness
+from crosswind.gateway.trajectory.record import Completion, InnerRound, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class SampledRound:
+    """A prompt, by the engine's own token ids, and the one completion that the policy sampled for it."""
+
+    prompt: list[int]
+    completion: Completion
+    versions: frozenset[str]
+    """The policy versions that sampled it, as far as they are known."""
+
+
+def list_rounds(turn: Turn) -> tuple[SampledRound, ...]:
+    """The steps of a fit turn with one completion, in order."""
+    own = _make_round(turn, _prompt_ids(turn), turn.completions[0])
+    return (*(_read_round(turn, entry) for entry in turn.rounds), own)
+
+
+def find_unfit_round(turn: Turn) -> str | None:
+    """Why one of the rounds answered inside can't be trained on; None where all of them can."""
+    for entry in turn.rounds:
+        if entry.fitness != Fitness.FIT:
+            return entry.fitness
+        if not entry.prompt_ids or len(entry.token_ids or ()) != 1:
+            return "not_one_completion"
+    return None
+
+
+def sampling_versions(turn: Turn) -> frozenset[str]:
+    """The policy versions that sampled a turn, the rounds answered inside included."""
+    return frozenset().union(*(sampled.versions for sampled in list_rounds(turn)))
+
+
+def _read_round(turn: Turn, entry: InnerRound) -> SampledRound:
+    assert entry.prompt_ids and entry.token_ids and entry.logprobs, "unfit rounds were refused before"
+    spans = tuple(entry.versions[0]) if entry.versions else ()
+    sampled = Completion(0, tuple(entry.token_ids[0]), tuple(entry.logprobs[0]), versions=spans)
+    return _make_round(turn, entry.prompt_ids, sampled)
+
+
+def _make_round(turn: Turn, prompt: list[int], completion: Completion) -> SampledRound:
+    """Where the completion doesn't say which versions sampled it, the turn does."""
+    spans = frozenset(span.version for span in completion.versions)
+    told = frozenset(name for name in (turn.policy_first, turn.policy_last) if name)
+    return SampledRound(prompt, completion, spans or told)
+
+
+def _prompt_ids(turn: Turn) -> list[int]:
+    """The prompt's token ids as the engine gave them; empty where none are stored."""
+    if turn.prompt_ids is None:
+        return []
+    ids: list[int] = np.frombuffer(turn.prompt_ids.bytes(), dtype="<i4").tolist()
+    return ids
 
 
 @dataclass(slots=True)
@@ -28,7 +83,7 @@ class TokenSequence:
 
 
 @dataclass(frozen=True, slots=True)
-class Sequences:
+class RolloutSequences:
     """A rollout's sequences. `splits` counts the steps that didn't extend what came before them."""
 
     sequences: tuple[TokenSequence, ...]
@@ -44,7 +99,7 @@ class Sequences:
         return max(len(sequence.token_ids) for sequence in self.sequences)
 
 
-def build(turns: Sequence[Turn], newest_version: str) -> Sequences:
+def build_sequences(turns: Sequence[Turn], newest_version: str) -> RolloutSequences:
     """Merge fit turns, each with one completion, in order. A sequence can be continued by one turn only."""
     done: list[TokenSequence] = []
     ends: dict[int, TokenSequence] = {}
@@ -54,31 +109,31 @@ def build(turns: Sequence[Turn], newest_version: str) -> Sequences:
         parent = turn.parent if turn.parent is not None else previous
         sequence = ends.pop(parent, None) if parent is not None else None
         goes_on = parent is not None
-        for step in steps(turn):
-            if sequence is None or not _extends(step.prompt, sequence.token_ids):
+        for sampled in list_rounds(turn):
+            if sequence is None or not _extends(sampled.prompt, sequence.token_ids):
                 splits += goes_on
                 sequence = TokenSequence([])
                 done.append(sequence)
-            _append(sequence, step, newest_version)
+            _append(sequence, sampled, newest_version)
             goes_on = True
         if sequence is not None:
             ends[turn.index] = sequence
         previous = turn.index
-    return Sequences(tuple(done), splits)
+    return RolloutSequences(tuple(done), splits)
 
 
 def _extends(prompt: Sequence[int], tokens: Sequence[int]) -> bool:
     return len(prompt) > len(tokens) and list(prompt[: len(tokens)]) == list(tokens)
 
 
-def _append(sequence: TokenSequence, step: Step, newest_version: str) -> None:
-    completion = step.completion
-    sequence.token_ids.extend(step.prompt[len(sequence.token_ids) :])
+def _append(sequence: TokenSequence, sampled: SampledRound, newest_version: str) -> None:
+    completion = sampled.completion
+    sequence.token_ids.extend(sampled.prompt[len(sequence.token_ids) :])
     start = len(sequence.token_ids)
     sequence.token_ids.extend(completion.token_ids)
     sequence.sampled.extend(range(start, len(sequence.token_ids)))
     sequence.logprobs.extend(completion.logprobs)
     # What was being sampled during a swap went on with the old version's keys and values: what the newest
     # version sampled in it is not what the newest version alone would have said.
-    current = step.versions == {newest_version}
+    current = sampled.versions == {newest_version}
     sequence.current.extend([current] * len(completion.token_ids))

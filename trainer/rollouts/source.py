@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from threading import Event
 
 from crosswind.gateway.trajectory.store import Store
-from crosswind.trainer.rollouts.groups import Admission, Group, for_training, read_group
+from crosswind.trainer.rollouts.groups import Admission, Group, is_for_training, read_group
 
 _MENDS = {
     "engine_no_tokens": "the engine gives no token ids, as a hosted model does: serve the policy yourself",
@@ -29,7 +29,7 @@ class NoGroups(Exception):
 
 
 @dataclass(slots=True)
-class Taken:
+class TakenGroups:
     """The groups of one training step, and those that were passed over for good on the way, by reason."""
 
     groups: list[Group] = field(default_factory=list)
@@ -66,13 +66,13 @@ class GroupSource:
         stop: Event,
         *,
         wait_seconds: float | None = None,
-    ) -> Taken | None:
+    ) -> TakenGroups | None:
         """The `wanted` groups that completed first and hold a rollout that trains; waits for them.
 
         None where `stop` was set before there were so many. Raises NoGroups after `wait_seconds` without a
         new one.
         """
-        taken = Taken()
+        taken = TakenGroups()
         deadline = _deadline(wait_seconds)
         while not stop.is_set():
             before = len(taken.groups)
@@ -92,9 +92,9 @@ class GroupSource:
             stop.wait(self._poll_seconds)
         return None
 
-    def again(self, group_ids: Sequence[str], admission: Admission) -> Taken:
+    def reload(self, group_ids: Sequence[str], admission: Admission) -> TakenGroups:
         """The groups that an interrupted step was planned with."""
-        return Taken([read_group(one, self._store.group(one), admission) for one in group_ids])
+        return TakenGroups([read_group(one, self._store.group(one), admission) for one in group_ids])
 
     def _say_foreign(self) -> None:
         if self._foreign and self._labels and _FOREIGN not in self._said:
@@ -102,9 +102,9 @@ class GroupSource:
             labels = ", ".join(f"{key}={value}" for key, value in self._labels.items())
             self._say(f"passed over: groups whose sessions don't carry {labels}, or are evaluations")
 
-    def _sort(self, group_id: str, admission: Admission, taken: Taken) -> None:
+    def _sort(self, group_id: str, admission: Admission, taken: TakenGroups) -> None:
         trajectories = self._store.group(group_id)
-        if not for_training(trajectories, self._labels):
+        if not is_for_training(trajectories, self._labels):
             self._foreign.add(group_id)
             return
         group = read_group(group_id, trajectories, admission)
@@ -116,7 +116,7 @@ class GroupSource:
         taken.reasons[str(reasons.most_common(1)[0][0]) if reasons else "empty"] += 1
 
 
-def _none_came(taken: Taken, wanted: int, wait_seconds: float | None) -> str:
+def _none_came(taken: TakenGroups, wanted: int, wait_seconds: float | None) -> str:
     """In words, with what was wrong with the groups that did come."""
     said = f"no group completed for {wait_seconds:g} s ({len(taken.groups)} of {wanted} are there)"
     if not taken.reasons:
@@ -124,7 +124,7 @@ def _none_came(taken: Taken, wanted: int, wait_seconds: float | None) -> str:
     return f"{said}; of those that came, these can't train: {_passed_over(taken)}"
 
 
-def _passed_over(taken: Taken) -> str:
+def _passed_over(taken: TakenGroups) -> str:
     passed = ", ".join(f"{count} {reason}" for reason, count in taken.reasons.most_common())
     return "; ".join([passed, *(mend for reason, mend in _MENDS.items() if reason in taken.reasons)])
 

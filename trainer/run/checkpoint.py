@@ -30,7 +30,7 @@ class CheckpointError(Exception):
 
 
 @dataclass(slots=True)
-class State:
+class RunState:
     """Where a run stands after `step` training steps: JSON data but for tensors."""
 
     run: str
@@ -47,18 +47,18 @@ class State:
     metrics: Mapping[str, Any] = field(default_factory=dict)
     """Of the last step."""
 
-    def after(
+    def advance(
         self,
         step: int,
         version: str,
         groups: Sequence[str],
         curriculum: Mapping[str, Any] | None,
         metrics: Mapping[str, Any],
-    ) -> State:
+    ) -> RunState:
         """Where the run stands after this step, which took these groups. `version` stays as it was where the
         step moved no weight.
         """
-        return State(
+        return RunState(
             run=self.run,
             first_checksum=self.first_checksum,
             step=step,
@@ -70,7 +70,7 @@ class State:
         )
 
 
-def save(root: Path, policy: Policy, optimiser: torch.optim.Optimizer, state: State) -> Path:
+def save(root: Path, policy: Policy, optimiser: torch.optim.Optimizer, state: RunState) -> Path:
     """Write the checkpoint of `state.step`, durable and complete when this returns."""
     root.mkdir(parents=True, exist_ok=True)
     target = root / f"step-{state.step:06d}"
@@ -96,16 +96,16 @@ def save(root: Path, policy: Policy, optimiser: torch.optim.Optimizer, state: St
     return target
 
 
-def newest(root: Path) -> Path | None:
+def find_newest(root: Path) -> Path | None:
     """The checkpoint of the highest step; None where there is none."""
     found = _all(root)
     return found[-1] if found else None
 
 
-def read_state(path: Path) -> State:
+def read_state(path: Path) -> RunState:
     """A checkpoint's state. Raises CheckpointError where it isn't one of ours."""
     try:
-        return State(**orjson.loads((path / STATE).read_bytes()))
+        return RunState(**orjson.loads((path / STATE).read_bytes()))
     except (OSError, ValueError, TypeError) as error:
         raise CheckpointError(
             f"{path / STATE}: can't be used ({error}); delete {path} to go on from the one before"

@@ -16,7 +16,7 @@ class EngineTaken(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Occupancy:
+class EngineOwnership:
     """What a run knows of who publishes to its engine."""
 
     found: set[tuple[str, str]] = field(default_factory=set)
@@ -27,15 +27,15 @@ class Occupancy:
     def begin(self, engine: Engine, versions: Sequence[str]) -> str | None:
         """Take the engine as it is; gives what it serves where that is none of the run's `versions`."""
         health = engine.health()
-        served = _served(health)
+        served = _list_served(health)
         self.found.update(served)
         return None if {name for name, _ in served} <= {"", *versions} else health.version
 
-    def taken(self, engine: Engine, versions: Sequence[str], registry: Registry) -> str | None:
+    def find_foreign(self, engine: Engine, versions: Sequence[str], registry: Registry) -> str | None:
         """What the engine serves, where the run neither put it there nor found it there. An engine that
         names none, or has gone back to an earlier version of the run, is the run's still.
         """
-        for name, checksum in _served(health := engine.health()):
+        for name, checksum in _list_served(health := engine.health()):
             if not name or (name, checksum) in self.found:
                 continue
             if name not in versions or not _same_files(registry, name, checksum):
@@ -43,7 +43,7 @@ class Occupancy:
         return None
 
 
-def _served(health: EngineHealth) -> list[tuple[str, str]]:
+def _list_served(health: EngineHealth) -> list[tuple[str, str]]:
     """Names and checksums: replicas may serve several, of which no checksums are told."""
     return [(name, health.checksum) for name in health.version.split(" and ")]
 

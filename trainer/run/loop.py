@@ -6,7 +6,7 @@ rename, that of its checkpoint. Whatever is killed in between is done over from 
 result, to the bit on one thread of a CPU; what comes after the checkpoint (publication, the row's completion)
 is made up for at the next start.
 
-Left out here: more than one process (a step is computed in one), and any learning-rate schedule but a
+Left out here: more than one process (a step is computed in one), and any learning-rate driver but a
 warm-up.
 """
 
@@ -20,15 +20,21 @@ from typing import Any
 import torch
 
 from crosswind.gateway.trajectory.train_step import TrainStep
-from crosswind.trainer.curriculum.driver import Schedule
-from crosswind.trainer.learning.learner import Before, Learner
-from crosswind.trainer.rollouts.assembly import assemble
+from crosswind.trainer.curriculum.driver import CurriculumDriver
+from crosswind.trainer.learning.learner import Learner, Measurement
+from crosswind.trainer.rollouts.assembly import assemble_batch
 from crosswind.trainer.rollouts.batches import Sample
-from crosswind.trainer.rollouts.source import GroupSource, Taken
-from crosswind.trainer.run import checkpoint, evaluate, metrics
-from crosswind.trainer.run.checkpoint import State
-from crosswind.trainer.run.progress import success
-from crosswind.trainer.run.run import Run, begin_or_resume, make_up, put_in_service, take_back
+from crosswind.trainer.rollouts.source import GroupSource, TakenGroups
+from crosswind.trainer.run import checkpoint
+from crosswind.trainer.run.checkpoint import RunState
+from crosswind.trainer.run.progress import (
+    evaluate,
+    intake_figures,
+    publication_figures,
+    success_rates,
+    update_figures,
+)
+from crosswind.trainer.run.run import Run, begin_or_resume, deploy_version, finish_interrupted, roll_back
 
 
 class EngineMismatch(Exception):
@@ -44,7 +50,7 @@ class _Learned:
     figures: Mapping[str, Any]
 
 
-def train(run: Run) -> State:
+def train(run: Run) -> RunState:
     """Train until `steps` or until told to stop; gives the state that the run is in then.
 
     Raises EngineMismatch, NotConfirmed or EngineError where the engine doesn't serve what is trained,
@@ -54,12 +60,12 @@ def train(run: Run) -> State:
     config, store, progress = run.config, run.store, run.progress
     torch.set_num_threads(config.threads)
     learner, state = begin_or_resume(run)
-    schedule = Schedule(config.curriculum, state.curriculum)
+    driver = CurriculumDriver(config.curriculum, state.curriculum)
     source = run.source()
-    make_up(run, learner, state)
+    finish_interrupted(run, learner, state)
     if state.step == 0:
-        schedule.follow(run.sink)
-    _declare(run, schedule)
+        driver.continue_numbering(run.sink)
+    _declare(run, driver)
     if state.step < config.steps:
         progress.note(f"waiting for groups, to train version {state.version}", version=state.version)
 
@@ -74,7 +80,7 @@ def train(run: Run) -> State:
         learned = _learn(run, learner, state, taken, planned)
 
         # The curriculum, for sessions that open from now on.
-        changes = schedule.observe(taken.groups)
+        changes = driver.observe(taken.groups)
 
         # The checkpoint: with its rename the step has been taken.
         version = f"{run.name}-{number:05d}" if learned.moved else state.version
@@ -82,35 +88,37 @@ def train(run: Run) -> State:
             "step": number,
             "version": version,
             **learned.figures,
-            **schedule.metrics(),
+            **driver.metrics(),
             "waited_seconds": started - waiting,
             "train_seconds": time.monotonic() - started,
         }
         groups = [*planned.group_ids, *taken.dropped]
-        state = state.after(number, version, groups, schedule.to_json(), figures)
+        state = state.advance(number, version, groups, driver.to_json(), figures)
         checkpoint.save(run.checkpoints, learner.policy, learner.optimiser, state)
 
         # The new version: exported, served, confirmed on this step's own rollouts.
-        publication = put_in_service(run, learner, state, learned.samples)
-        figures |= metrics.publication_figures(publication) | {"seconds": time.monotonic() - started}
-        run.complete(planned, state, figures)
+        publication = deploy_version(run, learner, state, learned.samples)
+        figures |= publication_figures(publication) | {"seconds": time.monotonic() - started}
+        run.complete_step(planned, state, figures)
 
         # Who plans sessions hears of the curriculum; people hear of the step.
-        store.write(schedule.setting(run.name))
-        _declare(run, schedule)
+        store.write(driver.to_settings(run.name))
+        _declare(run, driver)
         checkpoint.retain(run.checkpoints, config.keep_checkpoints)
         _tell(run, number, figures, changes)
 
     return state
 
 
-def _begin(run: Run, source: GroupSource, state: State, number: int) -> tuple[Taken, TrainStep] | None:
+def _begin(
+    run: Run, source: GroupSource, state: RunState, number: int
+) -> tuple[TakenGroups, TrainStep] | None:
     """The groups of a step and its write-ahead row: those of an interrupted step, else the groups that
     completed first. None where the run is told to stop meanwhile.
     """
-    config, admission, planned = run.config, run.admission(state), run.unfinished(number)
+    config, admission, planned = run.config, run.admission(state), run.find_unfinished(number)
     if planned is not None:
-        taken = source.again(planned.group_ids, admission)
+        taken = source.reload(planned.group_ids, admission)
         if gone := [group.id for group in taken.groups if group.gone]:
             run.progress.note(
                 f"step {number} goes on without groups that were deleted since: {', '.join(gone)}"
@@ -122,26 +130,26 @@ def _begin(run: Run, source: GroupSource, state: State, number: int) -> tuple[Ta
     )
     if found is None:
         return None
-    planned = run.plan(number, [group.id for group in found.groups])
+    planned = run.plan_step(number, [group.id for group in found.groups])
     run.store.plan_step(planned)
     return found, planned
 
 
-def _learn(run: Run, learner: Learner, state: State, taken: Taken, planned: TrainStep) -> _Learned:
+def _learn(run: Run, learner: Learner, state: RunState, taken: TakenGroups, planned: TrainStep) -> _Learned:
     """Sequences and advantages, scored by the weights as they are; then the optimiser's steps on them."""
     config = run.config
     torch.manual_seed(planned.seeds["torch"])
-    material = assemble(taken.groups, config, state.version, planned.seeds["mini_batches"])
-    before = learner.measure(material)
+    batch = assemble_batch(taken.groups, config, state.version, planned.seeds["mini_batches"])
+    before = learner.measure(batch)
     _compare_with_engine(run, state, before)
     learned = learner.update(before, planned.step)
     divergence = learner.divergence(before) if learned.optimiser_steps else 0.0
     figures = {
-        **metrics.counts(taken, material, before, config.group_size),
-        **success(taken.groups, config.curriculum.gap.success_at),
-        **metrics.figures(learned, before, divergence),
+        **intake_figures(taken, batch, before, config.group_size),
+        **success_rates(taken.groups, config.curriculum.gap.success_at),
+        **update_figures(learned, before, divergence),
     }
-    return _Learned(material.samples, bool(learned.optimiser_steps), figures)
+    return _Learned(batch.samples, bool(learned.optimiser_steps), figures)
 
 
 def _tell(run: Run, number: int, figures: dict[str, Any], changes: Sequence[str]) -> None:
@@ -151,17 +159,17 @@ def _tell(run: Run, number: int, figures: dict[str, Any], changes: Sequence[str]
         progress.note(f"curriculum: {change}")
     if config.evaluate_every and number % config.evaluate_every == 0:
         out = run.out / "evaluations" / f"step-{number:06d}.json"
-        evaluate.bench(config.evaluate_arguments, out, progress)
+        evaluate(config.evaluate_arguments, out, progress)
 
 
-def _declare(run: Run, schedule: Schedule) -> None:
+def _declare(run: Run, driver: CurriculumDriver) -> None:
     """A control plane that doesn't answer is told again after the next step; training goes on."""
-    trouble = schedule.declare(run.sink)
+    trouble = driver.declare(run.sink)
     if trouble is not None:
         run.progress.note(f"the curriculum was not declared: {trouble}")
 
 
-def _compare_with_engine(run: Run, state: State, before: Before) -> None:
+def _compare_with_engine(run: Run, state: RunState, before: Measurement) -> None:
     """Say before the first update how far apart trainer and engine are; refuse to train where it is too
     far.
     """
@@ -181,4 +189,4 @@ def _compare_with_engine(run: Run, state: State, before: Before) -> None:
             f"trainer's by up to {gap:.3g} (logprob_tolerance is {tolerance:g}): it serves other weights, or "
             f"samples at another temperature than {run.config.temperature:g}"
         )
-        raise EngineMismatch(f"{reason}; nothing was trained on it; {take_back(run, state, reason)}")
+        raise EngineMismatch(f"{reason}; nothing was trained on it; {roll_back(run, state, reason)}")

@@ -1,14 +1,20 @@
-"""What a run says while it goes: human lines, or JSON lines for programs."""
+"""What a run reports while it goes: a step's figures, and lines for people or JSON lines for programs."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, TextIO
 
 import orjson
 
+from crosswind.policies.bench import BenchError, run_bench
+from crosswind.policies.deployment.deployment import DeployedVersion
+from crosswind.trainer.learning.learner import Measurement, UpdateResult
+from crosswind.trainer.rollouts.assembly import TrainingBatch, count_refusals
 from crosswind.trainer.rollouts.groups import Group
+from crosswind.trainer.rollouts.source import TakenGroups
 
 
 class Progress:
@@ -24,14 +30,14 @@ class Progress:
 
     def step(self, metrics: Mapping[str, Any]) -> None:
         """A training step's end."""
-        self._write({"event": "step", **metrics} if self._as_json else _line(metrics))
+        self._write({"event": "step", **metrics} if self._as_json else _format_step(metrics))
 
     def _write(self, line: str | Mapping[str, Any]) -> None:
         text = line if isinstance(line, str) else orjson.dumps(line).decode()
         print(text, file=self._stream or sys.stdout, flush=True)
 
 
-def success(groups: list[Group], success_at: float) -> dict[str, Any]:
+def success_rates(groups: list[Group], success_at: float) -> dict[str, Any]:
     """Clean and noisy success of these groups, per noise type too; None where an arm is empty."""
     arms: dict[str, list[bool]] = {}
     for group in groups:
@@ -48,7 +54,7 @@ def success(groups: list[Group], success_at: float) -> dict[str, Any]:
     }
 
 
-def _line(metrics: Mapping[str, Any]) -> str:
+def _format_step(metrics: Mapping[str, Any]) -> str:
     def share(name: str) -> str:
         return "  –  " if metrics[name] is None else f"{100 * metrics[name]:4.0f}%"
 
@@ -67,3 +73,76 @@ def _line(metrics: Mapping[str, Any]) -> str:
         f"{metrics['seconds']:.1f} s",
     )
     return "  ".join(fields) + (f"  levels {levels}" if levels else "")
+
+
+def intake_figures(
+    taken: TakenGroups, batch: TrainingBatch, before: Measurement, group_size: int
+) -> dict[str, Any]:
+    """What the step took and what of it could train: in groups, rollouts and tokens."""
+    rollouts = [rollout for group in taken.groups for rollout in group.rollouts]
+    return {
+        "groups": len(taken.groups),
+        "filtered_groups": batch.filtered_groups,
+        "dropped_groups": dict(taken.reasons),
+        "other_sized_groups": sum(
+            len(group.rollouts) + len(group.left_out) != group_size for group in taken.groups
+        ),
+        "flat_arms": batch.flat_arms,
+        "rollouts": len(rollouts),
+        "trained_rollouts": len(batch.samples),
+        "refused": count_refusals(taken.groups, batch),
+        "splits": batch.splits,
+        "tokens": before.tokens,
+        "staleness": max((rollout.staleness for rollout in rollouts), default=0),
+    }
+
+
+def update_figures(learned: UpdateResult, before: Measurement, moved: float) -> dict[str, Any]:
+    """What the optimiser's steps came to. `moved`: how far, in nats per token (`Learner.divergence`)."""
+    return {
+        "loss": learned.loss,
+        "kl": moved,
+        "clip_share": learned.clip_share,
+        "gradient_norm": learned.gradient_norm,
+        "optimiser_steps": learned.optimiser_steps,
+        "not_finite": learned.not_finite,
+        "entropy": before.entropy,
+        "engine_gap": before.engine_gap,
+        "drift": before.drift,
+    }
+
+
+def publication_figures(publication: DeployedVersion | None) -> dict[str, Any]:
+    """How the version got into service; nothing where it wasn't published."""
+    if publication is None:
+        return {}
+    return {
+        "swap_ms": publication.swap_ms,
+        "confirmed_difference": publication.max_difference,
+        "confirmed_tokens": publication.tokens,
+    }
+
+
+def check_bench(arguments: Sequence[str]) -> str | None:
+    """Why the bench can't be run with these arguments, in one line; None if it can."""
+    try:
+        run_bench([*arguments, "--check"])
+    except BenchError as error:
+        return str(error)
+    return None
+
+
+def evaluate(arguments: Sequence[str], out: Path, progress: Progress) -> None:
+    """Run the bench with these arguments, write its JSON to `out`, and report each arm's success. A failure
+    is reported, not raised: training goes on.
+    """
+    out.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        run_bench([*arguments, "--json", str(out)])
+    except BenchError as error:
+        progress.note(f"evaluation failed with exit code {error.code}: {error}")
+        return
+    arms = orjson.loads(out.read_bytes())["arms"]
+    rates = {name: arm["success"] for name, arm in arms.items()}
+    shown = ", ".join(f"{name} {100 * rate:.0f}%" for name, rate in rates.items())
+    progress.note(f"evaluation: {shown} ({out})", success=rates)

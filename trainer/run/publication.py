@@ -6,7 +6,7 @@ from pathlib import Path
 
 from crosswind.policies.versions.version import PolicyVersion, Registry, VersionError, checksum, read_version
 from crosswind.trainer.learning.model import Policy
-from crosswind.trainer.run.checkpoint import State
+from crosswind.trainer.run.checkpoint import RunState
 
 
 class PublicationError(Exception):
@@ -24,7 +24,7 @@ def first_version(directory: Path) -> PolicyVersion:
     return version
 
 
-def export(policy: Policy, state: State, registry: Registry) -> PolicyVersion:
+def export(policy: Policy, state: RunState, registry: Registry) -> PolicyVersion:
     """Put the weights into the registry under `state.version`. Where an interrupted run did, that is kept.
 
     Raises PublicationError where the name is taken by other weights.

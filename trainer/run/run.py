@@ -33,15 +33,14 @@ from crosswind.trainer.curriculum.driver import CurriculumSink
 from crosswind.trainer.learning import model
 from crosswind.trainer.learning.learner import Learner
 from crosswind.trainer.learning.lora import AdapterPolicy
-from crosswind.trainer.rollouts.assembly import assemble
+from crosswind.trainer.rollouts.assembly import assemble_batch
 from crosswind.trainer.rollouts.batches import Sample
 from crosswind.trainer.rollouts.groups import Admission
 from crosswind.trainer.rollouts.source import GroupSource
 from crosswind.trainer.run import checkpoint
-from crosswind.trainer.run.checkpoint import State
-from crosswind.trainer.run.engine_ownership import EngineTaken, Occupancy
-from crosswind.trainer.run.metrics import publication_figures
-from crosswind.trainer.run.progress import Progress
+from crosswind.trainer.run.checkpoint import RunState
+from crosswind.trainer.run.engine_ownership import EngineOwnership, EngineTaken
+from crosswind.trainer.run.progress import Progress, publication_figures
 from crosswind.trainer.run.publication import export, first_version
 
 
@@ -71,7 +70,7 @@ class Run:
     """Train on groups only whose sessions carry these labels."""
     observers: Sequence[DeploymentObserver] = ()
     """Who is told which versions the engine serves rightly, beside the registry's journal."""
-    occupancy: Occupancy = field(default_factory=Occupancy)
+    ownership: EngineOwnership = field(default_factory=EngineOwnership)
 
     @property
     def checkpoints(self) -> Path:
@@ -82,27 +81,27 @@ class Run:
             self.store, self.labels, poll_seconds=self.config.poll_seconds, say=self.progress.note
         )
 
-    def admission(self, state: State) -> Admission:
+    def admission(self, state: RunState) -> Admission:
         """What rollouts must meet to train on top of this state."""
         ordinals = {name: ordinal for ordinal, name in enumerate(state.versions)}
         wrong = doubted(self.store.settings(VERSION))
         return Admission(ordinals, self.config.staleness, self.config.temperature, wrong)
 
-    def service(self) -> Deployment | None:
+    def deployment(self) -> Deployment | None:
         """The engine with all who are told of it; None without one."""
         if self.engine is None:
             return None
         observers = [*self.observers, JournalObserver(self.registry.journal, self.engine.name)]
         return Deployment(self.engine, observers, self.config.logprob_tolerance)
 
-    def before(self, state: State) -> PolicyVersion | None:
+    def previous_version(self, state: RunState) -> PolicyVersion | None:
         """The version before the one that the weights are; None where that is the first."""
         if len(state.versions) < 2:
             return None
         first = read_version(self.policy)
         return first if len(state.versions) == 2 else self.registry.get(state.versions[-2])
 
-    def plan(self, number: int, group_ids: Sequence[str]) -> TrainStep:
+    def plan_step(self, number: int, group_ids: Sequence[str]) -> TrainStep:
         """The write-ahead row of a step: its number, groups and seeds."""
         seeds = {
             "torch": self.config.seed * 1_000_003 + number,
@@ -110,12 +109,12 @@ class Run:
         }
         return TrainStep(self.name, number, tuple(group_ids), seeds, time.time_ns() // 1000)
 
-    def unfinished(self, number: int) -> TrainStep | None:
+    def find_unfinished(self, number: int) -> TrainStep | None:
         """The write-ahead row of a step that was begun and never completed."""
         rows = [row for row in self.store.steps(self.name) if row.step == number and row.completed_us is None]
         return rows[0] if rows else None
 
-    def complete(self, planned: TrainStep, state: State, metrics: Mapping[str, Any]) -> None:
+    def complete_step(self, planned: TrainStep, state: RunState, metrics: Mapping[str, Any]) -> None:
         """Complete a step's row, once its version is in service."""
         done = replace(
             planned, policy_version=state.version, metrics=metrics, completed_us=time.time_ns() // 1000
@@ -123,14 +122,14 @@ class Run:
         self.store.complete_step(done)
 
 
-def begin_or_resume(run: Run) -> tuple[Learner, State]:
+def begin_or_resume(run: Run) -> tuple[Learner, RunState]:
     """The learner and where the run stands: its newest checkpoint, or the first policy."""
     try:
         check_name(f"{run.name}-00001")
     except VersionError as error:
         raise SettingsError(f"--run: its versions couldn't be exported; {error}") from None
     first = first_version(run.policy)
-    path = checkpoint.newest(run.checkpoints)
+    path = checkpoint.find_newest(run.checkpoints)
     if path is not None and run.fresh:
         raise SettingsError(f"--fresh: {run.out} holds a run's checkpoints already; name another --out")
     if path is None and any(step.completed_us for step in run.store.steps(run.name)):
@@ -147,7 +146,7 @@ def begin_or_resume(run: Run) -> tuple[Learner, State]:
         reference = model.load(run.policy, device=config.device, dtype=config.dtype)
     learner = Learner(policy, config, reference)
     if path is None:
-        return learner, State(run.name, first.checksum, version=first.version, versions=[first.version])
+        return learner, RunState(run.name, first.checksum, version=first.version, versions=[first.version])
     state = checkpoint.read_state(path)
     if (state.run, state.versions[0]) != (run.name, first.version):
         raise SettingsError(
@@ -164,7 +163,7 @@ def begin_or_resume(run: Run) -> tuple[Learner, State]:
     return learner, state
 
 
-def make_up(run: Run, learner: Learner, state: State) -> None:
+def finish_interrupted(run: Run, learner: Learner, state: RunState) -> None:
     """What a crash after the checkpoint left undone: the publication, and the completion of the step's
     row.
     """
@@ -174,15 +173,15 @@ def make_up(run: Run, learner: Learner, state: State) -> None:
     samples: list[Sample] = []
     if last is not None:
         admission = replace(run.admission(state), staleness=len(state.versions))
-        groups = run.source().again(last.group_ids, admission).groups
-        samples = assemble(groups, run.config, state.version, last.seeds["mini_batches"]).samples
-    publication = put_in_service(run, learner, state, samples)
+        groups = run.source().reload(last.group_ids, admission).groups
+        samples = assemble_batch(groups, run.config, state.version, last.seeds["mini_batches"]).samples
+    publication = deploy_version(run, learner, state, samples)
     if last is not None and last.completed_us is None:
-        run.complete(last, state, {**state.metrics, **publication_figures(publication)})
+        run.complete_step(last, state, {**state.metrics, **publication_figures(publication)})
 
 
-def put_in_service(
-    run: Run, learner: Learner, state: State, samples: Sequence[Sample]
+def deploy_version(
+    run: Run, learner: Learner, state: RunState, samples: Sequence[Sample]
 ) -> DeployedVersion | None:
     """Export the state's version where it isn't the first one; serve and confirm it where there is an
     engine, on the samples, or on a probe of our own where there are none.
@@ -193,10 +192,10 @@ def put_in_service(
     run.registry.adopt(version)
     if state.version != state.versions[0]:
         version = export(learner.policy, state, run.registry)
-    service = run.service()
+    service = run.deployment()
     if service is None:
         return None
-    if (others := _taken(run, state)) is not None:
+    if (others := _describe_foreign(run, state)) is not None:
         raise EngineTaken(
             f"{others}; nothing was published over it. End what publishes there, or give this run an engine "
             f"of its own; started again, it goes on after step {state.step}"
@@ -207,27 +206,27 @@ def put_in_service(
             return learner.probe(samples[: run.config.probe_rollouts])
         return probe(which)
 
-    served = service.deploy(version, run.before(state), probe_of)
+    served = service.deploy(version, run.previous_version(state), probe_of)
     for trouble in served.problems:
         run.progress.note(trouble)
     run.registry.retain(run.config.keep_versions, protected=frozenset(state.versions[-2:]))
     return served
 
 
-def _begin_with_engine(run: Run, state: State) -> None:
+def _begin_with_engine(run: Run, state: RunState) -> None:
     """Take the engine as it is, and say where it served something that isn't this run's."""
     if run.engine is None:
         return
-    other = run.occupancy.begin(run.engine, state.versions)
+    other = run.ownership.begin(run.engine, state.versions)
     if other is not None:
         run.progress.note(f"the engine served {other!r}; {state.version!r} of this run takes its place")
 
 
-def _taken(run: Run, state: State) -> str | None:
+def _describe_foreign(run: Run, state: RunState) -> str | None:
     """In words, that somebody else published to the engine; None where nobody did."""
     if run.engine is None:
         return None
-    other = run.occupancy.taken(run.engine, state.versions, run.registry)
+    other = run.ownership.find_foreign(run.engine, state.versions, run.registry)
     if other is None:
         return None
     return (
@@ -235,18 +234,18 @@ def _taken(run: Run, state: State) -> str | None:
     )
 
 
-def take_back(run: Run, state: State, reason: str) -> str:
+def roll_back(run: Run, state: RunState, reason: str) -> str:
     """The engine was seen not to serve the state's version: nothing that it samples may be trained on, and
     the version before serves again. Says what came of it.
     """
-    service = run.service()
+    service = run.deployment()
     if service is None:
         return "there is no engine to roll back"
     service.report_doubt(state.version, reason)
     try:
-        if (others := _taken(run, state)) is not None:
+        if (others := _describe_foreign(run, state)) is not None:
             return "; ".join([others, *service.unreported])
-        previous = run.before(state)
+        previous = run.previous_version(state)
     except (VersionError, EngineError) as error:
         return str(error)
     return "; ".join([service.roll_back_to(previous, probe), *service.unreported])
