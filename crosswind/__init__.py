@@ -11,6 +11,16 @@ if TYPE_CHECKING:
     from crosswind.gateway.client import AsyncClient, Client, GatewayError, OpenedSession, SessionInfo
     from crosswind.gateway.trajectory.store import RowRefused, Store, StoreError, StoreUnavailable, open_store
     from crosswind.injectors.conversation import Site, ToolSchema
+    from crosswind.injectors.faults import (
+        AnswerEdit,
+        Close,
+        Fault,
+        ModelAnswer,
+        Reply,
+        Send,
+        StreamEvent,
+        Wait,
+    )
     from crosswind.injectors.operator import operator
     from crosswind.injectors.streams import Stream
     from crosswind.injectors.targets import (
@@ -60,6 +70,14 @@ _HOMES = {
     # An author of operators
     "Site": "crosswind.injectors.conversation:Site",
     "ToolSchema": "crosswind.injectors.conversation:ToolSchema",
+    "AnswerEdit": "crosswind.injectors.faults:AnswerEdit",
+    "Close": "crosswind.injectors.faults:Close",
+    "Fault": "crosswind.injectors.faults:Fault",
+    "ModelAnswer": "crosswind.injectors.faults:ModelAnswer",
+    "Reply": "crosswind.injectors.faults:Reply",
+    "Send": "crosswind.injectors.faults:Send",
+    "StreamEvent": "crosswind.injectors.faults:StreamEvent",
+    "Wait": "crosswind.injectors.faults:Wait",
     "operator": "crosswind.injectors.operator:operator",
     "Stream": "crosswind.injectors.streams:Stream",
     "AddedTool": "crosswind.injectors.targets:AddedTool",
@@ -110,8 +128,10 @@ _HOMES = {
 
 __all__ = [
     "AddedTool",
+    "AnswerEdit",
     "AsyncClient",
     "Client",
+    "Close",
     "Draw",
     "Engine",
     "EngineAway",
@@ -119,9 +139,11 @@ __all__ = [
     "EngineHealth",
     "Environment",
     "Episode",
+    "Fault",
     "GatewayError",
     "InstructionsTarget",
     "LossScale",
+    "ModelAnswer",
     "ModelTarget",
     "ObjectiveResult",
     "ObjectiveSettings",
@@ -131,10 +153,12 @@ __all__ = [
     "PolicyVersion",
     "PublishedVersion",
     "Recovery",
+    "Reply",
     "Result",
     "RowRefused",
     "SampledTokens",
     "ScoredTokens",
+    "Send",
     "ServeError",
     "ServeRequest",
     "SessionInfo",
@@ -143,6 +167,7 @@ __all__ = [
     "StoreError",
     "StoreUnavailable",
     "Stream",
+    "StreamEvent",
     "Task",
     "ToolChange",
     "ToolClass",
@@ -153,6 +178,7 @@ __all__ = [
     "UnusableText",
     "UserTarget",
     "Verdict",
+    "Wait",
     "objective",
     "open_store",
     "operator",

@@ -99,8 +99,9 @@ class Fault:
         dataclass(frozen=True)(cls)
         if (kind := cls.__dict__.get("kind")) is None:
             return
-        if kind in _kinds:
-            raise ValueError(f"fault {kind!r} exists twice: rename {cls.__module__}.{cls.__qualname__}")
+        name = f"{cls.__module__}.{cls.__qualname__}"
+        if (other := _kinds.get(kind)) is not None and f"{other.__module__}.{other.__qualname__}" != name:
+            raise ValueError(f"fault {kind!r} exists twice: rename {name}")
         _kinds[kind] = cls
 
     def settings(self) -> dict[str, Any]:

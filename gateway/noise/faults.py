@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -89,13 +89,12 @@ class Faults:
     def before_request(self) -> Iterator[tuple[str, Wait | Close | Reply]]:
         """What happens before the request is sent on, with the operator that does it."""
         for one in self.at("request"):
-            nothing: Sequence[Wait | Close | Reply] = ()
-            for action in _ask(one, one.fault.before_request, nothing):
+            for action in _collect(one, one.fault.before_request):
                 yield one.operator, action
 
     def copies(self) -> int:
         """How many times more the request is sent."""
-        return min(MOST_COPIES, sum(_ask(one, one.fault.copies, 0) for one in self.at("request")))
+        return sum(_ask(one, partial(_count_copies, one.fault), 0) for one in self.at("request"))
 
     async def wait_before_answer(self) -> None:
         """Hold the answer back as long as the faults say."""
@@ -108,8 +107,7 @@ class Faults:
         return [action for action in self._before_answer() if isinstance(action, Close)]
 
     def _before_answer(self) -> list[Wait | Close]:
-        nothing: Sequence[Wait | Close] = ()
-        asked = (_ask(one, one.fault.before_answer, nothing) for one in self.at("response"))
+        asked = (_collect(one, one.fault.before_answer) for one in self.at("response"))
         return [action for actions in asked for action in actions]
 
     def change_headers(self, headers: Headers) -> Headers:
@@ -150,6 +148,10 @@ def _ask(one: InjectedFault, question: Callable[[], T], default: T) -> T:
         return default
 
 
+def _collect(one: InjectedFault, question: Callable[[], Iterable[T]]) -> list[T]:
+    return _ask(one, lambda: list(question()), [])
+
+
 def _pass_through(
     one: InjectedFault, shape: Callable[[bytes], Iterable[Action]], actions: list[Action]
 ) -> list[Action]:
@@ -162,13 +164,24 @@ def _pass_through(
                 out.append(action)
                 continue
             # Bounded: at most a piece and a wait for each byte.
-            for new in islice(shape(action.body), 2 * len(action.body) + 16):
-                if isinstance(new, Send) and not isinstance(new.body, bytes):
-                    raise TypeError(f"Send with {type(new.body).__name__}: give it bytes")
-                out.append(new)
+            most = 2 * len(action.body) + 16
+            pieces = list(islice(shape(action.body), most + 1))
+            if len(pieces) > most:
+                raise ValueError(f"more than {most} actions for {len(action.body)} bytes")
+            out += map(_check, pieces)
         return out
 
     return _ask(one, shaped, actions)
+
+
+def _check(action: Action) -> Action:
+    if not isinstance(action, Action) or (isinstance(action, Send) and not isinstance(action.body, bytes)):
+        raise TypeError(f"{action!r:.80}: give Wait, Send with bytes, or Close")
+    return action
+
+
+def _count_copies(fault: Fault) -> int:
+    return min(int(fault.copies()), MOST_COPIES)
 
 
 def _shape_event(fault: Fault, event: StreamEvent, raw: bytes) -> Iterable[Action]:
