@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import string
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,21 +17,26 @@ from jsonschema_rs import meta
 
 from crosswind.injectors import registry
 from crosswind.injectors.cli import examples
-from crosswind.injectors.conversation import Site
+from crosswind.injectors.contract import checked_draw, checked_result
+from crosswind.injectors.conversation import Site, ToolSchema
 from crosswind.injectors.faults import Fault
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.guard import tools as tool_guard
-from crosswind.injectors.guard.tools import Asked
+from crosswind.injectors.guard.tools import ToolConstraints
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import (
     Draw,
+    InstructionsTarget,
+    ModelTarget,
     Recovery,
     Result,
     Target,
     ToolChange,
+    ToolClass,
     ToolResultTarget,
     ToolTarget,
+    TransportTarget,
     UserTarget,
 )
 from crosswind.injectors.text import entities
@@ -40,7 +48,7 @@ from crosswind.injectors.text.json_payload import (
     looks_destroyed,
     parsed,
 )
-from tests.injectors.dialogues import SCRIPTS, payloads, texts
+from tests.injectors.dialogues import SCRIPTS, json_values, payloads, texts
 
 OPERATORS = sorted(registry.operators().values(), key=lambda entry: entry.name)
 every_operator = pytest.mark.parametrize("entry", OPERATORS, ids=lambda entry: entry.name)
@@ -49,29 +57,93 @@ on_text = pytest.mark.parametrize(
     [entry for entry in OPERATORS if entry.site not in (Site.TRANSPORT, Site.MODEL_RESPONSE)],
     ids=lambda entry: entry.name,
 )
+SITES: Mapping[Site, tuple[tuple[str, ...], type]] = {
+    Site.INSTRUCTIONS: (("user.",), str),
+    Site.USER_TEXT: (("user.",), str),
+    Site.TOOL_SCHEMA: (("schema.",), ToolChange),
+    Site.TOOL_RESULT: (("tool.", "state."), str),
+    Site.TRANSPORT: (("transport.",), Fault),
+    Site.MODEL_RESPONSE: (("model.",), Fault),
+}
+"""By site: how operators' names begin, and the type of their payloads."""
+
 severities = st.floats(0.01, 1.0)
-PREFIXES = {
-    Site.INSTRUCTIONS: ("user.",),
-    Site.USER_TEXT: ("user.",),
-    Site.TOOL_SCHEMA: ("schema.",),
-    Site.TOOL_RESULT: ("tool.", "state."),
-    Site.TRANSPORT: ("transport.",),
-    Site.MODEL_RESPONSE: ("model.",),
+names = st.one_of(
+    st.text(alphabet=string.ascii_letters + string.digits + "_-", min_size=1, max_size=64),
+    st.sampled_from(["get_order", "find.flight", "HTTPGet", "x" * 64, "注文"]),
+)
+properties = st.fixed_dictionaries(
+    {"type": st.sampled_from(["string", "integer", "number", "boolean", "array", "object"])},
+    optional={
+        "description": texts,
+        "enum": st.lists(texts, max_size=3),
+        "items": st.just({"type": "string"}),
+    },
+)
+parameters = st.one_of(
+    st.fixed_dictionaries(
+        {
+            "type": st.just("object"),
+            "properties": st.dictionaries(names, properties, max_size=4),
+            "required": st.lists(names, max_size=2),
+        }
+    ),
+    st.dictionaries(st.text(max_size=8), json_values, max_size=3),
+)
+tool_lists = st.lists(st.builds(ToolSchema, names, texts, parameters), min_size=1, max_size=4).map(tuple)
+ordinals, attempts = st.integers(0, 40), st.integers(0, 3)
+TARGETS: Mapping[Site, st.SearchStrategy[Target]] = {
+    Site.INSTRUCTIONS: st.builds(InstructionsTarget, texts, ordinals),
+    Site.USER_TEXT: st.builds(
+        lambda text, ordinal, tools, answers: UserTarget(
+            text, ordinal, protected_spans(text, tools), tools, answers
+        ),
+        texts,
+        ordinals,
+        tool_lists,
+        st.booleans(),
+    ),
+    Site.TOOL_RESULT: st.builds(
+        ToolResultTarget,
+        payloads,
+        ordinals,
+        names,
+        st.one_of(texts, st.builds(json.dumps, json_values)),
+        st.sampled_from(list(ToolClass)),
+        attempts,
+        tool_lists,
+    ),
+    Site.TOOL_SCHEMA: tool_lists.map(
+        lambda tools: ToolTarget(tools[0], tools, frozenset(tool.name for tool in tools))
+    ),
+    Site.TRANSPORT: st.builds(
+        TransportTarget, st.sampled_from(["model", "http", "mcp"]), ordinals, attempts, st.booleans()
+    ),
+    Site.MODEL_RESPONSE: st.builds(ModelTarget, ordinals, attempts, st.booleans()),
 }
 
-
-PAYLOADS = {
-    Site.INSTRUCTIONS: str,
-    Site.USER_TEXT: str,
-    Site.TOOL_SCHEMA: ToolChange,
-    Site.TOOL_RESULT: str,
-    Site.TRANSPORT: Fault,
-    Site.MODEL_RESPONSE: Fault,
+HARD = {
+    **SCRIPTS,
+    **{repr(text): text for text in ("", " ", "\n", "{}", "[]", "null", '""', "0", "{", "\x00", "\ufeff{}")},
+    "deep array": "[" * 5000,
+    "deep object": '{"a":' * 3000,
+    "long number": "9" * 6000,
+    "huge words": "please " * 40_000,
+    "huge word": "a" * 300_000,
+    "huge facts": "please, " * 20_000 + "#W1. " * 5_000,
+    "huge quotes": '"' * 100_000,
+    "huge object": json.dumps({f"key_{at}": {"value": at, "name": "kettle"} for at in range(5_000)}),
+    "huge array": json.dumps([{"order_id": f"#W{at}", "total": at / 7} for at in range(5_000)]),
 }
+"""Texts in many scripts, odd ones and huge ones."""
 
-
-def sample(entry: Registered) -> Target:
-    return examples.sample_for(entry)
+OPTIONS: Mapping[str, list[dict[str, Any]]] = {
+    "tool.execution_failure": [{"kinds": [kind]} for kind in ("401", "unavailable", "exception")],
+    "user.boundary_probing": [{"target": "policy"}, {"target": "knowledge"}],
+    "schema.redundant_tool": [{"num_tools": 1}, {"num_tools": 4}],
+    "schema.bloat": [{"per_tool": 1}, {"per_tool": 3}],
+    "user.typos": [{"between": [2, 4]}],
+}
 
 
 def with_text(target: Target, text: str) -> Target:
@@ -88,17 +160,17 @@ def with_text(target: Target, text: str) -> Target:
 
 
 def act(entry: Registered, target: Target, seed: int | str, severity: float) -> tuple[Draw, Result] | None:
-    draw = entry.implementation.draw(target, Stream(f"test|{seed}"), severity)
-    return None if draw is None else (draw, entry.implementation.apply(target, draw))
+    draw = entry.draw({}, target, Stream(f"test|{seed}"), severity)
+    return None if draw is None else (draw, entry.apply(target, draw))
 
 
 def damage(target: Target, result: Result) -> float:
     """How much was changed: words gone, come or moved; or a fault's settings: one, and their sum."""
     if isinstance(result.payload, Fault):
-        given = result.payload.settings().items()
-        settings = {key: value for key, value in given if isinstance(value, int | float)}
-        slowness = 1e6 / settings.pop("bytes_per_s", 1e6)
-        return 1 + slowness + float(sum(settings.values()))
+        settings = result.payload.settings()
+        numbers = {key: value for key, value in settings.items() if isinstance(value, int | float)}
+        slowness = 1e6 / numbers.pop("bytes_per_s", 1e6)
+        return 1 + slowness + float(sum(numbers.values()))
     was, now = (examples.as_text(one).split() for one in (target, result.payload))
     before, after = Counter(was), Counter(now)
     moved = isinstance(result.payload, ToolChange) and result.payload.behind is not None
@@ -107,7 +179,7 @@ def damage(target: Target, result: Result) -> float:
 
 @every_operator
 def test_says_what_it_is(entry: Registered) -> None:
-    assert entry.name.startswith(PREFIXES[entry.site])
+    assert entry.name.startswith(SITES[entry.site][0])
     assert "severity" in entry.documentation.lower()
     assert entry.source
     assert not entry.fault or entry.recovery in (Recovery.RETRY, Recovery.OTHER_TOOL)
@@ -128,17 +200,17 @@ def test_has_an_example(entry: Registered) -> None:
 def test_any_text_gives_the_same_again_and_replays_from_its_stored_draw(
     entry: Registered, data: st.DataObject, seed: int, severity: float
 ) -> None:
-    target = with_text(sample(entry), data.draw(texts if entry.site is Site.USER_TEXT else payloads))
-    first, second = act(entry, target, seed, severity), act(entry, target, seed, severity)
-    assert first == second
-    if first is None:
-        return
-    draw, result = first
-    stored = json.loads(json.dumps(draw))
-    assert stored == draw
-    assert entry.implementation.apply(target, stored) == result
-    assert isinstance(result.payload, PAYLOADS[entry.site])
-    check_what_survives(entry, target, result)
+    any_text = data.draw(texts if entry.site is Site.USER_TEXT else payloads)
+    target = with_text(examples.sample_for(entry), any_text)
+    first = act(entry, target, seed, severity)
+    assert first == act(entry, target, seed, severity)
+    if first is not None:
+        draw, result = first
+        stored = json.loads(json.dumps(draw))
+        assert stored == draw
+        assert entry.apply(target, stored) == result
+        assert isinstance(result.payload, SITES[entry.site][1])
+        check_what_survives(entry, target, result)
 
 
 def check_what_survives(entry: Registered, target: Target, result: Result) -> None:
@@ -157,7 +229,10 @@ def check_what_survives(entry: Registered, target: Target, result: Result) -> No
 
 def check_tool(target: ToolTarget, change: ToolChange) -> None:
     """What the guard asks of a change, and that each tool is one that providers take."""
-    assert tool_guard.refused(target, target.tool.name, change, Asked(), len(target.declared)) is None
+    assert (
+        tool_guard.check_change(target, target.tool.name, change, ToolConstraints(), len(target.declared))
+        is None
+    )
     for tool in (change.tool, *change.added):
         assert tool.name is None or tool_guard.NAME.fullmatch(tool.name)
         assert meta.is_valid(dict(tool.parameters))
@@ -167,19 +242,58 @@ def check_tool(target: ToolTarget, change: ToolChange) -> None:
         assert shown[name]["type"] == schema["type"] or change.takes[name] == schema["type"]
 
 
+@every_operator
+@settings(max_examples=15, deadline=None)
+@given(data=st.data(), seed=st.integers(0, 10**6), severity=severities)
+def test_any_target_is_accepted_and_not_changed_in_place(
+    entry: Registered, data: st.DataObject, seed: int, severity: float
+) -> None:
+    target: Any = data.draw(TARGETS[entry.site])
+    before = copy.deepcopy(target)
+    found = act(entry, target, seed, severity)
+    assert found == act(entry, copy.deepcopy(target), seed, severity)
+    assert target == before
+    if found is not None and entry.site is not Site.INSTRUCTIONS:
+        draw, result = found
+        assert checked_draw(entry.name, draw) == draw
+        assert checked_result(entry.name, entry.site, result) == result
+        if isinstance(target, ToolTarget):
+            assert isinstance(result.payload, ToolChange)
+            # The guard accepts any change, too: it says why not, or lets it pass.
+            tool_guard.check_change(
+                target, target.tool.name, result.payload, ToolConstraints(), len(target.declared)
+            )
+
+
+@every_operator
+def test_no_operator_keeps_a_state(entry: Registered) -> None:
+    target = examples.sample_for(entry)
+    forth = [entry.draw({}, target, Stream(f"{seed}"), 0.7) for seed in range(30)]
+    back = [entry.draw({}, target, Stream(f"{seed}"), 0.7) for seed in reversed(range(30))]
+    assert forth == back[::-1]
+
+
+@pytest.mark.parametrize("entry", [one for one in OPERATORS if one.options], ids=lambda entry: entry.name)
+def test_a_draw_under_options_is_carried_out_without_them(entry: Registered) -> None:
+    target = examples.sample_for(entry)
+    for options in OPTIONS.get(entry.name, [{}]):
+        draws = [entry.draw(options, target, Stream(f"{seed}"), 1.0) for seed in range(20)]
+        results = [entry.apply(target, json.loads(json.dumps(one))) for one in draws if one is not None]
+        assert results, (entry.name, options)
+
+
 @on_text
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_every_script_keeps_its_facts(entry: Registered, script: str) -> None:
-    target = with_text(sample(entry), SCRIPTS[script])
-    for seed in range(8):
-        done = act(entry, target, seed, 1.0)
-        if done is not None:
+@pytest.mark.parametrize("name", HARD)
+def test_hard_texts_are_survived_and_keep_their_facts(entry: Registered, name: str) -> None:
+    target = with_text(examples.sample_for(entry), HARD[name])
+    for seed in range(1 if name.startswith("huge") else 12):
+        if done := act(entry, target, seed, 1.0):
             check_what_survives(entry, target, done[1])
 
 
 @every_operator
 def test_severity_0_is_the_identity(entry: Registered) -> None:
-    target = sample(entry)
+    target = examples.sample_for(entry)
     for seed in range(50):
         done = act(entry, target, seed, 0.0)
         assert done is None or done[1].payload == getattr(target, "text", None), done
@@ -187,7 +301,7 @@ def test_severity_0_is_the_identity(entry: Registered) -> None:
 
 @every_operator
 def test_expected_damage_rises_with_severity(entry: Registered) -> None:
-    target = sample(entry)
+    target = examples.sample_for(entry)
     total = []
     for severity in (0.1, 0.3, 0.6, 1.0):
         done = (act(entry, target, seed, severity) for seed in range(300))
@@ -198,64 +312,12 @@ def test_expected_damage_rises_with_severity(entry: Registered) -> None:
 
 @every_operator
 def test_the_guard_has_nothing_to_withdraw_on_an_ordinary_payload(entry: Registered) -> None:
-    target = sample(entry)
-    for seed in range(100):
-        done = act(entry, target, seed, 0.8)
-        if done is None:
-            continue
-        after = str(done[1].payload)
-        if isinstance(target, UserTarget):
+    target = examples.sample_for(entry)
+    for done in (act(entry, target, seed, 0.8) for seed in range(100)):
+        after = "" if done is None else str(done[1].payload)
+        if done is not None and isinstance(target, UserTarget):
             assert solvability.after_user(entry, target, after) is None
-        elif isinstance(target, ToolResultTarget):
+        elif done is not None and isinstance(target, ToolResultTarget):
             assert solvability.after_tool(entry, target, after, clean=target.text) is None
             detectable = looks_destroyed(after, target.text) or contradicts_itself(after, target.text)
             assert detectable or not entry.fault
-
-
-@on_text
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        " ",
-        "\n",
-        "{}",
-        "[]",
-        "null",
-        '""',
-        "0",
-        "{",
-        "[" * 5000,
-        '{"a":' * 3000,
-        "9" * 6000,
-        "\x00",
-        "\ufeff{}",
-    ],
-    ids=lambda text: repr(text)[:12],
-)
-def test_odd_payloads_are_survived(entry: Registered, text: str) -> None:
-    target = with_text(sample(entry), text)
-    for seed in range(20):
-        done = act(entry, target, seed, 1.0)
-        if done is not None:
-            check_what_survives(entry, target, done[1])
-
-
-@on_text
-@pytest.mark.parametrize(
-    "text",
-    [
-        "please " * 40_000,
-        "a" * 300_000,
-        "please, " * 20_000 + "#W1. " * 5_000,
-        '"' * 100_000,
-        json.dumps({f"key_{number}": {"value": number, "name": "kettle"} for number in range(5_000)}),
-        json.dumps([{"order_id": f"#W{number}", "total": number / 7} for number in range(5_000)]),
-    ],
-    ids=["words", "one word", "facts", "quotes", "object", "array"],
-)
-def test_huge_payloads_are_survived(entry: Registered, text: str) -> None:
-    target = with_text(sample(entry), text)
-    done = act(entry, target, 0, 1.0)
-    if done is not None:
-        check_what_survives(entry, target, done[1])

@@ -15,7 +15,7 @@ from crosswind.injectors.faults import Delay
 from crosswind.injectors.profiles import load as profile
 from crosswind.injectors.profiles.load import ProfileError, parse
 from tests.injectors.dialogues import TOOLS, call
-from tests.injectors.operators.user.acting import BAGGAGE
+from tests.injectors.operators.acting import QUESTION
 
 SEEDS, TURNS = 150, 11
 RESULT = '{"order_id": "#W1", "status": "delivered", "total": 38.5}'
@@ -107,7 +107,7 @@ def test_confused_users_are_confused_in_every_way() -> None:
     kinds = set()
     for plan in plans("chaos/confused-users"):
         [new] = perturb(
-            plan, conversation([{"role": "user", "content": f"{BAGGAGE} It is order #W2."}]), {}
+            plan, conversation([{"role": "user", "content": f"{QUESTION} It is order #W2."}]), {}
         ).new
         kinds |= {one.operator for one in new.decisions}
         assert "#W2" in str(new.text or "#W2") or any(

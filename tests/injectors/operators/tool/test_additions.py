@@ -9,11 +9,15 @@ import re
 import pytest
 
 from crosswind.injectors import registry
-from crosswind.injectors.cli import examples
-from crosswind.injectors.conversation import Site
-from crosswind.injectors.streams import Stream
-from crosswind.injectors.targets import ToolResultTarget
-from tests.injectors.operators.tool.acting import BAGGAGE, BAGGAGE_TEXT, PASSAGE, outcomes, repeated, target
+from tests.injectors.operators.acting import (
+    BAGGAGE,
+    BAGGAGE_TEXT,
+    PASSAGE,
+    acts,
+    outcomes,
+    repeated,
+    result_target,
+)
 
 ADDING = ("tool.misleading", "tool.redundant", "tool.context_pressure", "tool.prompt_injection")
 adding = pytest.mark.parametrize("name", ADDING)
@@ -46,7 +50,6 @@ def test_what_has_no_room_is_left_alone(name: str, text: str) -> None:
 
 def test_the_example_of_a_misleading_signal_adds_a_remark() -> None:
     """AgentNoiseBench, appendix B. Its example also drops four fields; solvability wins, ours keeps all."""
-    assert registry.resolve("induce").name == "tool.misleading"
     for after in outcomes("induce"):
         remarks = json.loads(after).items() - BAGGAGE.items()
         assert 1 <= len(remarks) <= 2
@@ -56,7 +59,6 @@ def test_the_example_of_a_misleading_signal_adds_a_remark() -> None:
 def test_the_example_of_low_utility_content_puts_the_answer_among_useless_fields() -> None:
     """AgentNoiseBench, appendix B. Its example drops a field that may matter; solvability wins, ours keeps
     all."""
-    assert registry.resolve("tool-redundancy").name == "tool.redundant"
     found = [list(json.loads(after)) for after in outcomes("tool-redundancy")]
     assert all(len(keys) == len(BAGGAGE) + 14 for keys in found)
     assert any(keys[0] not in BAGGAGE and keys[-1] not in BAGGAGE for keys in found)
@@ -74,14 +76,11 @@ def test_severity_of_context_pressure_is_a_volume_in_characters(text: str, sever
 
 
 def test_an_injected_instruction_carries_a_canary_of_its_own_and_asks_for_nothing_harmful() -> None:
-    entry, on = registry.resolve("tool.prompt_injection"), examples.sample(Site.TOOL_RESULT)
-    assert isinstance(on, ToolResultTarget)
     canaries = set()
-    for seed in range(60):
-        draw = entry.implementation.draw(on, Stream(str(seed)), 1.0)
-        assert draw is not None
-        after = str(entry.implementation.apply(on, draw).payload)
-        assert after.count(draw["canary"]) == 1 and draw["canary"] not in on.text
+    for one in acts("tool.prompt_injection", result_target(), seeds=60):
+        assert one is not None
+        draw, after = one
+        assert after.count(draw["canary"]) == 1 and draw["canary"] not in BAGGAGE_TEXT
         assert not re.search(
             r"http|call|password|token|delete|cancel|refund|send", draw["text"], re.IGNORECASE
         )
@@ -90,11 +89,11 @@ def test_an_injected_instruction_carries_a_canary_of_its_own_and_asks_for_nothin
 
 
 def test_severity_of_an_injected_instruction_is_its_probability() -> None:
-    assert 30 < len(outcomes("tool.prompt_injection", target().text, 0.4, seeds=120)) < 66
+    assert 30 < len(outcomes("tool.prompt_injection", severity=0.4, seeds=120)) < 66
 
 
 def test_a_stored_draw_of_context_pressure_means_the_same_log_in_every_version() -> None:
     entry = registry.resolve("tool.context_pressure")
     stored = {"at": None, "key": "log", "before": False, "first": 1000, "count": 9}
-    text = str(entry.implementation.apply(target(PASSAGE), stored).payload)
+    text = str(entry.implementation.apply(result_target(PASSAGE), stored).payload)
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == "35973b75536e7702"

@@ -1,79 +1,54 @@
-"""Errors in place of a result: the benchmark's six strings, and failures of the tool itself."""
+"""Messages in place of a result: the benchmark's six strings, failures of the tool, and empty successes."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from crosswind.injectors import registry
-from crosswind.injectors.operators.tool.errors import FAILURES
+from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.operators.tool.errors import ACKNOWLEDGEMENTS, FAILURES
 from crosswind.injectors.profiles.load import load
-from tests.injectors.operators.tool.acting import BAGGAGE_TEXT, PASSAGE, outcomes, repeated, rule
-
-TRANSITION = {
-    "Timeout": (
-        "tool.timeout",
-        "transient_timeout",
-        "Tool execution timed out after the configured request timeout. "
-        "The remote endpoint did not respond within the allotted time.",
-    ),
-    "RateLim": (
-        "tool.rate_limit",
-        "transient_rate_limit",
-        "HTTP 429 Too Many Requests. "
-        "The provider rejected the call because the per-minute rate limit has been exceeded.",
-    ),
-    "AuthErr": (
-        "tool.auth_error",
-        "transient_auth_error",
-        "HTTP 401 Unauthorized. "
-        "The provider rejected the call because the supplied credentials are invalid or expired.",
-    ),
-    "5xxErr": (
-        "tool.server_error",
-        "transient_server_error",
-        "HTTP 500 Internal Server Error. The remote endpoint failed to handle the request.",
-    ),
-    "Malform": (
-        "tool.malformed_response",
-        "transient_malformed_response",
-        "Malformed response from tool execution: the body could not be parsed as JSON.",
-    ),
-    "SchemaD": (
-        "tool.schema_drift",
-        "transient_schema_drift",
-        "Schema validation failed: "
-        "the response did not match the tool’s declared output schema (extra/missing fields).",
-    ),
-}
-"""RobustBench-TC, tables 4 and appendix G: display name to our name, code name and string."""
+from crosswind.injectors.targets import ToolClass
+from tests.injectors.operators.acting import PASSAGE, acts, outcomes, repeated, result_target
+from tests.injectors.operators.worked.robustbench_tc import TRANSITION
 
 
 @pytest.mark.parametrize("display", TRANSITION)
 def test_the_benchmarks_string_stands_in_place_of_the_first_result_only(display: str) -> None:
-    name, code, text = TRANSITION[display]
-    assert registry.resolve(display).name == registry.resolve(code).name == name
-    for clean in (BAGGAGE_TEXT, PASSAGE):
-        assert repeated(f"robustbench-tc/{display}", clean) == [text, clean, clean]
-
-
-@pytest.mark.parametrize("display", TRANSITION)
-def test_the_benchmarks_profile_has_its_setting(display: str) -> None:
+    assert repeated(f"robustbench-tc/{display}", PASSAGE) == [TRANSITION[display], PASSAGE, PASSAGE]
     (only,) = load(f"robustbench-tc/{display}").rules
-    assert (only.operator, only.severity, only.when.first_call) == (TRANSITION[display][0], 1.0, True)
+    assert only.operator == registry.resolve(display).name
+    assert (only.severity, only.when.first_call) == (1.0, True)
 
 
-def test_a_failed_execution_says_nothing_of_the_truth_and_a_retry_says_it_all() -> None:
-    assert registry.resolve("failure").name == "tool.execution_failure"
-    found = outcomes("failure", seeds=700)
+def test_a_failed_execution_is_any_of_the_failures_and_says_nothing_of_the_truth() -> None:
+    found = Counter(outcomes("tool.execution_failure", seeds=700))
     assert set(found) == set(FAILURES.values())
-    assert all(60 < count < 145 for count in Counter(found).values())
+    assert all(60 < count < 145 for count in found.values())
     assert all(value not in text for text in found for value in ("KX93TL", "economy", "OSL"))
-    first, second, third = repeated(rule("failure"))
-    assert first in FAILURES.values()
-    assert second == third == BAGGAGE_TEXT
 
 
-def test_severity_is_the_probability_of_a_failure() -> None:
-    assert 180 < len(outcomes("tool.execution_failure", severity=0.7, seeds=300)) < 240
+@pytest.mark.parametrize("name", ["tool.execution_failure", "tool.silent_noop", "tool.prerequisite"])
+def test_severity_is_the_probability(name: str) -> None:
+    assert 180 < len(outcomes(name, severity=0.7, seeds=300)) < 240
+
+
+def test_a_silent_noop_gives_success_and_nothing_and_leaves_writes_alone() -> None:
+    assert set(outcomes("tool.silent_noop")) == set(ACKNOWLEDGEMENTS)
+    write = replace(result_target(), tool_class=ToolClass.IDEMPOTENT)
+    assert not any(acts("tool.silent_noop", write, seeds=20))
+    assert outcomes("tool.silent_noop", "plain words here") == []
+
+
+def test_a_prerequisite_is_a_declared_tool_that_only_reads_or_the_sessions_own() -> None:
+    names = ("get_reservation", "cancel_reservation", "list_flights", "search_routes", "get_or_create_case")
+    target = replace(result_target(), tools=tuple(ToolSchema(name, "", {}) for name in names))
+    texts = [one[1] for one in acts("tool.prerequisite", target, seeds=60) if one]
+    assert len(texts) == 60
+    named = {name for text in texts for name in re.findall("a call of (.*) to have", text)}
+    assert named == {"list_flights", "search_routes"}
+    assert all("the set-up of the session" in text for text in outcomes("tool.prerequisite"))

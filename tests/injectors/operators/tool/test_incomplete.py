@@ -1,33 +1,32 @@
-"""Results of which a part is missing."""
+"""Results with a part missing."""
 
 from __future__ import annotations
 
 import json
 
-from crosswind.injectors import registry
 from crosswind.injectors.text.json_payload import NOT_JSON, parsed
-from tests.injectors.operators.tool.acting import BAGGAGE, BAGGAGE_TEXT, PASSAGE, outcomes, repeated
+from tests.injectors.operators.acting import BAGGAGE, BAGGAGE_TEXT, PASSAGE, outcomes, repeated
 
 
 def test_the_example_of_partial_output_drops_fields_and_can_be_told_from_a_whole_one() -> None:
     """AgentNoiseBench, appendix B: two of six fields and the closing brace are missing, the rest is true."""
-    assert registry.resolve("incomplete").name == "tool.incomplete"
     ways = set()
-    for text in outcomes("incomplete"):
+    for text in outcomes("tool.incomplete"):
         noisy = parsed(text)
         ways.add(noisy is NOT_JSON)
         if noisy is NOT_JSON:
             assert BAGGAGE_TEXT.startswith(text) and text != BAGGAGE_TEXT
         else:
             assert noisy["incomplete"] is True
-            assert {key: noisy[key] for key in noisy if key != "incomplete"}.items() < BAGGAGE.items()
+            assert noisy.items() < (BAGGAGE | {"incomplete": True}).items()
     assert ways == {True, False}
 
 
 def test_the_benchmarks_profile_tells_the_whole_at_the_second_call() -> None:
-    looks = [repeated("agentnoisebench/incomplete", json.dumps(BAGGAGE), seed=seed) for seed in range(20)]
-    assert 8 < sum(first != json.dumps(BAGGAGE) for first, *_ in looks) < 20
-    assert all(sum(look != json.dumps(BAGGAGE) for look in one) <= 1 for one in looks)
+    clean = json.dumps(BAGGAGE)
+    looks = [repeated("agentnoisebench/incomplete", clean, seed=seed) for seed in range(20)]
+    assert 8 < sum(first != clean for first, *_ in looks) < 20
+    assert all(sum(look != clean for look in one) <= 1 for one in looks)
 
 
 def test_plain_text_is_cut_and_says_so() -> None:

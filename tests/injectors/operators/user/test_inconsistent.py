@@ -7,27 +7,18 @@ import re
 
 import pytest
 
-from crosswind.injectors import registry
 from crosswind.injectors.cli.examples import USER_TEXT
 from crosswind.injectors.operators.words.requests import OTHERS
-from tests.injectors.operators.user.acting import shown, user_target
+from tests.injectors.operators.acting import shown, user_target
+from tests.injectors.operators.worked.sample import in_order
 
 SETTLED = re.compile(r"To settle it, and this is final: (.+)\.$")
-
-
-def in_order(before: str, after: str) -> bool:
-    remaining = iter(re.findall(r"\w+", after))
-    return all(word in remaining for word in re.findall(r"\w+", before))
-
-
-def test_the_papers_code_is_its_alias() -> None:
-    assert registry.resolve("conflict").name == "user.inconsistent"
 
 
 def test_choices_values_and_quantities_are_put_in_doubt_and_settled() -> None:
     text = "Hi, I need to know how many bags I can bring in economy on flight KX417 on Monday."
     settled = set()
-    for after in shown("user.inconsistent", user_target(text), 1.0):
+    for after in shown("user.inconsistent", user_target(text)):
         assert in_order(text, after)
         found = SETTLED.search(after)
         assert found is not None
@@ -49,7 +40,7 @@ def test_choices_values_and_quantities_are_put_in_doubt_and_settled() -> None:
     ],
 )
 def test_a_quantity_is_doubted_in_the_words_that_ask_for_it(text: str, phrase: str) -> None:
-    for after in shown("user.inconsistent", user_target(text), 1.0, seeds=5):
+    for after in shown("user.inconsistent", user_target(text), seeds=5):
         assert after.endswith(f"what you find about {phrase}.") and after.count("so I am not sure.") == 1
 
 
@@ -88,13 +79,13 @@ def test_severity_brings_more_contradictions_and_earlier_ones() -> None:
     ],
 )
 def test_what_could_be_misread_is_not_contradicted(text: str) -> None:
-    assert set(shown("user.inconsistent", user_target(text), 1.0)) == {text}
+    assert set(shown("user.inconsistent", user_target(text))) == {text}
 
 
 def test_what_other_noise_said_is_never_called_final() -> None:
     own = "Please exchange the blue kettle from order #W1."
     noisy = f"{own} Surely a small exception would be fine?"
     target = dataclasses.replace(user_target(noisy), clean=own)
-    settled = [SETTLED.search(after) for after in shown("user.inconsistent", target, 1.0)]
+    settled = [SETTLED.search(after) for after in shown("user.inconsistent", target)]
     assert {value for match in settled if match for value in match[1].split(", ")} == {"blue", "#W1"}
-    assert any("small." in after[-8:] for after in shown("user.inconsistent", user_target(noisy), 1.0))
+    assert any("small." in after[-8:] for after in shown("user.inconsistent", user_target(noisy)))

@@ -1,4 +1,4 @@
-"""What a user's noise leaves of a task: all of it. An agent that sees the noisy messages alone solves it."""
+"""A user's noise leaves the whole task: an agent that sees only the noisy messages solves it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import pytest
 from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.profiles.load import parse
 from crosswind.simulators.episodes.demonstrations import play
+from crosswind.simulators.retail.intent import kind_of
+from crosswind.simulators.retail.kinds import KINDS
+from tests.injectors.operators.acting import shown, user_target
 from tests.simulators.noisy_view import NoisyView
 from tests.simulators.test_retail_oracle import RETAIL, Blurred
 
@@ -37,3 +40,14 @@ def test_every_task_is_solved_at_full_severity(name: str) -> None:
         tasks += 1
         injected += view.injected
     assert injected > tasks / 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["user.ambiguous", "user.paraphrase"])
+def test_the_intent_of_a_request_is_still_read_from_it(name: str, kind: str) -> None:
+    same = {"withheld": "status"}  # The two differ by the order's id, not by their words.
+    ids = {"order": "#W1234", "product": "#P1234", "name": "kettle", "address": "1 Main Street"}
+    for wording in KINDS[kind].wordings:
+        text = wording.format(**ids, email="a.b@example.com", old="a.b@example.com", new="c.d@example.com")
+        for after in shown(name, user_target(text), seeds=10):
+            assert same.get(kind_of(after), kind_of(after)) == same.get(kind, kind)

@@ -37,6 +37,12 @@ def test_where_solvability_wins_it_is_one_of_the_properties(example: Example) ->
     assert held or not example.solvability, what
 
 
+@pytest.mark.parametrize("row", ["MisDesc", "MisDesc-N", "TimeDesc", "TimeDesc-N"])
+def test_distractors_are_shuffled_in(row: str) -> None:
+    views = [seen(robustbench_tc.NOTE, f"robustbench-tc/{row}", seed) for seed in range(20)]
+    assert len({tuple(one.name for one in view.tools) for view in views}) >= 18
+
+
 def test_no_example_of_the_papers_is_left_out() -> None:
     assert len(agentnoisebench.EXAMPLES) == 10
     shown = {f"robustbench-tc/{example.row}" for example in robustbench_tc.EXAMPLES}

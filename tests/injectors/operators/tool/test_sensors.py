@@ -6,17 +6,16 @@ import json
 
 import pytest
 
-from crosswind.injectors import registry
 from crosswind.injectors.profiles.load import load
-from crosswind.injectors.streams import Stream
-from tests.injectors.operators.tool.acting import (
+from tests.injectors.operators.acting import (
     BAGGAGE,
     BAGGAGE_TEXT,
     PASSAGE,
+    acts,
     outcomes,
     repeated,
+    result_target,
     rule,
-    target,
 )
 
 VIEW = "#####\n#.K.#\n#.H~#\n#@.D#\n#####"
@@ -41,11 +40,9 @@ def test_cells_are_misread_as_a_neighbour_or_as_unknown_and_never_lost() -> None
 def test_severity_is_the_largest_share_of_misread_cells(severity: float, low: float, high: float) -> None:
     """Uniform(0, 0.4 x severity) has the mean 0.2 x severity; WildGrid's own noise is that of severity 0.5.
     Some cells have only a neighbour like themselves, and those are misread as unknown."""
-    entry, on = registry.resolve("tool.misread"), target(VIEW)
-    shares = []
-    for seed in range(400):
-        draw = entry.implementation.draw(on, Stream(str(seed)), severity)
-        shares.append(0.0 if draw is None else len(draw["spans"]) / len(VIEW.replace("\n", "")))
+    cells = len(VIEW.replace("\n", ""))
+    found = acts("tool.misread", result_target(VIEW), severity, seeds=400)
+    shares = [len(one[0]["spans"]) / cells if one else 0.0 for one in found]
     assert low < sum(shares) / len(shares) < high
     assert max(shares) < 0.4 * severity + 0.3
 

@@ -1,8 +1,10 @@
-"""False values that are plausible."""
+"""False values that are plausible, and what the call's own arguments hold."""
 
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.injectors.operators.tool.values import draw_other, find_earlier, find_neighbours
+from crosswind.injectors.operators.words.vocabularies import VOCABULARIES
 from crosswind.injectors.streams import Stream
+from crosswind.injectors.text.json_leaves import asked_for
+from tests.injectors.operators.acting import result_target
 
 SCALARS = st.one_of(
     st.booleans(),
@@ -19,6 +24,8 @@ SCALARS = st.one_of(
     st.text(max_size=12),
     st.sampled_from(["DELIVERED", "Shipped", "economy", "OSL", "VIE", "fedex", "Paris"]),
 )
+
+PIECES = st.lists(st.sampled_from([*'ab_1 .-"', "½", "²", "é", "\u0301", "ab", "aa", "\n"]), max_size=14)
 
 
 @settings(max_examples=200, deadline=None)
@@ -49,3 +56,22 @@ def test_a_false_value_is_another_one_of_the_same_type(value: Any, peers: list[A
 def test_words_have_others_before_and_beside_them(value: str, before: str | None, beside: list[str]) -> None:
     assert find_earlier(value) == before
     assert find_neighbours(value) == beside
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=PIECES.map("".join), arguments=PIECES.map("".join))
+def test_a_value_is_asked_for_where_it_stands_as_a_whole_word(text: str, arguments: str) -> None:
+    target = replace(result_target(), arguments=arguments)
+    expected = bool(text) and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", arguments) is not None
+    assert asked_for(text, target) is expected
+
+
+def test_each_word_has_its_neighbours_in_the_first_list_that_has_it() -> None:
+    lists = [[word.lower() for word in words] for words in VOCABULARIES]
+    for word in {word for words in lists for word in words}:
+        first = next(words for words in lists if word in words)
+        at = first.index(word)
+        assert [one.lower() for one in find_neighbours(word)] == [
+            *first[max(0, at - 1) : at],
+            *first[at + 1 : at + 2],
+        ]
