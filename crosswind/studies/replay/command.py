@@ -8,9 +8,16 @@ from contextlib import closing
 from typing import Any
 
 import click
+import httpx
+
+from crosswind.gateway.config.upstream import http_url
+from crosswind.gateway.trajectory.store import StoreError, open_store
+from crosswind.studies.replay import recompute
+from crosswind.studies.replay.comparison import ReplayedAnswer, ask_again, compare
+from crosswind.studies.replay.recompute import ReplayedTurn
 
 _SHOWN = 100
-"""Characters of a value that a line shows."""
+"""How many characters of a value a line shows."""
 
 
 @click.command()
@@ -23,17 +30,10 @@ _SHOWN = 100
 def replay(
     session_id: str, url: str, against: str | None, key: str | None, timeout_s: float, as_json: bool
 ) -> None:
-    """Compute again what the policy was sent in each turn of SESSION, and show where the views differ:
+    """Recompute what the policy was sent in each turn of SESSION, and show where the views differ:
     received from sent, sent from recomputed, and with --against the answers. Exit 1 where what was sent does
     not follow from the plan, or an upstream fails.
     """
-    import httpx
-
-    from crosswind.gateway.config.upstream import http_url
-    from crosswind.gateway.trajectory.store import StoreError, open_store
-    from crosswind.studies.replay.against import Upstream
-    from crosswind.studies.replay.recompute import replay as recomputed
-
     try:
         base = None if against is None else http_url(against)
     except ValueError as error:
@@ -49,67 +49,59 @@ def replay(
         click.echo(f"crosswind replay: {url} has no session {session_id!r}; check its id", err=True)
         sys.exit(1)
     try:
-        turns = recomputed(found.session, found.turns, found.events, shown)
+        turns = recompute.replay(found.session, found.turns, found.events, shown)
     except ValueError as error:
         click.echo(f"crosswind replay: session {session_id!r}: its plan can't be read: {error}", err=True)
         sys.exit(1)
     with httpx.Client(timeout=timeout_s) as http:
-        upstream = None if base is None else Upstream(base, http, key)
-        report = [_turn(one, upstream) for one in turns]
+        report = [
+            _report(turn, ask_again(http, base, key, turn.turn) if base and turn.why_not is None else None)
+            for turn in turns
+        ]
     if as_json:
         click.echo(json.dumps({"session": session_id, "turns": report}))
     else:
         for turn in report:
-            _say(turn)
+            _print_turn(turn)
     sys.exit(1 if any(turn["failed"] for turn in report) else 0)
 
 
-def _turn(one: Any, upstream: Any) -> dict[str, Any]:
-    """What is told of one turn."""
-    from crosswind.studies.replay.difference import differences
-
-    turn = one.turn
+def _report(replayed: ReplayedTurn, answer: ReplayedAnswer | None) -> dict[str, Any]:
+    turn = replayed.turn
     received, sent = (view.bytes() if view else b"" for view in (turn.received, turn.sent))
-    told: dict[str, Any] = {
+    recomputed = [] if replayed.sent is None else compare(sent, replayed.sent)
+    report: dict[str, Any] = {
         "turn": turn.index,
         "attempt": turn.attempt,
         "protocol": turn.protocol,
-        "outcome": "not replayable" if one.why_not else "same" if one.same else "differs",
-        "why_not": one.why_not,
-        "injected": [event.operator for event in one.events if event.after is not None],
-        "received_to_sent": _listed(differences(received, sent)),
-        "sent_to_recomputed": [] if one.sent is None else _listed(differences(sent, one.sent)),
-        "failed": one.why_not is None and not one.same,
+        "outcome": "not replayable" if replayed.why_not else "same" if replayed.same else "differs",
+        "why_not": replayed.why_not,
+        "injected": [event.operator for event in replayed.events if event.after is not None],
+        "received_to_sent": [one._asdict() for one in compare(received, sent)],
+        "sent_to_recomputed": [one._asdict() for one in recomputed],
+        "failed": replayed.why_not is None and not replayed.same,
     }
-    if upstream is not None and one.why_not is None:
-        answer = upstream.ask(turn)
-        told["answer"] = {
-            "status": answer.status,
-            "error": answer.error,
-            "differences": _listed(answer.differences),
-        }
-        told["failed"] |= answer.error is not None
-    return told
+    if answer is not None:
+        differences = [one._asdict() for one in answer.differences]
+        report["answer"] = {"status": answer.status, "error": answer.error, "differences": differences}
+        report["failed"] |= answer.error is not None
+    return report
 
 
-def _listed(found: Any) -> list[dict[str, Any]]:
-    return [{"path": one.path, "before": one.before, "after": one.after} for one in found]
-
-
-def _say(turn: dict[str, Any]) -> None:
+def _print_turn(turn: dict[str, Any]) -> None:
     attempt = f", attempt {turn['attempt']}" if turn["attempt"] else ""
     outcome = {"same": "as it was sent", "differs": "DIFFERS from what was sent"}.get(turn["outcome"])
     click.echo(f"turn {turn['turn']}{attempt}: {outcome or 'not replayable: ' + turn['why_not']}")
     for title, name in (("received, sent", "received_to_sent"), ("sent, recomputed", "sent_to_recomputed")):
-        _say_differences(title, turn[name])
+        _print_differences(title, turn[name])
     if "answer" in turn:
         answer = turn["answer"]
         same = "the same answer" if not answer["differences"] else "another answer"
         click.echo(f"  against the upstream: {answer['error'] or same}")
-        _say_differences("recorded, now", answer["differences"])
+        _print_differences("recorded, now", answer["differences"])
 
 
-def _say_differences(title: str, found: list[dict[str, Any]]) -> None:
+def _print_differences(title: str, found: list[dict[str, Any]]) -> None:
     for one in found:
         click.echo(f"  {title} at {one['path'] or 'the whole body'}:")
         click.echo(f"    - {_short(one['before'])}")

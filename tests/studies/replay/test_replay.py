@@ -17,7 +17,7 @@ from crosswind.gateway.cli import root
 from crosswind.gateway.protocols.document import encode
 from crosswind.simulators.environment import load
 from crosswind.studies.proof.scripted_policy import ScriptedPolicy
-from crosswind.studies.replay.difference import differences
+from crosswind.studies.replay.comparison import compare
 from tests.gateway.closed_world import ABBREVIATED, Client, calling, profile, script, tool
 from tests.gateway.dialogue import PROFILE, TURNS, body, user
 from tests.gateway.policy import Said
@@ -153,7 +153,7 @@ JSON = st.recursive(
 
 @given(JSON, JSON)
 def test_documents_differ_exactly_where_they_are_not_equal(before: Any, after: Any) -> None:
-    found = differences(encode(before), encode(after))
+    found = compare(encode(before), encode(after))
     assert bool(found) == (json.dumps(before) != json.dumps(after))
 
 
