@@ -43,7 +43,7 @@ from crosswind.gateway.trajectory.servers import SERVER
 from crosswind.gateway.trajectory.store import Store, StoreError, open_store
 from crosswind.gateway.trajectory.trust import VERSION, Trust
 from crosswind.gateway.turn.recording import Recording
-from crosswind.gateway.turn.tracing import Tracing, tracing
+from crosswind.gateway.turn.tracing import Tracing, open_tracing
 from crosswind.gateway.upstreams.replicas import ReplicaState
 from crosswind.gateway.upstreams.upstreams import Upstreams, configured
 from crosswind.injectors import registry
@@ -74,7 +74,7 @@ class _Parts:
     trust: Trust
     metrics: Metrics
     inference: Inference
-    spans: Tracing
+    spans: Tracing | None
     shared: SharedCalls
 
     def proxy_of(
@@ -150,7 +150,7 @@ def create_app(
 
     metrics = Metrics(recorder.state, sessions.live, upstream_states, trust)
 
-    noise, spans = _noise_parts(settings, store, recorder, metrics, switch), tracing(settings.telemetry)
+    noise, spans = _noise_parts(settings, store, recorder, metrics, switch), open_tracing(settings.telemetry)
     parts = _Parts(profiles, recorder, sessions, noise, trust, metrics, inference, spans, shared)
     data = DataPlane(parts.proxy_of(settings, None, reading)[0])
     return Gateway(

@@ -237,7 +237,8 @@ class Gateway:
             await asyncio.to_thread(self.confinement.close)
         await self.upstreams.close()
         await self.recorder.aclose()
-        await asyncio.to_thread(self.data.proxy.recording.tracing.close)
+        if (tracing := self.data.proxy.recording.tracing) is not None:
+            await asyncio.to_thread(tracing.close)
         self.store.close()
         if self.sharing is not None:
             self.sharing.claims.close()

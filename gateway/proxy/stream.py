@@ -1,50 +1,86 @@
-"""Relays a streamed answer event by event, and holds back what clients act on until its turn is durable."""
+"""Relay one streamed answer: pass its events on at once, and hold what clients act on until its turn is
+durable.
+"""
 
 from __future__ import annotations
 
 import asyncio
 
 from crosswind.gateway.config.sections import Durability
+from crosswind.gateway.config.settings import Settings
+from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.content_encoding import ContentDecoder
 from crosswind.gateway.http.sse import EventSplitter, SseEvent
-from crosswind.gateway.protocols.answer import AnswerReader
+from crosswind.gateway.proxy.client_link import Outlet, edit_of
+from crosswind.gateway.turn.exchange import Exchange
+from crosswind.gateway.turn.recording import SettledTurn
 
 _LOOKS = 6
-"""How often what has come is looked at for events that may be read later, behind one that may not."""
+"""How often a chunk is searched for further events that may be read later, behind one that may not."""
 
 
 class StreamRelay:
-    """What of a stream goes out at once, and what is `held`.
+    """A stream on its way to the client.
 
-    Events keep their bytes, unless the answer is edited: what token capture added is taken out again.
-    From the completing event on (with `strict_tools` from the first tool-call delta on) everything is held,
+    Events keep their bytes, unless the answer is edited: the fields that token capture added are removed.
+    From the completing event on (with `strict_tools` from the first tool-call delta on) everything is `held`,
     in order.
     """
 
     def __init__(
-        self,
-        answer: AnswerReader,
-        *,
-        edited: bool,
-        decoding: ContentDecoder,
-        durability: Durability,
-        limit: int,
-        patience_s: float,
+        self, outlet: Outlet, exchange: Exchange, decoding: ContentDecoder, settings: Settings
     ) -> None:
-        self._answer = answer
-        self._durability = durability
-        self._decoding = decoding
-        # An answer that is edited goes out decoded.
-        self.encoded = not decoding.plain and not edited
-        self._splitter = EventSplitter(limit)
-        self._limit = limit
-        self._holding = False
-        self._released = False
-        self._patience_s = patience_s
-        self._patient_until: float | None = None
+        self.outlet = outlet
+        self.exchange = exchange
+        self.encoded = not decoding.plain and not exchange.edited
+        """It goes out encoded, as it came; an edited answer goes out decoded."""
         self.held = bytearray()
-        self._completed = False
-        self._ended = False
+        self.pending = b""
+        """Bytes to send."""
+        self.settled: SettledTurn | None = None
+        self._answer = exchange.answer
+        self._decoding = decoding
+        self._durability = settings.durability
+        self._event_limit, self._stream_limit = settings.limits.event, settings.limits.stream
+        self._splitter = EventSplitter(self._event_limit)
+        self._patience_s = settings.timeouts.after_completion
+        self._patient_until: float | None = None
+        self._kept = 0
+        """Bytes of the stream that are kept for the record."""
+        self._holding = self._released = self._completed = self._ended = False
+
+    def take(self, chunk: bytes) -> bool:
+        """Relay a chunk, at once where that is possible. False: what is pending must be sent, or the turn
+        recorded, before the next chunk.
+        """
+        self.exchange.mark_first_byte()
+        self._kept += len(chunk)
+        if self._kept > self._stream_limit:
+            self._drop_kept()
+        out = self.feed(chunk)
+        check_readable(self.exchange, self._decoding)
+        if self.pending or not self.outlet.write(out):
+            self.pending += out
+            return False
+        return not self.completed
+
+    def _drop_kept(self) -> None:
+        """Keep nothing of the stream so far: it is too large. UpstreamError where the client can't get the
+        rest without it.
+        """
+        exchange = self.exchange
+        if (edit := edit_of(exchange)) is not None:
+            exchange.noise.withdraw(edit[0], "the answer is larger than `limits.stream`")
+        exchange.mark_too_large()
+        self._kept = 0
+        if exchange.tools is not None:
+            raise too_large("limits.stream")
+        self._answer = exchange.restart_reader()
+
+    async def send(self, more: bytes = b"") -> None:
+        """Send what is pending, and more."""
+        out, self.pending = self.pending + more, b""
+        await self.outlet.chunk(out)
 
     def feed(self, chunk: bytes) -> bytes:
         """Take a chunk as it arrived; gives the bytes to relay now."""
@@ -52,12 +88,12 @@ class StreamRelay:
         out: list[bytes] = []
         for _ in range(_LOOKS):
             read = 0
-            if self._splitter.between and len(rest) <= self._limit:
+            if self._splitter.between and len(rest) <= self._event_limit:
                 read = self._answer.defer(rest)
             if read:
                 if read == len(decoded) and not self._holding:
                     return chunk
-                out.append(b"" if self.encoded else self._passed(rest[:read]))
+                out.append(b"" if self.encoded else self._pass_or_hold(rest[:read]))
             elif (read := rest.find(b"\n\n") + 2) >= 2:
                 out += [self._read(event) for event in self._splitter.feed(rest[:read])]
             else:
@@ -65,20 +101,16 @@ class StreamRelay:
             rest = rest[read:]
         out += [self._read(event) for event in self._splitter.feed(rest)] if rest else []
         # An encoded stream can't be cut at its events: the chunk with the completing one is held whole.
-        return self._passed(chunk) if self.encoded else b"".join(out)
-
-    def read_on_with(self, answer: AnswerReader) -> None:
-        """Have what comes from now on read by another reader."""
-        self._answer = answer
+        return self._pass_or_hold(chunk) if self.encoded else b"".join(out)
 
     def finish(self) -> bytes:
-        """The stream is over: what stood after the last blank line."""
+        """The stream is over: gives what came after its last blank line."""
         rest = self._splitter.rest()
         return self._read(rest) if rest and not self.encoded else b""
 
     def patience_s(self) -> float | None:
-        """How long to wait for the next chunk before settling without it; None: as long as it takes. What
-        comes behind the completion doesn't prolong it: keep-alives may come for ever.
+        """How long to wait for the next chunk before the turn is recorded without it; None: without a limit.
+        Chunks behind the completion don't prolong it, since keep-alives may come for ever.
         """
         if not self._completed or self._released:
             return None
@@ -89,15 +121,15 @@ class StreamRelay:
 
     @property
     def completed(self) -> bool:
-        """Whether what clients act on has come, or nothing comes any more."""
+        """Whether the event that clients act on has come, or the stream is over."""
         return self._completed or self._ended
 
-    def settles(self, *, idle: bool) -> bool:
-        """Whether the turn is to be recorded now: its end came, or nothing comes after its completion."""
-        return self._ended or (self._completed and (idle or len(self.held) > self._limit))
+    def is_due(self, *, idle: bool) -> bool:
+        """Whether the turn must be recorded now: the end came, or nothing comes after the completion."""
+        return self._ended or (self._completed and (idle or len(self.held) > self._event_limit))
 
     def release(self) -> bytes:
-        """Everything that was held. From now on nothing is."""
+        """Everything held. From now on nothing is held."""
         held, self._released = bytes(self.held), True
         self.held.clear()
         return held
@@ -105,19 +137,38 @@ class StreamRelay:
     def _read(self, event: SseEvent) -> bytes:
         chunk = self._answer.read_event(event)
         if chunk.completing or chunk.calls_tools:
-            self._holding |= self._holds(completing=chunk.completing)
+            strict = self._durability is Durability.STRICT and chunk.completing
+            self._holding |= strict or self._durability is Durability.STRICT_TOOLS
             self._completed |= chunk.completing
         self._ended |= chunk.ended
-        return self._passed(chunk.raw) if not self.encoded else b""
+        return self._pass_or_hold(chunk.raw) if not self.encoded else b""
 
-    def _holds(self, *, completing: bool) -> bool:
-        """Whether what completes the answer, or calls a tool, and all behind it are held."""
-        if self._durability is Durability.RELAXED:
-            return False
-        return completing or self._durability is Durability.STRICT_TOOLS
-
-    def _passed(self, raw: bytes) -> bytes:
+    def _pass_or_hold(self, raw: bytes) -> bytes:
         if self._holding and not self._released:
             self.held += raw
             return b""
         return raw
+
+
+def check_readable(exchange: Exchange, decoding: ContentDecoder) -> None:
+    """Note an answer that can't be decoded. UpstreamError where it must be: the client would see what noise
+    and token capture added.
+    """
+    if decoding.failed:
+        exchange.leave_unread()
+        if exchange.edited:
+            raise UpstreamError(
+                502,
+                "the upstream encoded its answer although it was asked not to, and it can't be decoded; "
+                "switch its compression off (or raise limits.decoded, where the answer is larger)",
+                "upstream_undecodable",
+            )
+
+
+def too_large(limit: str) -> UpstreamError:
+    """The error of an answer that would have to be read whole."""
+    return UpstreamError(
+        502,
+        f"the upstream's answer is larger than {limit}, and it has to be read whole; raise it",
+        "upstream_too_large",
+    )

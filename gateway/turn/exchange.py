@@ -71,7 +71,6 @@ class Exchange(msgspec.Struct, eq=False):
 
     @property
     def tools(self) -> TurnTools | None:
-        """How the tools are shown, where that is not as the client declared them."""
         return self.noise.tools
 
     @property
@@ -145,11 +144,16 @@ class Exchange(msgspec.Struct, eq=False):
         came = self.upstream_status is not None and not self.too_large
         produced = self.answer.produced_body() if came else None
         stored = None if produced is None else redactor.mask(produced)
-        secret = self._secret(redactor, produced, hidden=stored is not produced)
+        secret = self._has_secret(produced, hidden=stored is not produced)
         masked = redactor.mode == "redact" and secret
         completions = self.answer.completions() if came else ()
         spans = [span for completion in completions for span in completion.versions]
-        fitness, prompt_ids = self._fitness(redactor, secret)
+        if masked:
+            completions = tuple(
+                Completion(one.index, finish_reason=one.finish_reason, versions=one.versions)
+                for one in completions
+            )
+        fitness, prompt_ids = self._judge(secret)
         return Turn(
             session_id=self.session.record.id,
             index=self.place.index,
@@ -162,15 +166,15 @@ class Exchange(msgspec.Struct, eq=False):
             protocol=self.codec.name,
             stream=self.request.stream,
             spared=self.noise.spared,
-            model=_masked(redactor, self.answer.head_text("model") or self.request.model),
-            response_id=_masked(redactor, self.answer.head_text("id")),
+            model=self._mask(self.answer.head_text("model") or self.request.model),
+            response_id=self._mask(self.answer.head_text("id")),
             policy_first=spans[0].version if spans else None,
             policy_last=spans[-1].version if spans else None,
             received=self.received,
             sent=self.sent,
             produced=None if stored is None else View.plain(stored),
             prompt_ids=None if masked else prompt_ids,
-            completions=tuple(_without_ids(one) for one in completions) if masked else completions,
+            completions=completions,
             finish_reason=completions[0].finish_reason if completions else None,
             usage=self.answer.usage,
             queue_us=self.queue_us,
@@ -183,7 +187,13 @@ class Exchange(msgspec.Struct, eq=False):
             idempotency=self.idempotency,
         )
 
-    def _fitness(self, redactor: Redactor, secret: bool) -> tuple[Fitness, Chain | None]:
+    def _mask(self, text: str | None) -> str | None:
+        return None if text is None else self.redactor.mask_text(text)
+
+    def _judge(self, secret: bool) -> tuple[Fitness, Chain | None]:
+        """The turn's fitness, and its prompt's token ids. Of several reasons against it the most serious
+        counts: a failure, then noise, then what is wrong with the answer, then its content.
+        """
         prompt_ids = None
         fitness = self.answer.fitness()
         if self.answer.prompt_ids is not None and not self.too_large:
@@ -202,13 +212,14 @@ class Exchange(msgspec.Struct, eq=False):
         elif self.unread is not None:
             fitness = self.unread
         elif fitness == Fitness.FIT and secret:
-            fitness = Fitness.REDACTED_SECRET if redactor.mode == "redact" else Fitness.CONTAINS_SECRET
+            fitness = Fitness.REDACTED_SECRET if self.redactor.mode == "redact" else Fitness.CONTAINS_SECRET
         elif fitness == Fitness.FIT and any(find_constraints(self.request.document, self.edits)):
             fitness = Fitness.CONSTRAINED_SAMPLING
         return fitness, prompt_ids
 
-    def _secret(self, redactor: Redactor, produced: bytes | None, *, hidden: bool) -> bool:
+    def _has_secret(self, produced: bytes | None, *, hidden: bool) -> bool:
         """Whether a secret that the configuration hides is in the bodies; `hidden`: in the one produced."""
+        redactor = self.redactor
         if redactor.mode == "keep":
             return False
         if redactor.mode == "block_training":
@@ -224,11 +235,3 @@ class Exchange(msgspec.Struct, eq=False):
                 for piece in view.frame
             )
         )
-
-
-def _masked(redactor: Redactor, text: str | None) -> str | None:
-    return None if text is None else redactor.mask_text(text)
-
-
-def _without_ids(completion: Completion) -> Completion:
-    return Completion(completion.index, (), (), completion.finish_reason, completion.versions)

@@ -44,7 +44,7 @@ class Recording:
     metrics: Metrics
     inference: Inference
     watch: AbortWatch
-    tracing: Tracing
+    tracing: Tracing | None
     trust: Trust
 
     async def settle(self, exchange: Exchange) -> SettledTurn:
@@ -64,7 +64,7 @@ class Recording:
         turn = with_rounds(exchange.build_turn(Durable.LATE if relaxed else Durable.YES), exchange)
         turn = self.trust.judged(turn, exchange.replicas)
         rows: list[Row] = [*exchange.noise.rows, *ledger_rows(exchange), turn, *exchange.noise.events]
-        rows += [*self._delivered_ids(exchange, turn), *exchange.session.pending]
+        rows += [*self._record_delivered_ids(exchange, turn), *exchange.session.pending]
         exchange.session.pending.clear()
         if exchange.session.unwritten:
             exchange.session.unwritten = False
@@ -81,7 +81,7 @@ class Recording:
         ticket = exchange.session.rows = self.recorder.submit(rows, awaited=not relaxed)
         return turn, ticket
 
-    def _delivered_ids(self, exchange: Exchange, turn: Turn) -> list[DeliveredId]:
+    def _record_delivered_ids(self, exchange: Exchange, turn: Turn) -> list[DeliveredId]:
         """The ids by which later requests of an inferred session will be recognised."""
         session, closing = exchange.session, exchange.codec.tool_mapping
         view = turn.delivered_view or turn.produced
@@ -99,7 +99,8 @@ class Recording:
     def record_delivery(self, exchange: Exchange, settled: SettledTurn, delivered: Delivered) -> None:
         """The turn's second row: what became of it after its release."""
         turn, durable = settled.turn, settled.durable
-        self.tracing.turn(exchange, turn)
+        if self.tracing is not None:
+            self.tracing.record(exchange, turn)
         if not exchange.noise.faults:
             failed = turn.error is not None and turn.error.source in (Source.UPSTREAM, Source.OURS)
             self.watch.note(failed=failed, seconds=exchange.elapsed_us() / 1e6)
@@ -108,23 +109,12 @@ class Recording:
             # A turn of a deleted session is lost, too: only a session that this turn opened is written again.
             exchange.session.unwritten |= durable is Durable.LOST and settled.opens
             _log.warning("released before it was durable", turn=turn.index, durable=durable.value)
-        self.recorder.offer(
-            [
-                Delivery(
-                    session_id=turn.session_id,
-                    turn_index=turn.index,
-                    attempt=turn.attempt,
-                    delivered=delivered,
-                    durable=None if durable is Durable.YES else durable,
-                    total_us=exchange.elapsed_us(),
-                )
-            ]
-        )
+        changed = None if durable is Durable.YES else durable
+        self._offer_delivery(exchange, delivered, changed, exchange.elapsed_us())
 
     def record_late_delivery(self, exchange: Exchange) -> None:
-        """A retry got the answer whose first client had gone."""
-        place, session_id = exchange.place, exchange.session.record.id
-        self.recorder.offer([Delivery(session_id, place.index, place.attempt, Delivered.YES)])
+        """A retry got the answer after the first client had left."""
+        self._offer_delivery(exchange, Delivered.YES)
 
     def record_abandoned(self, exchange: Exchange, *, gone: bool) -> None:
         """The client left (`gone`), or the gateway is shutting down, before the answer was complete."""
@@ -134,7 +124,7 @@ class Recording:
             else:
                 exchange.fail(Source.OURS, "shutdown", "shutting down")
             self._submit(exchange)
-        self._undelivered(exchange)
+        self._offer_delivery(exchange, Delivered.NO)
 
     def record_defect(self, exchange: Exchange) -> None:
         """A defect of the gateway ended the exchange. The policy saw its noise, so that this is recorded."""
@@ -146,8 +136,14 @@ class Recording:
                 _log.exception("an answer can't be recorded", turn=exchange.place.index)
                 exchange.forget_answer()
                 self._submit(exchange)
-        self._undelivered(exchange)
+        self._offer_delivery(exchange, Delivered.NO)
 
-    def _undelivered(self, exchange: Exchange) -> None:
+    def _offer_delivery(
+        self,
+        exchange: Exchange,
+        delivered: Delivered,
+        durable: Durable | None = None,
+        total_us: int | None = None,
+    ) -> None:
         place, session_id = exchange.place, exchange.session.record.id
-        self.recorder.offer([Delivery(session_id, place.index, place.attempt, Delivered.NO)])
+        self.recorder.offer([Delivery(session_id, place.index, place.attempt, delivered, durable, total_us)])

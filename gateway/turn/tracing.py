@@ -6,14 +6,12 @@ upstream as it came, and the span is its child.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from crosswind.gateway.config.sections import Telemetry
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.trajectory.record import Turn
-
-if TYPE_CHECKING:
-    from crosswind.gateway.turn.exchange import Exchange
+from crosswind.gateway.turn.exchange import Exchange
 
 OPERATIONS = {
     "chat": "chat",
@@ -24,34 +22,12 @@ OPERATIONS = {
 }
 
 
-class Tracing(Protocol):
-    """Where spans go."""
-
-    def turn(self, exchange: Exchange, turn: Turn) -> None:
-        """A turn was released."""
-        ...
-
-    def close(self) -> None:
-        """Send what is left."""
-        ...
-
-
-class Untraced:
-    """No endpoint is configured."""
-
-    def turn(self, exchange: Exchange, turn: Turn) -> None:
-        return None
-
-    def close(self) -> None:
-        return None
-
-
-def tracing(telemetry: Telemetry) -> Tracing:
-    """Traces by the configuration. ConfigurationError where the extra isn't installed."""
+def open_tracing(telemetry: Telemetry) -> Tracing | None:
+    """Tracing, where an endpoint is configured. ConfigurationError where the extra isn't installed."""
     if telemetry.endpoint is None:
-        return Untraced()
+        return None
     try:
-        return Traced(telemetry)
+        return Tracing(telemetry)
     except ImportError as error:
         raise ConfigurationError(
             f"telemetry.endpoint {telemetry.endpoint!r} needs OpenTelemetry ({error.name} is missing): "
@@ -59,10 +35,11 @@ def tracing(telemetry: Telemetry) -> Tracing:
         ) from None
 
 
-class Traced:
-    """Spans to an OTLP endpoint over HTTP, sent in batches by a thread of the SDK's."""
+class Tracing:
+    """Spans to an OTLP endpoint over HTTP, sent in batches by a thread of the SDK."""
 
     def __init__(self, telemetry: Telemetry) -> None:
+        # OpenTelemetry is an extra, and slow to import.
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace import TracerProvider
@@ -74,7 +51,8 @@ class Traced:
         self._tracer = self._provider.get_tracer("crosswind")
         self._propagator = TraceContextTextMapPropagator()
 
-    def turn(self, exchange: Exchange, turn: Turn) -> None:
+    def record(self, exchange: Exchange, turn: Turn) -> None:
+        """Send the span of a turn that was released."""
         from opentelemetry.trace import SpanKind, Status, StatusCode
 
         operation = OPERATIONS.get(turn.protocol, turn.protocol)
@@ -91,6 +69,7 @@ class Traced:
         span.end((turn.created_us + exchange.elapsed_us()) * 1000)
 
     def close(self) -> None:
+        """Send what is left."""
         self._provider.shutdown()
 
 
@@ -119,6 +98,6 @@ def _attributes(exchange: Exchange, turn: Turn, operation: str) -> dict[str, Any
 
 
 def _model_of(exchange: Exchange) -> str | None:
-    """The model as the client named it, which may be anything, a key in the wrong place too."""
+    """The model by the client's name, masked: a client may put anything there, even a key."""
     model = exchange.request.model
     return None if model is None else exchange.redactor.mask_text(model)

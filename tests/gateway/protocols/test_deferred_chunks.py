@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.gateway.config.sections import Durability
+from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.http.content_encoding import ContentDecoder
 from crosswind.gateway.http.sse import EventSplitter
 from crosswind.gateway.protocols import deferred_chunks as deferred
@@ -129,13 +130,11 @@ def framed(draw: st.DrawFn) -> bytes:
 
 
 def relay(answer: Any) -> StreamRelay:
+    """A relay that only feeds: it sends nothing, and records nothing."""
+    exchange: Any = SimpleNamespace(answer=answer, edited=False)
+    outlet: Any = None
     return StreamRelay(
-        answer,
-        edited=False,
-        decoding=ContentDecoder("", 1 << 20),
-        durability=Durability.STRICT,
-        limit=1 << 20,
-        patience_s=1.0,
+        outlet, exchange, ContentDecoder("", 1 << 20), Settings(upstream="http://localhost/v1")
     )
 
 

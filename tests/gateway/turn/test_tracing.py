@@ -104,7 +104,7 @@ def test_without_the_extra_the_setting_is_refused(monkeypatch: pytest.MonkeyPatc
 
     from crosswind.gateway.config.sections import Telemetry
     from crosswind.gateway.errors import ConfigurationError
-    from crosswind.gateway.turn.tracing import tracing
+    from crosswind.gateway.turn.tracing import open_tracing
 
     real = builtins.__import__
 
@@ -115,4 +115,4 @@ def test_without_the_extra_the_setting_is_refused(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(ConfigurationError, match=r"crosswind\[telemetry\]"):
-        tracing(Telemetry(endpoint="http://127.0.0.1:1/v1/traces"))
+        open_tracing(Telemetry(endpoint="http://127.0.0.1:1/v1/traces"))
