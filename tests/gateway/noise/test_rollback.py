@@ -109,7 +109,7 @@ async def test_a_defect_on_the_way_back_leaves_what_was_shown_on_record(
 ) -> None:
     async with upstream() as app, gateway(tmp_path, app, **noisy) as running:
         with monkeypatch.context() as defect:
-            defect.setattr("crosswind.gateway.proxy.relay.foreseen", raising)
+            defect.setattr("crosswind.gateway.proxy.relay.shape_answer", raising)
             answered = await running.chat({"model": "tiny", "messages": history(1)}, "s")
             assert answered.status_code == 500
         stored = await running.trajectory("s")
