@@ -1,7 +1,7 @@
 """The table of the catalogue: every row, its operators and their aliases, profiles, protocols and tests.
 
 `python -m tests.catalogue.table --out docs/noise-catalogue.md` writes the page. Profiles, protocols and tests
-are found out, not asserted: profiles by reading them, protocols by running a gateway, tests by their sources.
+are found, not asserted: profiles by reading them, protocols by running a gateway, tests by their sources.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import yaml
 from crosswind.injectors import registry
 from crosswind.injectors.profiles import load as profile
 from tests import ROOT
-from tests.catalogue.probing import PROTOCOLS, acting
+from tests.catalogue.probing import PROTOCOLS, find_protocols
 
 PAGE = ROOT / "docs" / "noise-catalogue.md"
 TESTS = ROOT / "tests" / "injectors"
@@ -31,13 +31,16 @@ HEAD = f"""\
 # The catalogue of noise
 
 Every kind of noise that the papers name, and some beyond them, with the operators that make it.
-`crosswind noise show OPERATOR` tells what one does, with an example. `make catalogue` writes this page: the
-protocols are those on which the operator acted when a conversation was led through a gateway, the profiles
-those built-in ones that have a rule for it (`everything` has one for each), and the tests those under
+`crosswind noise show OPERATOR` says what one does, with an example. `make catalogue` writes this page. The
+protocols are those on which the operator acted when a conversation went through a gateway. The profiles are
+the built-in ones with a rule for it (`everything` has one for each). The tests are those under
 `tests/injectors` that name it, besides `tests/{EVERY}`, which holds for all.
 
 From: N NoisyAgent, B AgentNoiseBench, R RobustBench-TC, A state augmentation, W WildGrid, + beyond them.
 """
+
+
+COLUMNS = ("noise", "from", "operator", "other names", "profiles", "protocols", "tests")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +93,10 @@ def tests_of(operator: str) -> list[str]:
     named = re.compile(rf"(?<![\w./-])(?:{names})(?![\w./-])")
     return [
         str(file.relative_to(TESTS)).removesuffix(".py").replace("test_", "")
-        for file in sorted({*TESTS.rglob("test_*.py"), *TESTS.glob("worked/*.py")})
-        if file.name != "test_profile.py" and named.search(_strings(file))
+        for file in sorted({*TESTS.rglob("test_*.py"), *TESTS.rglob("worked/*.py")})
+        if file.name != "test_profile.py"
+        and named.search("\n".join(re.findall(r"\"[^\"\n]*\"", file.read_text("utf-8"))))
     ]
-
-
-def _strings(file: Path) -> str:
-    return "\n".join(re.findall(r"\"[^\"\n]*\"", file.read_text("utf-8")))
 
 
 def page(protocols: dict[str, list[str]]) -> str:
@@ -106,14 +106,13 @@ def page(protocols: dict[str, list[str]]) -> str:
     for kind in (*kinds(), *further()):
         if kind.section != section:
             section = kind.section
-            lines += [f"\n## {section.capitalize()}\n", *_heads()]
+            lines += [
+                f"\n## {section.capitalize()}\n",
+                f"| {' | '.join(COLUMNS)} |",
+                f"|{'---|' * len(COLUMNS)}",
+            ]
         lines += _rows(kind, protocols)
     return "\n".join(lines) + "\n"
-
-
-def _heads() -> list[str]:
-    heads = ("noise", "from", "operator", "other names", "profiles", "protocols", "tests")
-    return [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
 
 
 def _rows(kind: Kind, protocols: dict[str, list[str]]) -> Iterator[str]:
@@ -125,25 +124,16 @@ def _rows(kind: Kind, protocols: dict[str, list[str]]) -> Iterator[str]:
             f"`{operator}`",
             ", ".join(f"`{alias}`" for alias in entry.aliases),
             ", ".join(profiles_of(operator)),
-            _said(protocols[operator]),
+            "all" if protocols[operator] == list(PROTOCOLS) else ", ".join(protocols[operator]),
             ", ".join(tests_of(operator)),
         )
         yield f"| {' | '.join(cells)} |"
-
-
-def _said(protocols: list[str]) -> str:
-    return "all" if protocols == list(PROTOCOLS) else ", ".join(protocols)
-
-
-def current() -> str:
-    """The page as it is to be now."""
-    with tempfile.TemporaryDirectory() as folder:
-        return page(asyncio.run(acting(Path(folder))))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=PAGE)
     out: Path = parser.parse_args().out
-    out.write_text(current(), encoding="utf-8")
+    with tempfile.TemporaryDirectory() as scratch:
+        out.write_text(page(asyncio.run(find_protocols(Path(scratch)))), encoding="utf-8")
     print(out)

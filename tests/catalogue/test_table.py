@@ -1,4 +1,4 @@
-"""Every row of the catalogue has its operators, every operator its row, and the page says how it is."""
+"""Every row of the catalogue has its operators, every operator its row, and the page is up to date."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from crosswind.injectors import registry
 from tests.catalogue import table
-from tests.catalogue.probing import acting
+from tests.catalogue.probing import find_protocols
 
 
 def test_every_row_has_its_operators_and_no_operator_is_in_two() -> None:
@@ -24,8 +24,8 @@ def test_every_operator_of_a_row_is_tested_and_in_a_profile_or_is_beyond_the_pap
         assert table.tests_of(operator) or kind.papers == "+", operator
 
 
-async def test_the_page_is_as_it_is_to_be_and_every_operator_acts_somewhere(tmp_path: Path) -> None:
-    protocols = await acting(tmp_path)
+async def test_the_page_is_up_to_date_and_every_operator_acts_somewhere(tmp_path: Path) -> None:
+    protocols = await find_protocols(tmp_path)
     conversing = {"chat", "responses", "messages"}
     assert [name for name, found in protocols.items() if not conversing.issubset(found)] == []
     assert table.PAGE.read_text("utf-8") == table.page(protocols), "make catalogue"
