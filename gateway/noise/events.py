@@ -17,9 +17,9 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.decide import Decision
 
 NO_TURN = -1
-"""The index of events outside of turns."""
+"""The turn index of events outside turns."""
 NOT_ASKED = "none"
-"""Stands for all operators, where none was asked."""
+"""Stands for all operators, where none was called."""
 
 
 class EventBuilder(msgspec.Struct):
@@ -31,7 +31,7 @@ class EventBuilder(msgspec.Struct):
     redactor: Redactor
     ordinal: int = 0
 
-    def event(
+    def build(
         self,
         decision: Decision,
         before: str,
@@ -70,28 +70,26 @@ class EventBuilder(msgspec.Struct):
         return {"redacted": True} if self.redactor.mask(raw) is not raw else decision.draw
 
     def storable(self, shown: Shown) -> bool:
-        """A shown text with a secret in it stays in memory: a masked one would be shown again after a
-        restart.
-
-        What is missing from the stored ledger is computed again from the plan.
+        """Whether a row may be stored. A shown text with a secret stays in memory, since after a restart it
+        would be shown masked; what the stored ledger lacks is recomputed from the plan.
         """
         if shown.text is None:
             return True
         return self.redactor.mask_text(shown.text) is shown.text
 
-    def not_asked(self, note: str) -> Event:
-        """Why no operator was asked in this turn."""
-        event = _nothing(self.session_id, self.place, self.ordinal, self.now_us, note)
+    def no_operator(self, note: str) -> Event:
+        """The event that says why no operator was called in this turn."""
+        event = _build_empty(self.session_id, self.place, self.ordinal, self.now_us, note)
         self.ordinal += 1
         return event
 
 
-def outside_of_turns(session_id: str, now_us: int, note: str) -> Event:
-    """Why no operator was asked for what is no turn. It has no turn's index, and its time as its place."""
-    return _nothing(session_id, Place(NO_TURN), now_us, now_us, note)
+def no_operator_outside_turns(session_id: str, now_us: int, note: str) -> Event:
+    """The event that says why no operator was called outside turns. Its time is its ordinal."""
+    return _build_empty(session_id, Place(NO_TURN), now_us, now_us, note)
 
 
-def _nothing(session_id: str, place: Place, ordinal: int, now_us: int, note: str) -> Event:
+def _build_empty(session_id: str, place: Place, ordinal: int, now_us: int, note: str) -> Event:
     return Event(
         *(session_id, place.index, ordinal, NOT_ASKED, Site.MODEL_RESPONSE.value),
         slot="",

@@ -18,10 +18,10 @@ _LOOK_EVERY_S = 1.0
 
 
 class KillSwitch:
-    """Whether there may be noise at all. Memory first, then a file, so that it works when the disk is full.
+    """Switches all noise off. Memory first, then a file, so that it works when the disk is full.
 
-    While the file exists there is no noise: an operator may create it by hand; it is looked for once a second
-    at most.
+    While the file exists there is no noise, so that an operator may create it by hand; it is checked at most
+    once a second.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class KillSwitch:
         return self._enabled and not self._file_says_off
 
     def hear(self, enabled: bool) -> None:
-        """Switch in memory only: another process, which has it from the same source, sees to the file."""
+        """Switch in memory only: the process that got the order writes the file."""
         self._enabled = enabled
         self._file_says_off = False
 
     def set(self, enabled: bool) -> None:
-        """Switch. Never fails: what can't be written to the file is logged."""
+        """Switch. Never fails: a file that can't be written is logged."""
         self.hear(enabled)
         if self._file is None:
             return
@@ -62,7 +62,7 @@ class KillSwitch:
 
 
 def switch_file(settings: Settings) -> Path | None:
-    """Where the kill switch's file is: as configured, else beside an SQLite store."""
+    """The kill switch's file: as configured, else beside an SQLite store."""
     if settings.noise_off_file is not None:
         return settings.noise_off_file
     scheme, _, path = settings.store.partition(":///")

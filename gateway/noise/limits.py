@@ -1,4 +1,4 @@
-"""Limits on noise while it acts: faults in flight, and thresholds that switch noise off."""
+"""Limits on noise at run time: faults in flight, and thresholds that switch noise off."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ CAPPED = "Not injected: as many faults are in flight as `dose.faults_in_flight` 
 
 
 class FaultsInFlight:
-    """The injected faults that are being carried out. A cap over all workers is split among them."""
+    """Counts the injected faults in flight. A cap over all workers is split among them."""
 
     def __init__(self, most: int | None, workers: int) -> None:
         self._most = None if most is None else max(1, most // workers)
         self.count = 0
 
     def admit(self) -> bool:
-        """Begin a fault; False where as many are in flight as may be."""
+        """Begin a fault; False where the cap is reached."""
         if self._most is not None and self.count >= self._most:
             return False
         self.count += 1
         return True
 
-    def over(self) -> None:
-        """A fault that was admitted is over."""
+    def end(self) -> None:
+        """End a fault that was admitted."""
         self.count -= 1
 
 
@@ -41,9 +41,8 @@ class _Outcome:
 
 
 class AbortWatch:
-    """Switches noise off where the traffic's own failures or its latency pass a threshold.
-
-    What noise itself broke or delayed doesn't count: it is there to be met.
+    """Switches noise off when the traffic's own failures or latency pass a threshold. Exchanges with injected
+    faults don't count.
     """
 
     def __init__(self, abort: Abort, switch_off: Callable[[str], None], clock: Callable[[], float]) -> None:
@@ -54,14 +53,9 @@ class AbortWatch:
         self._failures = 0
         self._slow = 0
 
-    @property
-    def watches(self) -> bool:
-        """Whether a threshold is set."""
-        return self._abort.error_rate is not None or self._abort.latency is not None
-
     def note(self, *, failed: bool, seconds: float) -> None:
-        """Take in an exchange that noise didn't break, and judge."""
-        if not self.watches:
+        """Count an exchange without injected faults, and switch noise off if a threshold is passed."""
+        if self._abort.error_rate is None and self._abort.latency is None:
             return
         now = self._clock()
         self._add(_Outcome(now, failed, seconds), 1)

@@ -151,7 +151,7 @@ def _record(
             noise.rows.append(shown)
         _record_injections(noise, new.injections, events)
     if request.in_background:
-        noise.events.append(events.not_asked("Not injected: the response runs in the background."))
+        noise.events.append(events.no_operator("Not injected: the response runs in the background."))
     _record_faults(noise, decided, session, place, events)
 
 
@@ -172,7 +172,7 @@ def _record_tools(
 
 def _record_injections(noise: Noise, injections: Iterable[Injection], events: EventBuilder) -> None:
     noise.events += [
-        events.event(one.decision, one.before, one.after, one.note, tool=one.tool, tool_class=one.tool_class)
+        events.build(one.decision, one.before, one.after, one.note, tool=one.tool, tool_class=one.tool_class)
         for one in injections
     ]
 
@@ -182,7 +182,7 @@ def _record_faults(
 ) -> None:
     for decision, fault, note in decided.faults:
         after = None if fault is None else encode(fault.settings()).decode()
-        noise.events.append(events.event(decision, "", after, note))
+        noise.events.append(events.build(decision, "", after, note))
     if decided.faults:
         noise.faults = Faults.of(decided.faults)
         session.turns.befell(place, len(noise.faults.injected))

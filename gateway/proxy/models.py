@@ -70,7 +70,7 @@ class ModelList:
             body = await answer.body(self.limit)
         finally:
             answer.close()
-        entries = _entries(body) if answer.status == 200 else None
+        entries = _read_entries(body) if answer.status == 200 else None
         if entries is None:
             raise UpstreamError(
                 502, f"status {answer.status}, and no list of models", "upstream_models_unreadable"
@@ -90,7 +90,7 @@ def _serves(upstream: Upstream, *, anthropic: bool) -> bool:
     return any((one == "messages") == anthropic for one in upstream.dialect.protocols)
 
 
-def _entries(body: bytes) -> list[dict[str, Any]] | None:
+def _read_entries(body: bytes) -> list[dict[str, Any]] | None:
     try:
         data = decode(body)["data"]
         return [one for one in data if isinstance(one["id"], str)]

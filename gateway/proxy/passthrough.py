@@ -1,9 +1,8 @@
-"""Everything else under /v1: raw bytes both ways, streamed. Sessions are checked, nothing is recorded."""
+"""Forward all other requests under /v1: raw bytes both ways, streamed, unrecorded. Sessions are checked."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
@@ -16,7 +15,7 @@ from crosswind.gateway.http.asgi import ClientGone, Http
 from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.http.body import read_body
 from crosswind.gateway.http.headers import drop_hop_by_hop
-from crosswind.gateway.noise.events import outside_of_turns
+from crosswind.gateway.noise.events import no_operator_outside_turns
 from crosswind.gateway.proxy.models import ModelList
 from crosswind.gateway.proxy.routes import Route, read_claim
 from crosswind.gateway.proxy.stored_responses import StoredResponses, StoredView
@@ -31,16 +30,17 @@ from crosswind.gateway.upstreams.upstreams import Upstreams
 _log = structlog.get_logger("crosswind.passing")
 
 _MOST_PAGES = 100
-"""Pages that are asked for in place of one."""
+"""How many pages are fetched in place of one."""
 _PLACES = ("after", "before")
 _BATCHES = ("POST", "/batches")
 _MODEL = "/models/"
 _PLAIN: dict[bytes, bytes | None] = {b"accept-encoding": b"identity"}
+_READABLE = ("", "identity")
 
 
 @dataclass(frozen=True, slots=True)
 class PassThrough:
-    """Forwards requests that it doesn't look into."""
+    """Forwards requests that are not turns."""
 
     settings: Settings
     upstreams: Upstreams
@@ -51,7 +51,7 @@ class PassThrough:
     recorder: Recorder
 
     async def forward(self, http: Http, route: Route, caller: Caller, body: bytes | None = None) -> int:
-        """Forward a request and relay its answer; gives the status. `body` where it was read already."""
+        """Forward a request and relay its answer; gives the status. `body`: where it was read already."""
         claim = read_claim(http, route, caller, self.settings)
         session = await self.sessions.check(claim)
         path = str(route.path)
@@ -66,7 +66,8 @@ class PassThrough:
             body, changes = came.to_send(body)
         else:
             view = await self.stored.find(http.method, path, query, session, caller)
-        bodiless = body is None and _bodiless(http)
+        length, encoding = http.header(b"content-length"), http.header(b"transfer-encoding")
+        bodiless = body is None and length in (None, "0") and encoding is None
         outgoing = Outgoing(
             http.method,
             upstream.path(view.path if view else path, query, caller),
@@ -78,11 +79,11 @@ class PassThrough:
             answer = await self._send(upstream, outgoing, session)
             try:
                 if session is not None and answer.status < 300:
-                    await self._without_noise(http.method, path, session)
+                    await self._note_batch(http.method, path, session)
                 if view is None:
                     await self._relay(http, answer)
                 else:
-                    await self._answer_viewed(http, upstream, caller, answer, view)
+                    await self._answer_stored(http, upstream, caller, answer, view)
             finally:
                 answer.close()
         except asyncio.CancelledError:
@@ -99,36 +100,53 @@ class PassThrough:
             raise
 
     def _upstream(self, http: Http, path: str) -> Upstream:
-        """One model's page is its upstream's; everything else goes by the protocol whose path it is."""
+        """The upstream of the model that the path names, else that of the path's protocol."""
         if http.method == "GET" and path.startswith(_MODEL):
             return self.upstreams.of_model(unquote(path.removeprefix(_MODEL)))
         return self.upstreams.of_path(path)
 
-    async def _without_noise(self, method: str, path: str, session_id: str) -> None:
-        """Say so in a noisy session where it has a batch run, whose requests nobody can be mapped back to."""
+    async def _note_batch(self, method: str, path: str, session_id: str) -> None:
+        """Record in a noisy session that its batch runs without noise: no answer could be mapped back."""
         session = await self.sessions.get(session_id) if (method, path.rstrip("/")) == _BATCHES else None
         if session is None or not session.plan.rules:
             return
-        event = outside_of_turns(session_id, now_us(), "Not injected: batches run without noise.")
+        event = no_operator_outside_turns(session_id, now_us(), "Not injected: batches run without noise.")
         if session.unwritten:
             session.pending.append(event)
         else:
             self.recorder.offer([event])
 
-    async def _answer_viewed(
+    async def _answer_stored(
         self, http: Http, upstream: Upstream, caller: Caller, answer: Answer, view: StoredView
     ) -> None:
-        """Answer with what a provider keeps, and delete what belongs to it where it was deleted."""
-        body = await answer.body(self.settings.limits.answer)
-        if answer.status < 300 and http.method == "GET":
-            body = await self._page(http, upstream, caller, view, body)
-        await self._delete(http, upstream, caller, view.also if answer.status < 300 else ())
-        await _answer_mapped(http, answer, body, view)
+        """Answer with something stored, in the client's view. If it was deleted, delete its inner rounds,
+        too.
+        """
+        body, succeeded = await answer.body(self.settings.limits.answer), answer.status < 300
+        if succeeded and http.method == "GET":
+            body = await self._find_page(http, upstream, caller, view, body)
+        for path in view.also if succeeded else ():
+            try:
+                (await self._ask(http, upstream, caller, "DELETE", path)).close()
+            except UpstreamError as error:
+                _log.warning("a round's response could not be deleted", path=path, error=error.message)
+        if succeeded and answer.header("content-encoding") in _READABLE:
+            body = view.mapped(body)
+        # The answer's length is counted from its body.
+        headers = [pair for pair in drop_hop_by_hop(answer.headers) if pair[0].lower() != b"content-length"]
+        await http.answer(answer.status, body, headers)
 
-    async def _page(
+    async def _ask(
+        self, http: Http, upstream: Upstream, caller: Caller, method: str, path: str, query: str = ""
+    ) -> Answer:
+        """Send a further request on the client's behalf."""
+        headers = upstream.headers(http.headers, caller, _PLAIN)
+        return await upstream.send(Outgoing(method, upstream.path(path, query, caller), headers, None), None)
+
+    async def _find_page(
         self, http: Http, upstream: Upstream, caller: Caller, view: StoredView, body: bytes
     ) -> bytes:
-        """The page, or the first one behind it that has anything for the client."""
+        """The page, or the first one after it that has anything for the client."""
         if view.listed is not None:
             return await self.stored.completions(body, view.listed)
         query = http.query.decode("latin-1")
@@ -136,27 +154,15 @@ class PassThrough:
         while (after := view.after(body)) is not None and after not in seen and len(seen) < _MOST_PAGES:
             seen.add(after)
             others = [one for one in query.split("&") if one and one.partition("=")[0] not in _PLACES]
-            asked = "&".join([*others, "after=" + quote(after, safe="")])
-            headers = upstream.headers(http.headers, caller, _PLAIN)
-            path = upstream.path(view.path, asked, caller)
-            answer = await upstream.send(Outgoing("GET", path, headers, None), None)
+            following = "&".join([*others, "after=" + quote(after, safe="")])
+            answer = await self._ask(http, upstream, caller, "GET", view.path, following)
             try:
-                if answer.status >= 300 or answer.header("content-encoding") not in ("", "identity"):
+                if answer.status >= 300 or answer.header("content-encoding") not in _READABLE:
                     break
                 body = await answer.body(self.settings.limits.answer)
             finally:
                 answer.close()
         return body
-
-    async def _delete(self, http: Http, upstream: Upstream, caller: Caller, paths: Sequence[str]) -> None:
-        """Delete what belongs to something that was deleted."""
-        for path in paths:
-            headers = upstream.headers(http.headers, caller, _PLAIN)
-            outgoing = Outgoing("DELETE", upstream.path(path, "", caller), headers, None)
-            try:
-                (await upstream.send(outgoing, None)).close()
-            except UpstreamError as error:
-                _log.warning("a round's response could not be deleted", path=path, error=error.message)
 
     async def _relay(self, http: Http, answer: Answer) -> None:
         await http.start(answer.status, drop_hop_by_hop(answer.headers))
@@ -164,21 +170,8 @@ class PassThrough:
             async for chunk in answer.chunks():
                 await http.chunk(chunk)
         except UpstreamError as error:
-            # No end is sent: the client sees the break too.
+            # No end is sent, so that the client sees the break, too.
             self.metrics.upstream_errors.labels(error.code).inc()
             _log.warning("the upstream broke off an answer", error=error.message)
         else:
             await http.end()
-
-
-async def _answer_mapped(http: Http, answer: Answer, body: bytes, view: StoredView) -> None:
-    """Answer with what a provider keeps, in the client's view."""
-    plain = answer.header("content-encoding") in ("", "identity")
-    mapped = view.mapped(body) if plain and answer.status < 300 else body
-    # Whoever answers counts the length.
-    headers = [pair for pair in drop_hop_by_hop(answer.headers) if pair[0].lower() != b"content-length"]
-    await http.answer(answer.status, mapped, headers)
-
-
-def _bodiless(http: Http) -> bool:
-    return http.header(b"content-length") in (None, "0") and http.header(b"transfer-encoding") is None

@@ -205,7 +205,7 @@ class Proxy:
             raise
         finally:
             if faulty:
-                self.in_flight.over()
+                self.in_flight.end()
 
     async def _send(self, call: IncomingCall, exchange: Exchange, body: bytes) -> Answer:
         http, upstream = call.http, call.upstream

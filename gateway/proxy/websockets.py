@@ -1,7 +1,7 @@
 """WebSockets under /v1 (the Responses API's mode, Realtime): frames are relayed as they are, both ways.
 
 Nothing in them is perturbed or recorded; the session, where one is named, is labelled `ws_unperturbed`. Pings
-are answered on each leg by itself.
+are answered on each leg separately.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LABEL = "ws_unperturbed"
 _KIND = "websocket"
 _HANDSHAKE = "sec-websocket-"
 _UNSAID = (1005, 1006)
-"""Codes that say that none was sent, and can't be sent themselves: no code, or the connection was lost."""
+"""Codes for a missing code or a lost connection, which can't be sent."""
 _GOING_AWAY, _BAD_GATEWAY = 1001, 1014
 
 
@@ -95,7 +95,7 @@ class WebSockets:
             await upstream.sockets.hang_up(far)
 
     def _upstream(self, path: str, query: str) -> Upstream:
-        """By the model that the query names, as Realtime's does; else by the path."""
+        """The upstream of the model in the query, as Realtime has it, else of the path."""
         models = parse_qs(query).get("model")
         return self.upstreams.of_model(models[0]) if models else self.upstreams.of_path(path)
 
@@ -109,7 +109,7 @@ class WebSockets:
             raise
 
     async def _label_session(self, claim: Claim) -> str | None:
-        """The session that the socket is for, labelled as it is on record. None where none is named."""
+        """Label the session that the request names, in memory and on record. None where it names none."""
         if claim.session_id is None and claim.caller.session_key is None:
             return None
         session = await self.sessions.find(claim, Traces())
@@ -125,7 +125,7 @@ class WebSockets:
 
 
 async def _pump(far: aiohttp.ClientWebSocketResponse, receive: Receive, send: Send) -> None:
-    """Relay until one side closes, and close the other as it did."""
+    """Relay until one side closes, then close the other in the same way."""
     up, down = asyncio.create_task(_up(far, receive)), asyncio.create_task(_down(far, send))
     try:
         await asyncio.wait((up, down), return_when=asyncio.FIRST_COMPLETED)
@@ -163,12 +163,12 @@ async def _down(far: aiohttp.ClientWebSocketResponse, send: Send) -> None:
 
 
 def _without_handshake(headers: Headers) -> Headers:
-    """The headers that aren't this connection's own handshake."""
+    """The headers without this connection's handshake."""
     return [(name, value) for name, value in headers if not name.decode("latin-1").startswith(_HANDSHAKE)]
 
 
 async def _answer(send: Send, error: ServiceError) -> None:
-    """Answer a handshake with an error instead of a socket."""
+    """Answer a handshake with an error."""
     headers: Headers = [(b"content-type", b"application/json")]
     if error.status == 426:
         headers.append((b"upgrade", b"HTTP/1.1"))
