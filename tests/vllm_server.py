@@ -26,7 +26,7 @@ from crosswind.policies.engine import Engine
 from crosswind.policies.publishers.registry import connect
 from crosswind.policies.tiny.directory import write_policy, write_successor
 from crosswind.policies.versions.version import PRETRAINED, PolicyVersion, Registry, read_version
-from crosswind.policies.vllm.memory import members
+from crosswind.policies.vllm.launch import list_members
 from tests.outage import Forwarder
 
 STARTS_WITHIN = 400.0
@@ -149,7 +149,7 @@ def end_with_the_starter(served: VllmServed) -> None:
     Raises AssertionError, naming those that live on, after `ENDS_WITHIN` seconds.
     """
     groups = re.findall(r"process group (\d+)", "\n".join(served.lines.said))
-    pids = members(int(groups[-1]))
+    pids = list_members(int(groups[-1]))
     assert len(pids) >= 3, f"no server in process group {groups[-1]}"
     descriptors = {pid: os.pidfd_open(pid) for pid in pids}
     served.lines.process.kill()

@@ -19,11 +19,11 @@ from crosswind.policies.commands.versions import (
     open_deployment,
     refuse,
 )
+from crosswind.policies.engine import EngineHealth
+from crosswind.policies.versions.version import PolicyVersion, Registry, VersionError, read_version
 
 if TYPE_CHECKING:
     from crosswind.policies.deployment.comparison import Comparison
-    from crosswind.policies.engine import EngineHealth
-    from crosswind.policies.versions.version import PolicyVersion, Registry
 
 
 @click.command()
@@ -128,8 +128,6 @@ def _evaluate(
 
 def _find_served(registry: Registry, health: EngineHealth, engine: str) -> PolicyVersion:
     """What the engine serves now, to be given back to it. Ends the command where that isn't found."""
-    from crosswind.policies.versions.version import VersionError, read_version
-
     found = find_known(registry, health.version)
     try:
         return found or read_version(Path(health.path or health.version))

@@ -1,14 +1,27 @@
-"""`crosswind policy`: serve a policy; what else it does is in `version_commands` and `compare_command`."""
+"""`crosswind policy`: serve a policy, list versions; its other commands are in `versions` and `compare`."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import click
 
 from crosswind.policies.commands.compare import compare
-from crosswind.policies.commands.list import list_versions
-from crosswind.policies.commands.versions import TOLERANCE, fail, publish, refuse, rollback, verify
+from crosswind.policies.commands.versions import (
+    TOLERANCE,
+    exit_on_failure,
+    fail,
+    publish,
+    refuse,
+    rollback,
+    verify,
+)
+from crosswind.policies.server import ServeError, ServeRequest
+from crosswind.policies.servers.registry import servers
+from crosswind.policies.versions.journal import VersionStatus
+from crosswind.policies.versions.version import PolicyVersion, Registry, find_policy
 
 
 @click.group()
@@ -16,7 +29,7 @@ def policy() -> None:
     """Models that are served, and their versions."""
 
 
-for command in (list_versions, publish, rollback, compare, verify):
+for command in (publish, rollback, compare, verify):
     policy.add_command(command)
 
 
@@ -71,9 +84,6 @@ def serve(
 
     ARGUMENTS, after `--`, go to the engine's own command line.
     """
-    from crosswind.policies.server import ServeError, ServeRequest
-    from crosswind.policies.servers.registry import servers
-    from crosswind.policies.versions.version import find_policy
 
     kinds = servers()
     if engine not in kinds:
@@ -87,3 +97,40 @@ def serve(
         if error.usage:
             refuse(str(error))
         fail(str(error))
+
+
+@policy.command("list")
+@click.argument("root", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--json", "as_json", is_flag=True, help="A JSON line per version.")
+def list_versions(root: Path, *, as_json: bool) -> None:
+    """List the versions under ROOT, the oldest first, and how they stand."""
+    registry = Registry(root)
+    with exit_on_failure():
+        statuses = registry.journal.read_statuses()
+        for version in registry.list_all():
+            status = statuses.get(version.version)
+            if as_json:
+                click.echo(json.dumps(_row(version, status), default=str))
+            else:
+                fields = (version.version, f"step {version.step}", f"parent {version.parent or '-'}")
+                kind = version.kind if version.base is None else f"{version.kind} of {version.base}"
+                click.echo(
+                    "\t".join([*fields, version.checksum[:16], kind, version.run or "-", _describe(status)])
+                )
+
+
+def _row(version: PolicyVersion, status: VersionStatus | None) -> dict[str, Any]:
+    known = {"bad": None, "confirmed": None, "published": None}
+    if status is not None:
+        known = {name: getattr(status, name) for name in known}
+    return version.metadata() | {"path": version.path} | known
+
+
+def _describe(status: VersionStatus | None) -> str:
+    if status is None:
+        return "-"
+    if status.bad is not None:
+        return f"bad: {status.bad}"
+    if status.confirmed is not None:
+        return f"confirmed within {status.confirmed:.2g}"
+    return "published" if status.published else "-"

@@ -3,18 +3,40 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import NoReturn
 
 import click
 
-if TYPE_CHECKING:
-    from crosswind.policies.deployment.deployment import Deployment
-    from crosswind.policies.engine import EngineHealth
-    from crosswind.policies.versions.version import PolicyVersion, Registry
+from crosswind.policies.deployment.confirmation import TOLERANCE as DEFAULT_TOLERANCE
+from crosswind.policies.deployment.confirmation import Probe
+from crosswind.policies.deployment.deployment import (
+    DeployedVersion,
+    Deployment,
+    DeploymentObserver,
+    JournalObserver,
+    NotConfirmed,
+    ProbeOf,
+    describe_difference,
+    describe_missed,
+    find_last_good,
+    is_serving,
+)
+from crosswind.policies.deployment.gateway_observer import GatewayObserver
+from crosswind.policies.engine import EngineError, EngineHealth
+from crosswind.policies.publishers.registry import connect
+from crosswind.policies.versions.journal import JournalError
+from crosswind.policies.versions.version import (
+    PolicyVersion,
+    Registry,
+    VersionError,
+    find_policy,
+    read_version,
+)
+from crosswind.policies.versions.version import verify as verify_files
 
 ENGINE = click.option(
     "--engine", default="http://127.0.0.1:8000", show_default=True, help="The engine's root URL."
@@ -39,7 +61,7 @@ def _finite(_: click.Context, __: click.Parameter, value: float) -> float:
 TOLERANCE = click.option(
     "--tolerance",
     type=click.FloatRange(min=0, min_open=True),
-    default=1e-3,
+    default=DEFAULT_TOLERANCE,
     show_default=True,
     callback=_finite,
     help="Largest difference of log-probabilities: 1e-3 is ample for float32, bfloat16 needs 0.1.",
@@ -69,13 +91,7 @@ def publish(
     status = registry.journal.read_statuses().get(wanted.version)
     if status is not None and status.bad is not None and not force:
         refuse(f"version {wanted.version!r} was found bad ({status.bad}); publish it with --force")
-    from crosswind.policies.deployment.confirmation import Probe
-    from crosswind.policies.deployment.deployment import is_serving
-
-    def skip_probe(_: PolicyVersion) -> Probe:
-        return Probe([], [], [])
-
-    probe_of = load_reference() if confirm else skip_probe
+    probe_of = load_reference() if confirm else lambda _: Probe([], [], [])
     with open_deployment(registry, engine, control, tolerance) as deployment:
         health = deployment.engine.health()
         if is_serving(health, wanted):
@@ -89,7 +105,7 @@ def publish(
         print_problems(done.problems)
 
 
-def _describe_confirmation(done: Any) -> str:
+def _describe_confirmation(done: DeployedVersion) -> str:
     if not done.tokens:
         return "it was not confirmed"
     return f"log-probabilities agree within {done.max_difference:.2g} over {done.tokens} tokens"
@@ -113,8 +129,6 @@ def rollback(
     reason: str,
 ) -> None:
     """Mark a version of ROOT bad and serve an earlier one: its nearest good ancestor, or the one named."""
-    from crosswind.policies.deployment.deployment import find_last_good
-    from crosswind.policies.versions.version import Registry
 
     registry, probe_of = Registry(root), load_reference()
     with open_deployment(registry, engine, control, tolerance) as deployment:
@@ -165,8 +179,6 @@ def verify(
     A gateway that is named with --control is told: where they don't agree, nothing that is recorded counts
     for training until a version is confirmed.
     """
-    from crosswind.policies.deployment.deployment import describe_difference, describe_missed, find_last_good
-    from crosswind.policies.versions.version import verify as verify_files
 
     registry, wanted = find_version(version, versions)
     with exit_on_failure():
@@ -191,8 +203,7 @@ def verify(
 
 
 def find_version(version: Path, versions: Path | None) -> tuple[Registry, PolicyVersion]:
-    """The version and its registry. Ends the command where there is none."""
-    from crosswind.policies.versions.version import Registry, VersionError, find_policy, read_version
+    """The version and its registry. Ends the command if there is none."""
 
     try:
         if versions is not None and len(version.parts) == 1 and not version.is_dir():
@@ -204,8 +215,7 @@ def find_version(version: Path, versions: Path | None) -> tuple[Registry, Policy
 
 
 def find_known(registry: Registry, name: str) -> PolicyVersion | None:
-    """The version of that name; None where the registry hasn't it."""
-    from crosswind.policies.versions.version import VersionError
+    """The version of that name; None if the registry doesn't have it."""
 
     try:
         return registry.get(name)
@@ -217,10 +227,7 @@ def find_known(registry: Registry, name: str) -> PolicyVersion | None:
 def open_deployment(
     registry: Registry, engine: str, control: str | None, tolerance: float
 ) -> Iterator[Deployment]:
-    """The engine with its observers. Within the block, what goes wrong ends the command with one line."""
-    from crosswind.policies.deployment.deployment import Deployment, DeploymentObserver, JournalObserver
-    from crosswind.policies.deployment.gateway_observer import GatewayObserver
-    from crosswind.policies.publishers.registry import connect
+    """Connect to the engine, with its observers. Errors within the block end the command with one line."""
 
     with exit_on_failure(), ExitStack() as stack:
         observers: list[DeploymentObserver] = []
@@ -232,9 +239,9 @@ def open_deployment(
         yield Deployment(stack.enter_context(connect(engine)), observers, tolerance)
 
 
-def load_reference() -> Callable[[PolicyVersion], Any]:
-    """What makes probes. Ends the command where torch isn't there."""
-    try:
+def load_reference() -> ProbeOf:
+    """What computes probes. Ends the command if torch isn't installed."""
+    try:  # not at the top: torch takes seconds to import, and is an extra
         import torch
 
         from crosswind.policies.deployment.reference import probe
@@ -246,11 +253,7 @@ def load_reference() -> Callable[[PolicyVersion], Any]:
 
 @contextmanager
 def exit_on_failure() -> Iterator[None]:
-    """What goes wrong with an engine or a version is one line and exit code 1."""
-    from crosswind.policies.deployment.deployment import NotConfirmed
-    from crosswind.policies.engine import EngineError
-    from crosswind.policies.versions.journal import JournalError
-    from crosswind.policies.versions.version import VersionError
+    """Turn errors of an engine or a version into one line and exit code 1."""
 
     try:
         yield
@@ -258,19 +261,18 @@ def exit_on_failure() -> Iterator[None]:
         fail(str(error))
 
 
-def print_problems(unreported: Any) -> None:
-    """Say who couldn't be told."""
-    for trouble in unreported:
-        click.echo(trouble, err=True)
+def print_problems(problems: Iterable[str]) -> None:
+    for problem in problems:
+        click.echo(problem, err=True)
 
 
 def refuse(message: str) -> NoReturn:
-    """Usage or configuration."""
+    """End the command: usage or configuration."""
     click.echo(message, err=True)
     sys.exit(2)
 
 
 def fail(message: str) -> NoReturn:
-    """The work failed."""
+    """End the command: the work failed."""
     click.echo(message, err=True)
     sys.exit(1)

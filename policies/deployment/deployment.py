@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from crosswind.policies.deployment.confirmation import Confirmation, Probe, confirm
 from crosswind.policies.engine import Engine, EngineError, EngineHealth, PublishedVersion
@@ -19,61 +18,48 @@ class NotConfirmed(Exception):
     """The engine doesn't serve what was trained. The message says what it serves now."""
 
 
-class DeploymentObserver(Protocol):
-    """Who is told what became of a version: the registry's journal, a gateway that records for training."""
+class DeploymentObserver:
+    """Learns what becomes of a version: the registry's journal, a gateway that records for training."""
 
     def on_publish(self, version: str) -> None:
         """An engine is about to be given this version."""
-        ...
 
     def on_refused(self, version: str) -> None:
         """The engine didn't take it: what served before serves on."""
-        ...
 
-    def on_published(self, version: PolicyVersion) -> None: ...
+    def on_published(self, version: PolicyVersion) -> None:
+        """The engine serves it; nothing is known of its log-probabilities yet."""
 
     def on_confirmed(self, version: str, confirmation: Confirmation) -> None:
         """The engine agrees: what this version samples may be trained on."""
-        ...
 
     def on_missed(self, version: str, away: Mapping[str, str]) -> None:
-        """These of several servers, by their URLs, don't answer: nothing that they sample may train until
-        they are confirmed themselves. The values say how it was seen.
+        """These of several servers, by URL, don't answer: nothing that they sample may train until they are
+        confirmed themselves. The values say how that was seen.
         """
-        ...
 
     def on_doubted(self, version: str, reason: str) -> None:
         """The engine doesn't agree: nothing that it samples may train until a version is confirmed."""
-        ...
 
 
-@dataclass(frozen=True, slots=True)
-class JournalObserver:
-    """Notes it in the registry's journal."""
+@dataclass(frozen=True)
+class JournalObserver(DeploymentObserver):
+    """Writes what becomes of a version into the registry's journal."""
 
     journal: VersionJournal
     engine: str
     """Its URL."""
 
-    def on_publish(self, version: str) -> None:
-        """Nothing has come of it yet."""
-
-    def on_refused(self, version: str) -> None:
-        """Nothing has come of it."""
-
     def on_published(self, version: PolicyVersion) -> None:
         self.journal.append(PUBLISHED, version.version, engine=self.engine, checksum=version.checksum)
 
     def on_confirmed(self, version: str, confirmation: Confirmation) -> None:
-        # Nothing is noted of it where it was published elsewhere, or where the disk was full.
+        # There is no status where it was published elsewhere, or where the disk was full.
         status = self.journal.read_statuses().get(version)
         if status is not None and status.bad is not None:
             self.journal.append(GOOD, version, engine=self.engine)
         figures = {"max_difference": confirmation.max_difference, "tokens": confirmation.tokens}
         self.journal.append(CONFIRMED, version, engine=self.engine, **figures)
-
-    def on_missed(self, version: str, away: Mapping[str, str]) -> None:
-        """That says nothing of the version."""
 
     def on_doubted(self, version: str, reason: str) -> None:
         self.journal.append(BAD, version, reason=reason, engine=self.engine)

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 import httpx
 
 from crosswind.policies.deployment.confirmation import Confirmation
+from crosswind.policies.deployment.deployment import DeploymentObserver
 from crosswind.policies.engine import EngineError
-from crosswind.policies.versions.version import PolicyVersion
 
 _REASON = 2000
 """Characters of a reason that the gateway takes."""
 
 
-class GatewayObserver:
+class GatewayObserver(DeploymentObserver):
     """Tells the gateway whose control plane is at `url` of the engine at `engine`: a URL, or those of
     several replicas with commas between. Raises EngineError where it can't be told that a version is doubted:
     then turns would be recorded as fit.
@@ -30,9 +30,6 @@ class GatewayObserver:
 
     def on_refused(self, version: str) -> None:
         self._put(version, {"swapping": False})
-
-    def on_published(self, version: PolicyVersion) -> None:
-        """Nothing is known of it yet."""
 
     def on_confirmed(self, version: str, confirmation: Confirmation) -> None:
         there = [one for one in self._engines if one not in confirmation.away]

@@ -1,4 +1,4 @@
-"""The embedded engine from outside, over HTTP: what the trainer publishes and confirms through."""
+"""Engines with our `/policy` routes, over HTTP: the embedded one, and vLLM with our extension."""
 
 from __future__ import annotations
 
@@ -80,6 +80,12 @@ class EmbeddedEngine(ClosingEngine):
         if response.status_code != 200:
             raise EngineError(_reason(response))
         return response.json()
+
+
+class VllmEngine(EmbeddedEngine):
+    """vLLM with our extension in it, which serves the same routes."""
+
+    name: ClassVar[str] = "vllm"
 
 
 def _reason(response: httpx.Response) -> str:

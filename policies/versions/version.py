@@ -8,6 +8,7 @@ complete or not at all, and is never changed afterwards. What befell it stands i
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 import tempfile
@@ -18,7 +19,6 @@ from typing import Any
 
 import orjson
 
-from crosswind.policies.versions.disk import sync
 from crosswind.policies.versions.journal import ADOPTED, VersionJournal
 
 METADATA = "crosswind.json"
@@ -81,6 +81,15 @@ class PolicyVersion:
             "checksum": self.checksum,
             **(base if self.kind == LORA else {}),
         }
+
+
+def sync(path: Path) -> None:
+    """Force a file's content, or a directory's entries, to disk. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def checksum_file(path: Path) -> str:

@@ -29,6 +29,7 @@ NEUTRAL = {"temperature": 1.0, "top_p": 1.0, "top_k": -1, "min_p": 0.0, "repetit
 down, under which log-probabilities would answer another question than the trainer's.
 """
 _LORA_RANK = "16"
+_PROC = Path("/proc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,46 @@ class ServerProcess:
     def _signal(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError):
             os.killpg(self.group, number)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Memory of a process group: proportional set size, in which shared pages count once."""
+
+    bytes: int
+    processes: int
+
+    def __str__(self) -> str:
+        return f"{self.bytes / 2**30:.1f} GiB resident in {self.processes} processes"
+
+
+def measure_memory(group: int) -> Memory:
+    """Of the processes of this group now (Linux); zero where /proc doesn't say."""
+    sizes = [size for pid in list_members(group) if (size := _resident(pid)) is not None]
+    return Memory(sum(sizes), len(sizes))
+
+
+def list_members(group: int) -> list[int]:
+    """The processes of this group now (Linux), by their numbers."""
+    if not _PROC.is_dir():
+        return []
+    found = []
+    for pid in (int(path.name) for path in _PROC.iterdir() if path.name.isdigit()):
+        try:
+            if os.getpgid(pid) == group:
+                found.append(pid)
+        except (ProcessLookupError, PermissionError):
+            continue
+    return found
+
+
+def _resident(pid: int) -> int | None:
+    try:
+        lines = (_PROC / str(pid) / "smaps_rollup").read_text().splitlines()
+    except OSError:
+        return None
+    kibibytes = [int(line.split()[1]) for line in lines if line.startswith("Pss:")]
+    return sum(kibibytes) * 1024
 
 
 def check_port(host: str, port: int) -> None:

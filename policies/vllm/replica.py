@@ -24,8 +24,7 @@ from crosswind.policies.vllm.health import (
     read_vllm_version,
     send,
 )
-from crosswind.policies.vllm.launch import Launch, ServerProcess
-from crosswind.policies.vllm.memory import memory
+from crosswind.policies.vllm.launch import Launch, ServerProcess, measure_memory
 
 Say = Callable[[str], None]
 
@@ -155,9 +154,10 @@ class OwnServer:
         check_token_ids(self.url)
         self.up_since = time.monotonic()
         version = read_vllm_version(self.url)
+        group = self.process.group
         self.say(
-            f"vLLM {version} ({self.launch.environment.build}, process group {self.process.group}): up "
-            f"after {self.up_since - began:.0f} s, {memory(self.process.group)}; log: {self.launch.log}"
+            f"vLLM {version} ({self.launch.environment.build}, process group {group}): up after "
+            f"{self.up_since - began:.0f} s, {measure_memory(group)}; log: {self.launch.log}"
         )
 
     def _publish(self, directory: Path) -> None:

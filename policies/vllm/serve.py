@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import signal
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
-from threading import Event, Lock
+from threading import Event, Lock, Thread
 from types import FrameType
 from urllib.parse import urlsplit
 
@@ -16,9 +17,10 @@ from crosswind.policies.vllm.capture_guard import CaptureGuard
 from crosswind.policies.vllm.environment import NotInstalled, find
 from crosswind.policies.vllm.launch import Launch, free_port
 from crosswind.policies.vllm.replica import AttachedServer, OwnServer, Say, SupervisedServer, SupervisionTimes
-from crosswind.policies.vllm.watch import watch
 from crosswind.policies.vllm_inside.crosswind_inside.header import Refused, read_header
 
+_ENDS_WITHIN_S = 5.0
+"""How long to wait for a check of a server that hangs, once we are told to stop."""
 _OTHER_WEIGHTS = ("*.bin", "*.pt", "*.gguf")
 """Formats that vLLM reads too, whose completeness isn't seen at a glance."""
 
@@ -45,6 +47,33 @@ def serve(request: ServeRequest, say: Say, times: SupervisionTimes | None = None
         for replica in replicas:
             stack.callback(replica.end)
         watch(replicas, times.look, stop)
+
+
+def watch(replicas: Sequence[SupervisedServer], look: float, stop: Event) -> None:
+    """Start all servers and check them every `look` seconds until `stop` is set, each on a thread of its own:
+    one that hangs, or isn't up yet, keeps nobody from the others.
+
+    Raises the ServeError of the first that can't be recovered.
+    """
+    failures: list[Exception] = []
+
+    def live(replica: SupervisedServer) -> None:
+        try:
+            replica.begin(stop)
+            while not stop.wait(look):
+                replica.check(stop)
+        except Exception as error:
+            failures.append(error)
+            stop.set()
+
+    threads = [Thread(target=live, args=(replica,), daemon=True) for replica in replicas]
+    for thread in threads:
+        thread.start()
+    stop.wait()
+    for thread in threads:
+        thread.join(_ENDS_WITHIN_S)
+    if failures:
+        raise failures[0]
 
 
 def _launch(request: ServeRequest, folder: Path) -> Launch:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -15,6 +15,7 @@ from crosswind.gateway.trajectory.record import Completion, RewardState, Setting
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.gateway.trajectory.trust import VERSION
 from crosswind.policies.deployment.confirmation import Confirmation
+from crosswind.policies.deployment.deployment import DeploymentObserver
 from crosswind.policies.publishers.embedded import EmbeddedEngine
 from crosswind.policies.versions.version import PolicyVersion, Registry, read_version
 from crosswind.trainer.curriculum.driver import STATE_KIND
@@ -26,7 +27,7 @@ from crosswind.trainer.run.progress import Progress
 from tests.trainer.practice import FIRST, make_run, play, settings
 
 
-class Told:
+class Told(DeploymentObserver):
     """An observer that keeps what it is told."""
 
     def __init__(self) -> None:
@@ -35,21 +36,12 @@ class Told:
     def on_publish(self, version: str) -> None:
         self.news.append(f"publishing {version}")
 
-    def on_refused(self, version: str) -> None:
-        self.news.append(f"refused {version}")
-
     def on_published(self, version: PolicyVersion) -> None:
         self.news.append(f"published {version.version}")
 
     def on_confirmed(self, version: str, confirmation: Confirmation) -> None:
         assert confirmation.tokens > 0 and confirmation.max_difference < 1e-4
         self.news.append(f"confirmed {version}")
-
-    def on_missed(self, version: str, away: Mapping[str, str]) -> None:
-        self.news.append(f"missed {version}")
-
-    def on_doubted(self, version: str, reason: str) -> None:
-        self.news.append(f"doubted {version}")
 
 
 def low_half(done: Sequence[Completion]) -> float:

@@ -90,7 +90,7 @@ class Meddler(JournalObserver):
     when: str
     meddle: Callable[[], object]
 
-    def confirmed(self, version: str, confirmation: Confirmation) -> None:
+    def on_confirmed(self, version: str, confirmation: Confirmation) -> None:
         if version == self.when:
             self.meddle()
 

@@ -19,10 +19,14 @@ from urllib.parse import quote
 
 import click
 
+from crosswind.gateway.client import Client
+from crosswind.gateway.trajectory.store import Store, StoreError, open_store
+from crosswind.policies.deployment.deployment import DeploymentObserver
+from crosswind.policies.deployment.gateway_observer import GatewayObserver
+from crosswind.policies.engine import Engine, EngineError
+from crosswind.policies.publishers.registry import connect
+
 if TYPE_CHECKING:
-    from crosswind.gateway.trajectory.store import Store
-    from crosswind.policies.deployment.deployment import DeploymentObserver
-    from crosswind.policies.engine import Engine
     from crosswind.trainer.curriculum.driver import CurriculumSink
 
 _RETRY_AFTER = 0.2
@@ -52,8 +56,6 @@ class StartDeadline:
 
 def open_trajectory_store(stack: ExitStack, url: str) -> Store:
     """Open the trajectory store."""
-    from crosswind.gateway.trajectory.store import StoreError, open_store
-
     try:
         store = open_store(url)
     except StoreError as error:
@@ -66,8 +68,6 @@ def connect_engine(stack: ExitStack, url: str | None, deadline: StartDeadline) -
     """Connect to the engine once it answers; None without a URL."""
     if url is None:
         return None
-    from crosswind.policies.engine import EngineError
-    from crosswind.policies.publishers.registry import connect
 
     def answers() -> bool:
         try:
@@ -92,8 +92,6 @@ def connect_control(stack: ExitStack, url: str | None, deadline: StartDeadline) 
     """Connect to the gateway's control plane once it answers; None without a URL."""
     if url is None:
         return None
-    from crosswind.gateway.client import Client
-
     client = stack.enter_context(Client(url))
     if "://" in url:
         deadline.wait(client.healthy, f"the gateway at {url}")
@@ -106,8 +104,6 @@ def make_observers(stack: ExitStack, url: str | None, engine: str | None) -> lis
     """The gateway as an observer of this engine's deployments; none if either is missing."""
     if url is None or engine is None:
         return []
-    from crosswind.policies.deployment.gateway_observer import GatewayObserver
-
     observer = GatewayObserver(url, engine)
     stack.callback(observer.close)
     return [observer]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -14,6 +15,12 @@ from typing import Any
 
 import click
 
+from crosswind.gateway.trajectory.store import StoreError
+from crosswind.injectors.profiles.load import ProfileError
+from crosswind.policies.deployment.deployment import NotConfirmed
+from crosswind.policies.engine import EngineError
+from crosswind.policies.versions.journal import JournalError
+from crosswind.policies.versions.version import NotWritten, Registry, VersionError, find_policy
 from crosswind.trainer.commands.resources import (
     StartDeadline,
     connect_control,
@@ -25,6 +32,9 @@ from crosswind.trainer.commands.resources import (
     refuse,
     stop_on_signals,
 )
+from crosswind.trainer.config.presets import PRESETS
+from crosswind.trainer.config.settings import SettingsError, TrainConfig, configure
+from crosswind.trainer.errors import RunFailed, RunRefused
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -98,8 +108,8 @@ def run(
     **settings: Any,
 ) -> None:
     """Train on completed groups until the steps are done. SIGTERM ends it cleanly after the current step."""
-    config = _config(preset, settings)
-    chosen = _labels(labels)
+    config = _configure(preset, settings)
+    chosen = _read_labels(labels)
     stop = stop_on_signals()
     with ExitStack() as stack:
         lock_folder(stack, out)
@@ -107,13 +117,9 @@ def run(
         kept, run_name = open_trajectory_store(stack, store_url), name or out.resolve().name
         if isinstance(file := getattr(kept, "path", None), Path):
             lock_store(stack, file, run_name, engine_url, out)
-        opened = (
-            kept,
-            connect_engine(stack, engine_url, deadline),
-            connect_control(stack, control_url, deadline),
-        )
-        try:
-            from crosswind.policies.versions.version import Registry, find_policy
+        engine = connect_engine(stack, engine_url, deadline)
+        control = connect_control(stack, control_url, deadline)
+        try:  # not at the top: torch is an extra, and takes seconds to import
             from crosswind.trainer.run.progress import Progress, check_bench
             from crosswind.trainer.run.run import Run
         except ModuleNotFoundError as error:
@@ -127,10 +133,11 @@ def run(
                 find_policy(policy),
                 out,
                 Registry(versions or out / "versions"),
-                opened[0],
+                kept,
                 Progress(as_json=json_progress),
                 stop,
-                *opened[1:],
+                engine,
+                control,
                 fresh=not resume,
                 labels=chosen,
                 observers=make_observers(stack, control_url, engine_url),
@@ -142,9 +149,6 @@ def run(
 @click.argument("name", required=False)
 def presets(name: str | None) -> None:
     """List the presets, or print all settings of one as JSON."""
-    from crosswind.trainer.config.presets import PRESETS
-    from crosswind.trainer.config.settings import SettingsError, configure
-
     if name is None:
         for each in sorted(PRESETS):
             click.echo(each)
@@ -155,15 +159,13 @@ def presets(name: str | None) -> None:
         refuse(str(error))
 
 
-def _config(preset: str, settings: dict[str, Any]) -> Any:
-    """The preset with what the flags change. Flags win over --set."""
-    from crosswind.trainer.config.settings import SettingsError, configure
-
-    changes: dict[str, Any] = dict(_pairs("--set", settings.pop("changes")))
-    changes = {name: _value(text) for name, text in changes.items()}
+def _configure(preset: str, settings: dict[str, Any]) -> TrainConfig:
+    """The preset as the flags change it. Flags win over --set."""
+    changes: dict[str, Any] = dict(_read_pairs("--set", settings.pop("changes")))
+    changes = {name: _read_value(text) for name, text in changes.items()}
     bench = settings.pop("evaluate_with")
     if bench is not None:
-        changes["evaluate_arguments"] = _words("--evaluate-with", bench)
+        changes["evaluate_arguments"] = _split_words("--evaluate-with", bench)
     curriculum = settings.pop("curriculum")
     if curriculum is not None:
         changes["curriculum.kind"] = curriculum
@@ -178,47 +180,24 @@ def _config(preset: str, settings: dict[str, Any]) -> Any:
 
 
 def _train(run: Any) -> None:
-    from crosswind.gateway.trajectory.store import StoreError
-    from crosswind.injectors.profiles.load import ProfileError
-    from crosswind.policies.deployment.deployment import NotConfirmed
-    from crosswind.policies.engine import EngineError
-    from crosswind.policies.versions.journal import JournalError
-    from crosswind.policies.versions.version import NotWritten, VersionError
-    from crosswind.trainer.config.settings import SettingsError
-    from crosswind.trainer.learning.model import ModelError
-    from crosswind.trainer.objectives.objective import UnknownObjective
-    from crosswind.trainer.rollouts.source import NoGroups
-    from crosswind.trainer.run.checkpoint import CheckpointError
-    from crosswind.trainer.run.engine_ownership import EngineTaken
-    from crosswind.trainer.run.loop import EngineMismatch
-    from crosswind.trainer.run.loop import train as train_loop
-    from crosswind.trainer.run.publication import PublicationError
+    from crosswind.trainer.run.loop import train as train_loop  # with torch
 
-    failures = (
-        EngineError,
-        EngineMismatch,
-        EngineTaken,
-        NotConfirmed,
-        PublicationError,
-        NoGroups,
-        CheckpointError,
-    )
     try:
         state = train_loop(run)
-    except (*failures, NotWritten, JournalError, StoreError) as error:
+    except (RunFailed, EngineError, NotConfirmed, NotWritten, JournalError, StoreError) as error:
         click.echo(f"train: {error}", err=True)
         sys.exit(1)
-    except (SettingsError, VersionError, ModelError, ProfileError, UnknownObjective) as error:
+    except (RunRefused, VersionError, ProfileError) as error:
         refuse(str(error))
     run.progress.note(
         f"done: step {state.step}, version {state.version}", step=state.step, version=state.version
     )
 
 
-def _labels(texts: tuple[str, ...]) -> dict[str, str]:
-    """The labels that groups must carry. Ends the command where no group that trains can."""
+def _read_labels(texts: tuple[str, ...]) -> dict[str, str]:
+    """The labels that groups must carry. Ends the command if no trainable group can carry them."""
     labels: dict[str, str] = {}
-    for name, value in _pairs("--label", texts):
+    for name, value in _read_pairs("--label", texts):
         if labels.setdefault(name, value) != value:
             refuse(f"--label: no session carries {name}={labels[name]} and {name}={value} at once; name one")
     if labels.get("purpose") == "eval":
@@ -226,16 +205,14 @@ def _labels(texts: tuple[str, ...]) -> dict[str, str]:
     return labels
 
 
-def _words(option: str, text: str) -> list[str]:
-    import shlex
-
+def _split_words(option: str, text: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError as error:
         refuse(f"{option}: {text!r} can't be read as a command line ({error}); quote it as a shell wants it")
 
 
-def _pairs(option: str, texts: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _read_pairs(option: str, texts: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     for text in texts:
         name, separator, value = text.partition("=")
         if not separator or not name:
@@ -243,8 +220,8 @@ def _pairs(option: str, texts: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         yield name, value
 
 
-def _value(text: str) -> Any:
-    """JSON where it is JSON, else the text itself."""
+def _read_value(text: str) -> Any:
+    """The value of a text that is JSON, else the text itself."""
     try:
         return json.loads(text)
     except ValueError:

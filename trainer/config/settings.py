@@ -9,12 +9,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from crosswind.trainer.config.presets import PRESETS
+from crosswind.trainer.errors import RunRefused
 from crosswind.trainer.objectives.objective import ObjectiveSettings
 
 SeedScope = Literal["session", "group", "task"]
 
 
-class SettingsError(ValueError):
+class SettingsError(RunRefused):
     """A setting can't be used. The message is one line: field, value and mend."""
 
 

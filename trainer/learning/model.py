@@ -15,6 +15,7 @@ from transformers.utils import logging as transformers_logging
 
 from crosswind.policies.versions.version import PolicyVersion
 from crosswind.policies.versions.weights import save
+from crosswind.trainer.errors import RunRefused
 from crosswind.trainer.rollouts.batches import MicroBatch
 
 WEIGHTS = "model.safetensors"
@@ -28,7 +29,7 @@ COPIED = (
 )
 
 
-class ModelError(Exception):
+class ModelError(RunRefused):
     """The policy directory can't be trained from; the message names the directory and the mend."""
 
 

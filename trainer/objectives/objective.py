@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from crosswind.trainer.errors import RunRefused
+
 if TYPE_CHECKING:
     # Settings are read, and refused, without waiting for torch.
     from torch import Tensor
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 ENTRY_POINTS = "crosswind.objectives"
 
 
-class UnknownObjective(ValueError):
+class UnknownObjective(RunRefused):
     """No objective of that name; the message names the nearest."""
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from threading import Event
 
 from crosswind.gateway.trajectory.store import Store
+from crosswind.trainer.errors import RunFailed
 from crosswind.trainer.rollouts.groups import Admission, Group, is_for_training, read_group
 
 _MENDS = {
@@ -24,7 +25,7 @@ _MENDS = {
 _FOREIGN = "foreign"
 
 
-class NoGroups(Exception):
+class NoGroups(RunFailed):
     """No group completed for as long as the trainer was told to wait."""
 
 

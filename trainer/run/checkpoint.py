@@ -17,7 +17,8 @@ from typing import Any
 import orjson
 import torch
 
-from crosswind.policies.versions.disk import sync
+from crosswind.policies.versions.version import sync
+from crosswind.trainer.errors import RunFailed
 from crosswind.trainer.learning.model import Policy
 
 OPTIMISER = "optimiser.pt"
@@ -25,7 +26,7 @@ STATE = "state.json"
 _NAME = re.compile(r"step-(\d{6,})")
 
 
-class CheckpointError(Exception):
+class CheckpointError(RunFailed):
     """A checkpoint can't be used; the message names it and the mend."""
 
 

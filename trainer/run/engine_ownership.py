@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 
 from crosswind.policies.engine import Engine, EngineHealth
 from crosswind.policies.versions.version import Registry, VersionError
+from crosswind.trainer.errors import RunFailed
 
 
-class EngineTaken(Exception):
+class EngineTaken(RunFailed):
     """The engine serves a version that another trainer, or a person, put there while the run was at work."""
 
 

@@ -21,6 +21,7 @@ import torch
 
 from crosswind.gateway.trajectory.train_step import TrainStep
 from crosswind.trainer.curriculum.driver import CurriculumDriver
+from crosswind.trainer.errors import RunFailed
 from crosswind.trainer.learning.learner import Learner, Measurement
 from crosswind.trainer.rollouts.assembly import assemble_batch
 from crosswind.trainer.rollouts.batches import Sample
@@ -37,7 +38,7 @@ from crosswind.trainer.run.progress import (
 from crosswind.trainer.run.run import Run, begin_or_resume, deploy_version, finish_interrupted, roll_back
 
 
-class EngineMismatch(Exception):
+class EngineMismatch(RunFailed):
     """The engine's recorded log-probabilities aren't ours: what it serves isn't what we train."""
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from crosswind.policies.versions.version import PolicyVersion, Registry, VersionError, checksum, read_version
+from crosswind.trainer.errors import RunFailed
 from crosswind.trainer.learning.model import Policy
 from crosswind.trainer.run.checkpoint import RunState
 
 
-class PublicationError(Exception):
+class PublicationError(RunFailed):
     """A version can't be exported under its name."""
 
 

@@ -12,8 +12,8 @@ import torch
 from safetensors.torch import load_file
 
 from crosswind.policies.engine import EngineError
+from crosswind.policies.publishers.embedded import VllmEngine
 from crosswind.policies.publishers.registry import connect
-from crosswind.policies.publishers.vllm import VllmEngine
 from crosswind.policies.publishers.vllm_plain import PlainVllm
 from crosswind.policies.tiny.directory import write_successor
 from crosswind.policies.versions.version import PolicyVersion, Registry, read_version

@@ -1,0 +1,11 @@
+"""The two ways in which a training run ends early, by which the command chooses its exit code."""
+
+from __future__ import annotations
+
+
+class RunFailed(Exception):
+    """The run can't go on, though it was started rightly. The message names the fix."""
+
+
+class RunRefused(ValueError):
+    """The run can't start with these settings. The message is one line: field, value and fix."""
