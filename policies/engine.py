@@ -1,4 +1,4 @@
-"""What the rest of the project needs of an engine that serves a policy, whatever the engine is."""
+"""The contract of an engine that serves a policy, whatever the engine is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class EngineAway(EngineError):
 
 @dataclass(frozen=True, slots=True)
 class EngineHealth:
-    """What an engine says of itself."""
+    """An engine's state, as it reports it."""
 
     version: str
     """Empty where it has none that we gave it."""
@@ -40,7 +40,7 @@ class EngineHealth:
 
 @dataclass(frozen=True, slots=True)
 class PublishedVersion:
-    """A swap as the engine carried it out: `swap_ms` is how long decoding stood still."""
+    """A swap that the engine made. Decoding stood still for `swap_ms`."""
 
     version: str
     swap_ms: float
@@ -104,7 +104,7 @@ class Engine(Protocol):
 
 
 class ClosingEngine(ABC):
-    """What an engine's class is closed by at the end of a `with` block."""
+    """Closes an engine's connection at the end of a `with` block."""
 
     @abstractmethod
     def close(self) -> None: ...
@@ -119,5 +119,5 @@ class ClosingEngine(ABC):
 
 
 def root_of(url: str) -> str:
-    """A server's root, of that or of its `/v1`."""
+    """The root URL of a server, given as that or as its `/v1`."""
     return url.rstrip("/").removesuffix("/v1")

@@ -1,4 +1,4 @@
-"""What serving a policy takes, whatever the engine."""
+"""The contract of a kind of engine that `crosswind policy serve` can start."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ that meets the end of its connection is lost. Servers' own default is 5.
 
 
 class ServeError(Exception):
-    """The policy can't be served. The message names the setting, its value and the mend.
+    """The policy can't be served. The message names the setting, its value and the fix.
 
     `usage` says that the command was wrong, and not that the work failed.
     """
@@ -29,15 +29,15 @@ class ServeError(Exception):
 
 
 def listen_error(host: str, port: int, error: OSError) -> ServeError:
-    """What is said where a server can't listen there."""
+    """The error for an address on which a server can't listen."""
     elsewhere = isinstance(error, gaierror) or error.errno == EADDRNOTAVAIL
-    mend = "name an address of this machine" if elsewhere else "choose another port"
-    return ServeError(f"--host {host} --port {port}: {error.strerror or error}; {mend}")
+    fix = "name an address of this machine" if elsewhere else "choose another port"
+    return ServeError(f"--host {host} --port {port}: {error.strerror or error}; {fix}")
 
 
 @dataclass(frozen=True, slots=True)
 class ServeRequest:
-    """What `crosswind policy serve` was asked for."""
+    """The options of `crosswind policy serve`."""
 
     directory: Path
     host: str = "127.0.0.1"
@@ -72,7 +72,7 @@ class PolicyServer(Protocol):
 
 
 def reject_unused_options(request: ServeRequest, kind: str) -> None:
-    """Raise ServeError where a setting is given that this kind of engine has no use for."""
+    """Raise ServeError for options that this kind of engine has no use for."""
     options = {
         "--attach": request.attach,
         "--log": request.log,

@@ -1,4 +1,4 @@
-"""What differs between two versions: their figures, their weights, and what they say of the same tokens."""
+"""Compare two versions: their figures, their weights, and their outputs on the same tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crosswind.policies.versions.version import LORA, PolicyVersion, VersionErro
 
 @dataclass(frozen=True, slots=True)
 class WeightsDistance:
-    """How far two sets of weights are apart."""
+    """The distance between two sets of weights."""
 
     relative: float
     """‖B - A‖ / ‖A‖, over all weights together."""
@@ -30,7 +30,7 @@ class WeightsDistance:
 
 @dataclass(frozen=True, slots=True)
 class OutputsDistance:
-    """How far apart two versions are in what they say, over the probe's tokens, in nats."""
+    """The distance between two versions' outputs on the probe's tokens, in nats."""
 
     kl: float
     """Mean over places of KL(A ‖ B), over the whole vocabulary."""

@@ -1,4 +1,4 @@
-"""Confirming a version: the engine's log-probabilities and the trainer's on the same tokens must agree."""
+"""Confirm a version: the engine's log-probabilities and the trainer's on the same tokens must agree."""
 
 from __future__ import annotations
 
@@ -60,6 +60,6 @@ def confirm(engine: Engine, version: str, probe: Probe) -> Confirmation:
 
 
 def _difference(ours: float, theirs: float) -> float:
-    """The difference; infinite where one isn't a number, so that no comparison passes it over."""
+    """The absolute difference; infinite if one isn't a number, so that no comparison overlooks it."""
     difference = abs(ours - theirs)
     return inf if isnan(difference) else difference

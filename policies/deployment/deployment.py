@@ -1,4 +1,4 @@
-"""Putting a version in service: published, confirmed, and taken back where the engine doesn't agree."""
+"""Deploy a version: publish it, confirm it, and roll back if the engine disagrees."""
 
 from __future__ import annotations
 
@@ -74,19 +74,19 @@ class DeployedVersion:
     max_difference: float
     tokens: int
     unreported: tuple[str, ...] = ()
-    """Who couldn't be told, and why."""
+    """Observers that couldn't be notified, and why."""
     away: Mapping[str, str] = field(default_factory=dict)
     """Of several servers those that don't answer, by their URLs: they weren't given it."""
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What whoever put it in service should know, a line each."""
+        """One line for each thing that whoever deployed it should know."""
         return (*describe_missed(self.version, self.away), *self.unreported)
 
 
 @dataclass(slots=True)
 class Deployment:
-    """An engine, who is told, and what difference is taken for rounding."""
+    """Deploys versions to one engine. `tolerance` is the largest difference that counts as rounding."""
 
     engine: Engine
     observers: Sequence[DeploymentObserver]
@@ -118,7 +118,7 @@ class Deployment:
         raise NotConfirmed("; ".join([f"version {version.version!r}: {reason}", outcome, *self.unreported]))
 
     def confirm(self, version: PolicyVersion, probe_of: ProbeOf) -> Confirmation:
-        """Compare the engine with the trainer, and tell everyone. Raises EngineError."""
+        """Compare the engine with the trainer and notify all observers. Raises EngineError."""
         probe = probe_of(version)
         if not probe.prompts:
             return Confirmation(version.version, 0.0, 0)
@@ -132,12 +132,12 @@ class Deployment:
         return found
 
     def report_doubt(self, version: str, reason: str) -> None:
-        """Tell everyone that a version isn't what it is taken for."""
+        """Notify all observers that the engine doesn't serve this version."""
         self._notify(lambda observer: observer.on_doubted(version, reason))
 
     def roll_back_to(self, previous: PolicyVersion | None, probe_of: ProbeOf) -> str:
-        """Serve an earlier version again; says in words what came of it, and raises nothing: whoever called
-        has something worse to say.
+        """Serve an earlier version again. Returns the outcome in words and raises nothing: the caller is
+        already reporting something worse.
         """
         if previous is None:
             return "there is no earlier version to go back to; what it samples is not trained on"
@@ -148,8 +148,8 @@ class Deployment:
             return f"going back to {previous.version!r} failed: {error}"
         if found.max_difference > self.tolerance:
             return (
-                f"rolled back to {previous.version!r}, which the engine doesn't serve rightly either (by up "
-                f"to {found.max_difference:.3g}): start the engine anew; what it samples is not trained on"
+                f"rolled back to {previous.version!r}, which the engine doesn't serve correctly either (by "
+                f"up to {found.max_difference:.3g}): restart the engine; what it samples is not trained on"
             )
         return f"rolled back to {previous.version!r}"
 
@@ -166,7 +166,7 @@ class Deployment:
         return done
 
     def _notify(self, news: Callable[[DeploymentObserver], None]) -> None:
-        """One who can't be told doesn't keep the others from it, nor the engine from being set right."""
+        """Notify all observers. One that fails stops neither the others nor the rollback."""
         for observer in self.observers:
             try:
                 news(observer)
@@ -190,7 +190,7 @@ def is_serving(health: EngineHealth, version: PolicyVersion) -> bool:
 
 
 def describe_missed(version: str, away: Mapping[str, str]) -> list[str]:
-    """In words, which of several servers weren't given a version."""
+    """Describe which of several servers weren't given a version."""
     return [
         f"{reason}; {version} is confirmed without it: what it samples when it is back is not trained on "
         "until a version is published to it, too, and confirmed"
@@ -199,7 +199,7 @@ def describe_missed(version: str, away: Mapping[str, str]) -> list[str]:
 
 
 def describe_difference(found: Confirmation, tolerance: float) -> str:
-    """In words."""
+    """Describe by how much the engine disagrees."""
     return (
         f"the engine's log-probabilities differ from the trainer's by up to {found.max_difference:.3g} over "
         f"{found.tokens} tokens, above the tolerance of {tolerance:g}"

@@ -1,4 +1,4 @@
-"""What a version says by transformers: the trainer's side of a confirmation, where no trainer is at hand.
+"""A version's log-probabilities by transformers: the trainer's side of a confirmation without a trainer.
 
 Torch and transformers are loaded when a reference is made.
 """

@@ -24,7 +24,7 @@ class RequestError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What the engine heeds of a request's body."""
+    """The fields of a request's body that the engine uses."""
 
     messages: list[Mapping[str, Any]]
     tools: list[Mapping[str, Any]]

@@ -20,9 +20,7 @@ class SampledSpan:
 
 @dataclass(slots=True, eq=False)
 class Sequence:
-    """What is asked (fixed) and what was sampled so far (grows, touched by the engine's thread only until
-    finished).
-    """
+    """One completion: the request (fixed) and the tokens so far (only the engine's thread adds to them)."""
 
     prompt: list[int]
     limit: int

@@ -1,7 +1,7 @@
 """vLLM without our extension, by its own development routes: weights are reloaded from disk.
 
-The slower way: in-flight requests are computed anew from their tokens, and answers don't say which version
-sampled which of them.
+The slower way: in-flight requests are recomputed from their tokens, and answers don't say which version
+sampled which token.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class ChatTemplate:
         probe = [{"role": "user", "content": "x"}]
         without, opened = self.render(probe, None, open_turn=False), self.render(probe, None)
         if not opened.startswith(without) or opened == without:
-            raise TemplateError("the template ignores add_generation_prompt; mend the template")
+            raise TemplateError("the template ignores add_generation_prompt; correct the template")
         return opened[len(without) :]
 
 

@@ -1,4 +1,4 @@
-"""What befell the versions of a registry: an append-only file of JSON lines beside them.
+"""The history of a registry's versions: an append-only file of JSON lines beside them.
 
 Versions never change; that one was published, confirmed, doubted or found bad is a line of its own. A line
 that a crash tore is passed over.
@@ -25,7 +25,7 @@ class JournalError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One line: when (microseconds since the epoch), what, which version, and the rest of it."""
+    """One line: the time in microseconds since the epoch, the event, the version, and further fields."""
 
     at: int
     event: str
@@ -69,19 +69,19 @@ class VersionJournal:
                 os.close(descriptor)
         except OSError as error:
             raise JournalError(
-                f"{self.path}: {event} of {version!r} can't be noted ({error.strerror}); free space, or mend "
-                "its permissions"
+                f"{self.path}: {event} of {version!r} can't be written ({error.strerror}); free space, or "
+                "correct its permissions"
             ) from error
 
     def entries(self, *events: str) -> list[JournalEntry]:
-        """The lines of these events (of all, without any), oldest first."""
+        """The entries of these events (of all events if none are named), oldest first."""
         if not self.path.is_file():
             return []
         read = (_read_entry(line) for line in self.path.read_bytes().splitlines())
         return [note for note in read if note is not None and (not events or note.event in events)]
 
     def read_statuses(self) -> dict[str, VersionStatus]:
-        """How every version stands of which anything was noted."""
+        """The status of every version that has an entry."""
         out: dict[str, VersionStatus] = {}
         for note in self.entries():
             before = out.get(note.version, VersionStatus())

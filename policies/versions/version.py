@@ -2,7 +2,7 @@
 
 A version is a Hugging Face directory with a `crosswind.json` beside the weights; one of kind `lora` is a PEFT
 adapter, with the name and checksum of the version that it adapts. It appears in the registry by one rename,
-complete or not at all, and is never changed afterwards. What befell it stands in the registry's journal.
+complete or not at all, and is never changed afterwards. Its history is in the registry's journal.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 class VersionError(Exception):
     """A version or its directory is not as it must be. The message names the file or field, the value and the
-    mend.
+    fix.
     """
 
 
@@ -123,9 +123,9 @@ def read_version(directory: Path) -> PolicyVersion:
             f"{path}: can't be read ({error.strerror}); it must stand beside the weights"
         ) from None
     except ValueError:
-        raise VersionError(f"{path}: not JSON; write the version anew") from None
+        raise VersionError(f"{path}: not JSON; write the version again") from None
     if not isinstance(raw, dict) or not isinstance(raw.get("version"), str):
-        raise VersionError(f"{path}: field 'version' is missing or not a string; write the version anew")
+        raise VersionError(f"{path}: field 'version' is missing or not a string; write the version again")
     return PolicyVersion(
         version=raw["version"],
         path=directory,
@@ -158,7 +158,9 @@ def find_base(version: PolicyVersion) -> PolicyVersion | None:
     if version.kind != LORA:
         return None
     if version.base_path is None:
-        raise VersionError(f"{version.path / METADATA}: field 'base_path' is missing; write the adapter anew")
+        raise VersionError(
+            f"{version.path / METADATA}: field 'base_path' is missing; write the adapter again"
+        )
     base = read_version(version.base_path)
     verify(base)
     if base.checksum != version.base_checksum:
@@ -228,7 +230,7 @@ class Registry:
         except OSError as error:
             raise NotWritten(
                 f"version {version!r} can't be written to {self.root} ({error.strerror or error}); nothing "
-                "of it was kept, and what serves serves on: mend that (free space, say) and publish it again"
+                "of it was kept, and what serves serves on: fix that (free space, say) and publish it again"
             ) from error
 
     def _write(self, version: PolicyVersion, write: Callable[[Path], None]) -> PolicyVersion:

@@ -1,4 +1,4 @@
-"""Telling a gateway that a server went away, and that what serves in its place is what was trained."""
+"""Stop a gateway's capture for training when a server goes away, until its return is confirmed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from crosswind.policies.versions.version import PolicyVersion, VersionError, rea
 
 
 class CaptureGuard:
-    """Between a server's going and its confirmed return, nothing that its version samples may train."""
+    """Nothing that a server samples may train between its loss and its confirmed return."""
 
     def __init__(self, control: str, tolerance: float, say: Callable[[str], None]) -> None:
         """`control` is the URL of the gateway's control plane. Raises ServeError where torch is missing."""

@@ -1,4 +1,4 @@
-"""Why a server ended, read off its log: one line for people instead of a hundred."""
+"""Diagnose from its log why a server ended: one line instead of a hundred."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ELSEWHERE = "See root cause above"
 
 
 def diagnose(log: Path, code: int) -> str:
-    """What is known of a server that ended with this exit code, and where its log is."""
+    """Describe why a server ended with this exit code, and where its log is."""
     try:
         text = log.read_bytes()[-_READ:].decode(errors="replace")
     except OSError:

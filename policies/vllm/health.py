@@ -1,4 +1,4 @@
-"""Asking a running server: whether it is well, and whether it answers as training needs it."""
+"""Health checks of a running server: whether it lives, and whether it answers as training needs."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def check_token_ids(url: str) -> None:
 
 def find_sampling_problems(url: str) -> list[str]:
     """What of a server's own settings makes its log-probabilities answer another question than the trainer's,
-    with the mend; seen by how it answers.
+    with the fix; seen by how it answers.
     """
     asked = {"model": _model(url), "prompt": [0], "max_tokens": 1, "logprobs": 5}
     only, neutral = _likeliest(url, asked | NEUTRAL | {"top_k": 1}), _likeliest(url, asked | NEUTRAL)

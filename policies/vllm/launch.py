@@ -54,7 +54,7 @@ class Launch:
         return f"http://{name}:{self.port}"
 
     def command(self) -> list[str]:
-        """The server's command line. Later arguments win, so `arguments` may set anything anew."""
+        """The server's command line. Later arguments win, so `arguments` can override any of them."""
         # On a CPU bfloat16 gains nothing, and moves log-probabilities by up to 0.07; float32 by 4e-6.
         build = [] if self.environment.build == "cuda" else ["--enforce-eager", "--dtype", "float32"]
         return [

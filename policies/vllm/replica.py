@@ -1,4 +1,4 @@
-"""One server that is watched: our own, which is started anew where it ends, or somebody else's."""
+"""A supervised server: our own, which is restarted when it ends, or one that somebody else started."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class SupervisionTimes:
-    """How long things may take, in seconds."""
+    """Intervals and limits of supervision, in seconds."""
 
     start: float = 900.0
     look: float = 1.0
@@ -48,14 +48,14 @@ class SupervisionTimes:
 
 
 class SupervisedServer(Protocol):
-    """A server and what is done where it isn't well."""
+    """A server that is started, checked and recovered."""
 
     def begin(self, stop: Event) -> None:
-        """Have it healthy, serving what it is to serve. Raises ServeError."""
+        """Wait until it is healthy and serves its version. Raises ServeError."""
         ...
 
     def check(self, stop: Event) -> None:
-        """Look at it once and do what is needed. Raises ServeError where it can't be helped."""
+        """Check it once and recover it if needed. Raises ServeError if it can't be recovered."""
         ...
 
     def end(self) -> None:
@@ -65,7 +65,7 @@ class SupervisedServer(Protocol):
 
 @dataclass(slots=True)
 class OwnServer:
-    """A server that we start, and start anew from the last good version."""
+    """A server that we start, and restart with the version that it served last."""
 
     launch: Launch
     times: SupervisionTimes
@@ -99,7 +99,7 @@ class OwnServer:
         else:
             self.silent += 1
             if self.silent >= self.times.silent:
-                self._restart("vLLM answers no more, or its engine is dead", stop)
+                self._restart("vLLM doesn't answer any more, or its engine is dead", stop)
 
     def end(self) -> None:
         if self.process is not None:
@@ -252,7 +252,7 @@ class AttachedServer:
             self._follow(self.version)
 
     def end(self) -> None:
-        """It isn't ours to stop."""
+        """Nothing to stop: somebody else started it."""
 
     def _confirm(self, version: PolicyVersion) -> None:
         if self.guard is not None:

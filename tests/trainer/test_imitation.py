@@ -23,8 +23,8 @@ from crosswind.simulators.environment import load
 from crosswind.simulators.episodes.demonstrations import demonstrations, write
 from crosswind.trainer.commands.imitation import imitation as command
 from crosswind.trainer.imitation.examples import READ_WEIGHT, Demonstration, TokenExample, batch, example
-from crosswind.trainer.imitation.variants import GIVING_UP, Shares, variant
-from crosswind.trainer.imitation.warmup import CURVE_STEP, Recipe, learn, rate, recorded, rerun
+from crosswind.trainer.imitation.variants import GIVING_UP, Shares, make_variant
+from crosswind.trainer.imitation.warmup import CURVE_STEP, Recipe, learn, learning_rate, read_record, rerun
 from crosswind.trainer.objectives.imitation import imitation
 from tests.trainer.held_out import success
 
@@ -59,7 +59,8 @@ def _all(kind: str, lines: list[dict[str, Any]]) -> list[tuple[list[Any], list[A
     """Clean and varied messages where the one variant did change something."""
     only = Shares(**(dict.fromkeys(Shares().as_dict(), 0.0) | {kind: 1.0}))
     pairs = [
-        (line["messages"], variant(line["messages"], only, seed=1, index=at)) for at, line in enumerate(lines)
+        (line["messages"], make_variant(line["messages"], only, seed=1, index=at))
+        for at, line in enumerate(lines)
     ]
     return [(before, after) for before, after in pairs if before != after]
 
@@ -69,7 +70,7 @@ def test_shares_are_those_asked_for(lines: list[dict[str, Any]]) -> None:
     messages = lines[0]["messages"]
     kinds = Counter()  # type: Counter[str]
     for index in range(1500):
-        shown = variant(messages, shares, seed=3, index=index)
+        shown = make_variant(messages, shares, seed=3, index=index)
         gave_up = shown[-1]["content"] == GIVING_UP
         again = len(_calls(shown)) > len(_calls(messages))
         user = _texts(shown, "user") != _texts(messages, "user")
@@ -83,7 +84,7 @@ def test_a_variant_is_a_function_of_seed_and_index(lines: list[dict[str, Any]]) 
     noisy = Shares(retry=0.5, user=0.4, give_up=0.0, ignore=0.0, follow=0.0)
 
     def made(seed: int) -> list[Any]:
-        return [variant(line["messages"], noisy, seed=seed, index=at) for at, line in enumerate(lines)]
+        return [make_variant(line["messages"], noisy, seed=seed, index=at) for at, line in enumerate(lines)]
 
     assert made(1) == made(1) != made(2)
 
@@ -212,7 +213,7 @@ def test_learning_is_repeatable_and_lowers_the_loss_until_it_may_stop(lines: lis
 
 def test_the_rate_falls_to_its_floor() -> None:
     recipe = Recipe(steps=100, learning_rate=1.0, floor=0.1)
-    assert [rate(recipe, step) for step in (0, 50, 99)] == pytest.approx([1.0, 0.5, 0.1])
+    assert [learning_rate(recipe, step) for step in (0, 50, 99)] == pytest.approx([1.0, 0.5, 0.1])
 
 
 def test_the_command_makes_a_policy_that_loads(clean: Path, tmp_path: Path) -> None:
@@ -253,7 +254,7 @@ def test_the_shipped_policy_is_what_its_record_says(clean: Path) -> None:
     assert (RETAIL / "model.safetensors").stat().st_size <= 4_000_000
     points = RERUN_STEPS // CURVE_STEP
     assert rerun(RETAIL, clean, RERUN_STEPS) == pytest.approx(
-        recorded(RETAIL)["loss_curve"][:points], abs=0.02
+        read_record(RETAIL)["loss_curve"][:points], abs=0.02
     )
 
 

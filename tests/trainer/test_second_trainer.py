@@ -85,7 +85,7 @@ def test_a_run_and_an_engine_have_one_trainer_on_a_store(
 
 @dataclass(frozen=True)
 class Meddler(JournalObserver):
-    """Lets something befall the engine once a version is confirmed."""
+    """Does something to the engine once a version is confirmed."""
 
     when: str
     meddle: Callable[[], object]

@@ -16,7 +16,7 @@ SeedScope = Literal["session", "group", "task"]
 
 
 class SettingsError(RunRefused):
-    """A setting can't be used. The message is one line: field, value and mend."""
+    """A setting can't be used. The message is one line: field, value and fix."""
 
 
 class _Settings(BaseModel):
@@ -154,7 +154,7 @@ def configure(preset: str, changes: Mapping[str, Any]) -> TrainConfig:
     """
     if preset not in PRESETS:
         raise SettingsError(f"--preset: there is no {preset!r}; {_nearest(preset, PRESETS)}")
-    document = _merged(TrainConfig().model_dump(), PRESETS[preset])
+    document = _merge(TrainConfig().model_dump(), PRESETS[preset])
     for name, value in changes.items():
         place = document
         *folders, last = name.split(".")
@@ -172,11 +172,11 @@ def configure(preset: str, changes: Mapping[str, Any]) -> TrainConfig:
         raise SettingsError(f"{name}: {first['input']!r} can't be used: {first['msg'].lower()}") from None
 
 
-def _merged(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """`over` laid on `base`, folder by folder."""
     out = dict(base)
     for name, value in over.items():
-        out[name] = _merged(out[name], value) if isinstance(out[name], dict) else value
+        out[name] = _merge(out[name], value) if isinstance(out[name], dict) else value
     return out
 
 

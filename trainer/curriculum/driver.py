@@ -1,4 +1,4 @@
-"""The curriculum as the loop drives it: what it sees of a step, where its state is kept, who is told."""
+"""Drive the curriculum: feed it each step's rollouts, keep its state, declare it to the gateway."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STATE_KIND = "curriculum_state"
 
 
 class CurriculumSink(Protocol):
-    """Who plans new sessions by the curriculum: the gateway's control plane."""
+    """Plans new sessions by the curriculum: the gateway's control plane."""
 
     def get_curriculum(self) -> Mapping[str, Any] | None: ...
 
@@ -40,7 +40,7 @@ class CurriculumDriver:
             self.state = gap.GapState.from_json(stored) if stored else _begin(settings)
 
     def observe(self, groups: Sequence[Group]) -> list[str]:
-        """Take in a step's groups; says in words what changed."""
+        """Feed in a step's groups. Returns what changed, in words."""
         if self.state is None:
             return []
         step = gap.advance(self.state, _observations(groups), self.settings.gap)
@@ -54,9 +54,7 @@ class CurriculumDriver:
             self.state = replace(self.state, version=int(current["version"]) + 1)
 
     def declare(self, sink: CurriculumSink | None) -> str | None:
-        """Tell the control plane; telling it twice changes nothing. Gives the reason where it couldn't be
-        told.
-        """
+        """Declare the curriculum to the control plane (idempotent). Returns the reason if that fails."""
         if sink is None or self.state is None:
             return None
         try:
@@ -66,7 +64,7 @@ class CurriculumDriver:
         return None
 
     def curriculum(self, state: gap.GapState) -> Curriculum:
-        """What the gateway is told."""
+        """The curriculum as it is declared to the gateway."""
         return gap.curriculum(
             state, group_share=self.settings.group_share, seed_scope=self.settings.seed_scope
         )

@@ -37,7 +37,7 @@ class Window:
     successes: float = 0.0
     rollouts: float = 0.0
 
-    def seen(self, successes: int, rollouts: int, decay: float) -> Window:
+    def add(self, successes: int, rollouts: int, decay: float) -> Window:
         return Window(self.successes * decay + successes, self.rollouts * decay + rollouts)
 
     @property
@@ -128,18 +128,20 @@ def begin(profile: str, noise_types: Iterable[str], highest_level: int, settings
 
 @dataclass(slots=True)
 class Advance:
-    """A step of the scheduler: the new state, and in words what changed."""
+    """A step of the scheduler: the new state, and what changed, in words."""
 
     state: GapState
     changes: list[str] = field(default_factory=list)
 
 
 def advance(state: GapState, observations: Iterable[Observation], settings: GapSettings) -> Advance:
-    """Take in one training step's rollouts and decide. Pure."""
+    """Feed in one training step's rollouts and decide. A pure function."""
     groups: dict[str, list[Observation]] = {}
     for observation in observations:
         groups.setdefault(observation.group_id, []).append(observation)
-    types = {name: _seen(name, window, groups.values(), settings) for name, window in state.types.items()}
+    types = {
+        name: _update_windows(name, window, groups.values(), settings) for name, window in state.types.items()
+    }
     changes: list[str] = []
     types = _adapt(types, state.highest_level, settings, changes)
     history = state.clean_success + _clean_success(groups.values(), settings)
@@ -159,7 +161,7 @@ def advance(state: GapState, observations: Iterable[Observation], settings: GapS
 
 
 def curriculum(state: GapState, *, group_share: float = 1.0, seed_scope: SeedScope = "session") -> Curriculum:
-    """What the gateway plans new sessions by."""
+    """The curriculum by which the gateway plans new sessions."""
     return Curriculum(
         version=state.version,
         profile=state.profile,
@@ -179,7 +181,7 @@ def _clean_success(groups: Iterable[list[Observation]], settings: GapSettings) -
     return (sum(clean) / len(clean),) if clean else ()
 
 
-def _seen(
+def _update_windows(
     name: str, window: TypeWindow, groups: Iterable[list[Observation]], settings: GapSettings
 ) -> TypeWindow:
     """The type's windows after a step: its rollouts at the present level, and the clean ones of the same
@@ -195,8 +197,8 @@ def _seen(
     return TypeWindow(
         window.level,
         window.share,
-        window.clean.seen(sum(clean), len(clean), settings.decay),
-        window.noisy.seen(sum(noisy), len(noisy), settings.decay),
+        window.clean.add(sum(clean), len(clean), settings.decay),
+        window.noisy.add(sum(noisy), len(noisy), settings.decay),
         window.rollouts + len(noisy),
     )
 
@@ -204,7 +206,7 @@ def _seen(
 def _adapt(
     types: Mapping[str, TypeWindow], highest: int, settings: GapSettings, changes: list[str]
 ) -> dict[str, TypeWindow]:
-    """Raise each type that is adapted to; its windows begin anew, since they speak of the old level."""
+    """Raise each type that the policy is adapted to. Its windows start over: they describe the old level."""
     out = dict(types)
     for name, window in types.items():
         measured = window.gap if settings.gap_rule == "point" else window.upper_gap

@@ -87,7 +87,7 @@ class Shares:
         return None
 
 
-def variant(messages: Sequence[Message], shares: Shares, *, seed: int, index: int) -> list[Message]:
+def make_variant(messages: Sequence[Message], shares: Shares, *, seed: int, index: int) -> list[Message]:
     """The demonstration of that index as it is shown: clean or noisy. A pure function of its arguments."""
     rng = Stream(f"imitation|{seed}|{index}")
     kind = shares.draw(rng)
@@ -98,7 +98,7 @@ def variant(messages: Sequence[Message], shares: Shares, *, seed: int, index: in
         plan = _plan(kind, rng, f"{seed}:{index}:{attempt}")
         shown = perturb(plan, conversation, {}).replacements
         if shown:
-            return _acted(kind, messages, shown)
+            return _react(kind, messages, shown)
     return list(messages)
 
 
@@ -136,7 +136,7 @@ def view(messages: Sequence[Message]) -> Conversation:
     return Conversation(tuple(items))
 
 
-def _acted(kind: str, messages: Sequence[Message], shown: Mapping[Ref, str]) -> list[Message]:
+def _react(kind: str, messages: Sequence[Message], shown: Mapping[Ref, str]) -> list[Message]:
     """The demonstration with the noisy texts in place, and the demonstrator's reaction to them."""
     acted: list[Message] = []
     for index, message in enumerate(messages):
@@ -146,7 +146,7 @@ def _acted(kind: str, messages: Sequence[Message], shown: Mapping[Ref, str]) -> 
             continue
         noisy = {**message, "content": text}
         if kind == "retry":
-            acted += [noisy, *_again(messages, index)]
+            acted += [noisy, *_repeat_call(messages, index)]
         elif kind == "give_up":
             return [*acted, noisy, {"role": "assistant", "content": GIVING_UP}]
         elif kind == "follow":
@@ -157,7 +157,7 @@ def _acted(kind: str, messages: Sequence[Message], shown: Mapping[Ref, str]) -> 
     return acted
 
 
-def _again(messages: Sequence[Message], index: int) -> list[Message]:
+def _repeat_call(messages: Sequence[Message], index: int) -> list[Message]:
     """The call that the result at `index` answers, made once more, and its true result."""
     call_id = messages[index]["tool_call_id"]
     made = next(

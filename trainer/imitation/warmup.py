@@ -21,7 +21,7 @@ from crosswind.policies.tiny.template import ChatTemplate
 from crosswind.policies.tiny.tokenizer import END_OF_TURN, PAD, train_tokenizer
 from crosswind.policies.versions.version import PolicyVersion, Registry
 from crosswind.trainer.imitation.examples import Demonstration, TokenExample, batch, example, texts
-from crosswind.trainer.imitation.variants import Shares, variant
+from crosswind.trainer.imitation.variants import Shares, make_variant
 from crosswind.trainer.objectives.imitation import imitation
 
 CURVE_STEP = 10
@@ -29,7 +29,7 @@ CURVE_STEP = 10
 
 
 class DemonstrationsError(Exception):
-    """The demonstrations file can't be used. The message names the line and the mend."""
+    """The demonstrations file can't be used. The message names the line and the fix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ def learn(
         parameters, lr=recipe.learning_rate, betas=recipe.betas, weight_decay=recipe.weight_decay
     )
     learnt = WarmupResult()
-    for step, group in enumerate(islice(_grouped(examples, recipe.batch), recipe.steps)):
-        optimiser.param_groups[0]["lr"] = rate(recipe, step)
+    for step, group in enumerate(islice(_take_batches(examples, recipe.batch), recipe.steps)):
+        optimiser.param_groups[0]["lr"] = learning_rate(recipe, step)
         shown = batch(group, pad)
         outcome = imitation(model(shown.inputs, shown.prefix), shown.targets, shown.weights)
         optimiser.zero_grad()
@@ -91,12 +91,12 @@ def learn(
     return learnt
 
 
-def rate(recipe: Recipe, step: int) -> float:
+def learning_rate(recipe: Recipe, step: int) -> float:
     """The learning rate of a step: linear from the whole down to the floor's share at the cap."""
     return recipe.learning_rate * max(recipe.floor, 1.0 - step / recipe.steps)
 
 
-def _grouped(examples: Iterable[TokenExample], size: int) -> Iterator[list[TokenExample]]:
+def _take_batches(examples: Iterable[TokenExample], size: int) -> Iterator[list[TokenExample]]:
     stream = iter(examples)
     while group := list(islice(stream, size)):
         yield group
@@ -109,7 +109,7 @@ def read_demonstrations(path: Path, shares: Shares, seed: int) -> list[Demonstra
         for index, line in enumerate(lines):
             try:
                 raw = orjson.loads(line)
-                messages = variant(raw["messages"], shares, seed=seed, index=index)
+                messages = make_variant(raw["messages"], shares, seed=seed, index=index)
                 found.append(Demonstration(raw["tools"], messages))
             except (ValueError, KeyError, TypeError) as error:
                 what = f"{path}:{index + 1}: not a demonstration ({type(error).__name__}: {error})"
@@ -174,12 +174,12 @@ def examples(chat: ChatFormat, shown: list[Demonstration]) -> Iterator[TokenExam
 
 
 def rerun(directory: Path, demonstrations: Path, steps: int) -> list[float]:
-    """The first points of the loss curve of the policy in `directory`, learnt anew from its own record.
+    """The first points of the loss curve of the policy in `directory`, learnt again from its own record.
 
     The demonstrations' file need hold no more than these steps use.
     """
     torch.set_num_threads(1)
-    record = recorded(directory)
+    record = read_record(directory)
     chat = ChatFormat(directory)
     shape = Shape(chat.tokenizer.get_vocab_size())
     model = Qwen3(shape, initial_weights(shape, record["seed"]))
@@ -189,7 +189,7 @@ def rerun(directory: Path, demonstrations: Path, steps: int) -> list[float]:
     return curve(learn(model, needed, recipe, chat.tokenizer.token_to_id(PAD)).losses)
 
 
-def recorded(directory: Path) -> Mapping[str, Any]:
+def read_record(directory: Path) -> Mapping[str, Any]:
     """What a policy's `crosswind.json` says of its warm-up."""
     metrics: Mapping[str, Any] = orjson.loads((directory / "crosswind.json").read_bytes())["metrics"]
     return metrics

@@ -21,12 +21,12 @@ from crosswind.trainer.objectives.objective import (
 )
 from crosswind.trainer.objectives.terms import divergence
 from crosswind.trainer.rollouts.assembly import TrainingBatch
-from crosswind.trainer.rollouts.batches import MicroBatch, Sample, micro_batches
+from crosswind.trainer.rollouts.batches import MicroBatch, Sample, micro_batches, to_device
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredBatch:
-    """A micro-batch with what the weights before the step say of it."""
+    """A micro-batch with its log-probabilities under the weights before the step."""
 
     batch: MicroBatch
     old: Tensor
@@ -54,7 +54,7 @@ class Measurement:
 
 @dataclass(slots=True)
 class UpdateResult:
-    """What the optimiser's steps did."""
+    """The outcome of a training step's optimiser steps."""
 
     loss: float = 0.0
     """Mean over the optimiser steps."""
@@ -99,8 +99,8 @@ class Learner:
             for batch in micro_batches(
                 mini_batch.samples, self.config.optimiser.token_budget, self.policy.device
             ):
-                old, entropy = self._scored(self.policy, batch)
-                reference = self._scored(self.reference, batch)[0] if self.reference is not None else None
+                old, entropy = self._score(self.policy, batch)
+                reference = self._score(self.reference, batch)[0] if self.reference is not None else None
                 measured.append(ScoredBatch(batch, old, reference))
                 _take_in(before, batch, old, entropy)
             before.mini_batches.append((measured, mini_batch.scale))
@@ -167,7 +167,7 @@ class Learner:
         went.
         """
         each = before.mini_batches[0][0][0]
-        logprobs, _ = self._scored(self.policy, each.batch)
+        logprobs, _ = self._score(self.policy, each.batch)
         return float(divergence(logprobs, each.old).mean())
 
     def probe(self, samples: Sequence[Sample]) -> Probe:
@@ -189,14 +189,12 @@ class Learner:
         places = torch.arange(start, len(token_ids))
         ids = torch.tensor([list(token_ids)])
         batch = MicroBatch(ids, torch.zeros_like(places), places - 1, ids[0, places], *[torch.zeros(0)] * 4)
-        moved = MicroBatch(
-            *(getattr(batch, name).to(self.policy.device) for name in MicroBatch.__dataclass_fields__)
-        )
+        batch = to_device(batch, self.policy.device)
         with torch.no_grad():
-            values: list[float] = self.policy.score(moved, 1.0)[0].tolist()
+            values: list[float] = self.policy.score(batch, 1.0)[0].tolist()
         return values
 
-    def _scored(self, policy: Policy, batch: MicroBatch) -> tuple[Tensor, Tensor]:
+    def _score(self, policy: Policy, batch: MicroBatch) -> tuple[Tensor, Tensor]:
         with torch.no_grad():
             return policy.score(batch, self.config.temperature)
 

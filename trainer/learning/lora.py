@@ -82,7 +82,7 @@ class AdapterPolicy(Policy):
                 layer.up.copy_(adapter.up[name])
 
     def equals(self, weights: Path) -> bool:
-        """Whether a file holds this very adapter."""
+        """Whether a file holds exactly this adapter."""
         adapter, own = self._read(weights), self.tensors()
         halves: dict[str, Any] = {f"{name}.down": value for name, value in adapter.down.items()}
         halves |= {f"{name}.up": value for name, value in adapter.up.items()}

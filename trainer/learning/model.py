@@ -30,7 +30,7 @@ COPIED = (
 
 
 class ModelError(RunRefused):
-    """The policy directory can't be trained from; the message names the directory and the mend."""
+    """The policy directory can't be trained from; the message names the directory and the fix."""
 
 
 @dataclass
@@ -92,7 +92,7 @@ class Policy:
                 own[name].copy_(tensor)
 
     def equals(self, weights: Path) -> bool:
-        """Whether a file holds these very weights."""
+        """Whether a file holds exactly these weights."""
         tensors, own = load_file(str(weights)), self.tensors()
         return tensors.keys() == own.keys() and all(torch.equal(own[name], tensors[name]) for name in own)
 

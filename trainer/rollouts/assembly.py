@@ -1,4 +1,4 @@
-"""From groups to what the optimiser eats: sequences, advantages, and the division into mini-batches."""
+"""Assemble a training step's batch from groups: sequences, advantages, mini-batches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from crosswind.trainer.rollouts.sequences import build_sequences
 
 @dataclass(frozen=True, slots=True)
 class MiniBatch:
-    """What one optimiser step is taken on, and what its loss is averaged over."""
+    """The samples of one optimiser step, and what its loss is averaged over."""
 
     samples: tuple[Sample, ...]
     scale: LossScale
@@ -26,7 +26,7 @@ class MiniBatch:
 
 @dataclass(slots=True)
 class TrainingBatch:
-    """A training step's mini-batches, and the counts of what didn't make it into them."""
+    """A training step's mini-batches, and counts of what was filtered."""
 
     mini_batches: list[MiniBatch] = field(default_factory=list)
     filtered_groups: int = 0

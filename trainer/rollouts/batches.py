@@ -77,10 +77,10 @@ def collate(samples: Sequence[Sample], device: str = "cpu") -> MicroBatch:
         rollout=torch.tensor([number for _, number, _, _ in places], dtype=torch.int64),
         advantages=torch.tensor([sample.advantage for sample in samples], dtype=torch.float32),
     )
-    return _moved(batch, device)
+    return to_device(batch, device)
 
 
-def _moved(batch: MicroBatch, device: str) -> MicroBatch:
+def to_device(batch: MicroBatch, device: str) -> MicroBatch:
     if device == "cpu":
         return batch
     return MicroBatch(*(getattr(batch, name).to(device) for name in MicroBatch.__dataclass_fields__))

@@ -1,8 +1,7 @@
-"""Completed groups out of the store: who is in which arm, which rollouts may train, and why the others may
-not.
+"""Judge the rollouts of completed groups: which may train, and why the others may not.
 
-Three things can befall a session of a group. It is *left out* where its reward says nothing of its arm
-(quarantined, noise stopped half-way, no reward). It is *refused* where its reward counts in the baseline and
+A session of a group ends up in one of three ways. It is *left out* if its reward says nothing about its arm
+(quarantined, noise stopped half-way, no reward). It is *refused* if its reward counts in the baseline and
 its tokens don't train (a turn unfit for training, tokens too old). Otherwise it trains.
 """
 
@@ -20,7 +19,7 @@ from crosswind.trainer.rollouts.sequences import find_unfit_round, sampling_vers
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What a rollout must meet to train."""
+    """The conditions that a rollout must meet to train."""
 
     versions: Mapping[str, int]
     """Ordinal of each confirmed policy version of this run, from 0; tokens of any other version don't
@@ -31,7 +30,7 @@ class Admission:
     temperature: float
     """The temperature that all was sampled at: log-probabilities at another one answer another question."""
     doubted: frozenset[str] = frozenset()
-    """Versions that the engine was seen not to serve rightly: nothing sampled as one of them trains."""
+    """Versions that the engine was seen not to serve: nothing sampled as one of them trains."""
 
 
 @dataclass(frozen=True, slots=True)

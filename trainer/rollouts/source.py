@@ -1,6 +1,4 @@
-"""Where a training step's groups come from: the store's completed groups, in the order of their
-completion.
-"""
+"""Take a training step's groups from the store, in the order of their completion."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from crosswind.gateway.trajectory.store import Store
 from crosswind.trainer.errors import RunFailed
 from crosswind.trainer.rollouts.groups import Admission, Group, is_for_training, read_group
 
-_MENDS = {
+_FIXES = {
     "engine_no_tokens": "the engine gives no token ids, as a hosted model does: serve the policy yourself",
     "no_token_ids": "the gateway asked for no token ids: start it without --capture off",
     "other_temperature": "set the rollouts' --temperature and the trainer's --set temperature=... alike",
@@ -79,17 +77,17 @@ class GroupSource:
             before = len(taken.groups)
             seen = consumed | self._foreign | set(taken.dropped) | {group.id for group in taken.groups}
             for group_id in self._store.completed_groups(exclude=seen, limit=wanted - before):
-                self._sort(group_id, admission, taken)
+                self._admit(group_id, admission, taken)
             self._say_foreign()
             if taken.reasons.keys() - self._said:
                 self._said |= taken.reasons.keys()
-                self._say(f"of the groups that came, these can't train: {_passed_over(taken)}")
+                self._say(f"of the groups that came, these can't train: {_describe_reasons(taken)}")
             if len(taken.groups) == wanted:
                 return taken
             if len(taken.groups) > before:
                 deadline = _deadline(wait_seconds)
             elif time.monotonic() > deadline:
-                raise NoGroups(_none_came(taken, wanted, wait_seconds))
+                raise NoGroups(_describe_shortage(taken, wanted, wait_seconds))
             stop.wait(self._poll_seconds)
         return None
 
@@ -103,7 +101,7 @@ class GroupSource:
             labels = ", ".join(f"{key}={value}" for key, value in self._labels.items())
             self._say(f"passed over: groups whose sessions don't carry {labels}, or are evaluations")
 
-    def _sort(self, group_id: str, admission: Admission, taken: TakenGroups) -> None:
+    def _admit(self, group_id: str, admission: Admission, taken: TakenGroups) -> None:
         trajectories = self._store.group(group_id)
         if not is_for_training(trajectories, self._labels):
             self._foreign.add(group_id)
@@ -117,17 +115,17 @@ class GroupSource:
         taken.reasons[str(reasons.most_common(1)[0][0]) if reasons else "empty"] += 1
 
 
-def _none_came(taken: TakenGroups, wanted: int, wait_seconds: float | None) -> str:
-    """In words, with what was wrong with the groups that did come."""
+def _describe_shortage(taken: TakenGroups, wanted: int, wait_seconds: float | None) -> str:
+    """Describe the shortage, with what was wrong with the groups that did come."""
     said = f"no group completed for {wait_seconds:g} s ({len(taken.groups)} of {wanted} are there)"
     if not taken.reasons:
         return f"{said}: are rollouts running, with the group ids and group sizes of their sessions set?"
-    return f"{said}; of those that came, these can't train: {_passed_over(taken)}"
+    return f"{said}; of those that came, these can't train: {_describe_reasons(taken)}"
 
 
-def _passed_over(taken: TakenGroups) -> str:
+def _describe_reasons(taken: TakenGroups) -> str:
     passed = ", ".join(f"{count} {reason}" for reason, count in taken.reasons.most_common())
-    return "; ".join([passed, *(mend for reason, mend in _MENDS.items() if reason in taken.reasons)])
+    return "; ".join([passed, *(fix for reason, fix in _FIXES.items() if reason in taken.reasons)])
 
 
 def _deadline(wait_seconds: float | None) -> float:

@@ -27,7 +27,7 @@ _NAME = re.compile(r"step-(\d{6,})")
 
 
 class CheckpointError(RunFailed):
-    """A checkpoint can't be used; the message names it and the mend."""
+    """A checkpoint can't be used; the message names it and the fix."""
 
 
 @dataclass(slots=True)

@@ -1,5 +1,5 @@
-"""Whose the engine is: a run publishes over its own versions and over what it found there, never over what
-somebody else put there since.
+"""Ownership of the engine: a run publishes over its own versions and over what it found there, never over
+what somebody else has published since.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ class EngineTaken(RunFailed):
 
 @dataclass(frozen=True, slots=True)
 class EngineOwnership:
-    """What a run knows of who publishes to its engine."""
+    """What the engine served when the run began: this, and the run's own versions, may be replaced."""
 
     found: set[tuple[str, str]] = field(default_factory=set)
-    """Names and checksums of what was served when the run began with the engine: it may come back, where the
-    engine, or one of several, is started anew.
+    """Names and checksums of what was served when the run began with the engine: it may come back when the
+    engine, or one of several, is restarted.
     """
 
     def begin(self, engine: Engine, versions: Sequence[str]) -> str | None:

@@ -1,4 +1,4 @@
-"""Exporting a run's versions: into the registry, once each."""
+"""Export a run's versions into the registry, once each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A training run: what it is called, what it works with, and how it begins or goes on."""
+"""A training run: its settings and resources, and how it begins or resumes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Run:
     labels: Mapping[str, str] = field(default_factory=dict)
     """Train on groups only whose sessions carry these labels."""
     observers: Sequence[DeploymentObserver] = ()
-    """Who is told which versions the engine serves rightly, beside the registry's journal."""
+    """Told which versions the engine serves correctly, beside the registry's journal."""
     ownership: EngineOwnership = field(default_factory=EngineOwnership)
 
     @property
@@ -164,9 +164,7 @@ def begin_or_resume(run: Run) -> tuple[Learner, RunState]:
 
 
 def finish_interrupted(run: Run, learner: Learner, state: RunState) -> None:
-    """What a crash after the checkpoint left undone: the publication, and the completion of the step's
-    row.
-    """
+    """Finish what a crash after the checkpoint left undone: the publication and the step's row."""
     checkpoint.retain(run.checkpoints, run.config.keep_checkpoints)
     _begin_with_engine(run, state)
     last = next((row for row in run.store.steps(run.name) if row.step == state.step), None)
@@ -214,7 +212,7 @@ def deploy_version(
 
 
 def _begin_with_engine(run: Run, state: RunState) -> None:
-    """Take the engine as it is, and say where it served something that isn't this run's."""
+    """Take over the engine, and report a version that isn't this run's."""
     if run.engine is None:
         return
     other = run.ownership.begin(run.engine, state.versions)
@@ -223,7 +221,7 @@ def _begin_with_engine(run: Run, state: RunState) -> None:
 
 
 def _describe_foreign(run: Run, state: RunState) -> str | None:
-    """In words, that somebody else published to the engine; None where nobody did."""
+    """Describe a version that somebody else published to the engine; None if nobody did."""
     if run.engine is None:
         return None
     other = run.ownership.find_foreign(run.engine, state.versions, run.registry)

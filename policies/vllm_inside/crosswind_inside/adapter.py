@@ -30,12 +30,12 @@ def check_adapter(directory: Path, base: Path, version: str, highest_rank: int) 
     path = directory / WEIGHTS
     tensors, served = read_header(path), read_header(base / checkpoint.WEIGHTS)
     if not tensors:
-        raise Refused(f"{path}: holds no tensors; write the adapter anew")
+        raise Refused(f"{path}: holds no tensors; write the adapter again")
     for name, tensor in tensors.items():
         _check_tensor(path, name, tensor, served, rank)
         other = name.replace(".lora_A.", ".lora_B.") if ".lora_A." in name else name.replace("_B.", "_A.")
         if other not in tensors:
-            raise Refused(f"{path}: {other} is missing; write the adapter anew")
+            raise Refused(f"{path}: {other} is missing; write the adapter again")
     check_finite(path, tensors)
 
 

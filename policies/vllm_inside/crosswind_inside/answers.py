@@ -10,13 +10,13 @@ from typing import Any
 Message = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 
-current: ContextVar[Answer | None] = ContextVar("crosswind_answer", default=None)
+current: ContextVar[AnswerSpans | None] = ContextVar("crosswind_answer", default=None)
 """The answer that the request in this context gets."""
 
 _FINISHES = b'"finish_reason":"'
 
 
-class Answer:
+class AnswerSpans:
     """The spans of one answer's choices, by the choice's index, as they finish."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Answer:
                     self.spans[first + choice.index] = _spans(choice.weight_versions, renamed)
             yield output
 
-    def told(self, body: dict[str, Any]) -> dict[str, Any]:
+    def add_to(self, body: dict[str, Any]) -> dict[str, Any]:
         """A body, or one event of it, with the spans of the choices that finish there."""
         for choice in body.get("choices") or ():
             spans = self.spans.get(choice.get("index"))
@@ -63,7 +63,7 @@ def _spans(versions: Sequence[Any], renamed: Mapping[str, str]) -> list[dict[str
     return spans
 
 
-def telling(answer: Answer, send: Send) -> Send:
+def add_versions(answer: AnswerSpans, send: Send) -> Send:
     """Adds `weight_versions` to each choice that finishes; whatever else passes as it is."""
     held: Message | None = None
     pieces: list[bytes] = []
@@ -95,14 +95,14 @@ def _kind(message: Message) -> bytes:
     return bytes(kinds[0]).split(b";")[0].strip() if kinds else b""
 
 
-def _whole(answer: Answer, raw: bytes) -> bytes:
+def _whole(answer: AnswerSpans, raw: bytes) -> bytes:
     try:
-        return _written(answer.told(json.loads(raw)))
+        return _dump(answer.add_to(json.loads(raw)))
     except (ValueError, AttributeError, TypeError):
         return raw
 
 
-def _events(answer: Answer, raw: bytes) -> bytes:
+def _events(answer: AnswerSpans, raw: bytes) -> bytes:
     """The server sends whole events; what isn't one passes as it is."""
     events = []
     for event in raw.split(b"\n\n"):
@@ -113,5 +113,5 @@ def _events(answer: Answer, raw: bytes) -> bytes:
     return b"\n\n".join(events)
 
 
-def _written(body: dict[str, Any]) -> bytes:
+def _dump(body: dict[str, Any]) -> bytes:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()

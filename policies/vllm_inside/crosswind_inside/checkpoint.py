@@ -62,9 +62,9 @@ def read_json(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise Refused(f"{path}: can't be read ({error.strerror}); give a complete directory") from None
     except ValueError:
-        raise Refused(f"{path}: not JSON; write the version anew") from None
+        raise Refused(f"{path}: not JSON; write the version again") from None
     if not isinstance(value, dict):
-        raise Refused(f"{path}: not a JSON object; write the version anew")
+        raise Refused(f"{path}: not a JSON object; write the version again")
     return value
 
 

@@ -25,7 +25,7 @@ LORA = "lora"
 PARENT = "CROSSWIND_PARENT"
 """Environment variable: the process that this server ends with, however that one ends."""
 STATE = "CROSSWIND_STATE"
-"""Environment variable: the file that says what is served, for whoever starts the server anew."""
+"""Environment variable: the file that says what is served, for whoever restarts the server."""
 
 _LOOK_EVERY = 1.0
 """Seconds."""
@@ -33,7 +33,7 @@ _ADAPTER, _ADAPTER_ID = "crosswind", 1
 """One adapter, replaced in place: requests in flight go on with its new weights."""
 
 
-class Wrong(Exception):
+class RequestRefused(Exception):
     """The request can't be carried out as it is; what served before serves on."""
 
     def __init__(self, message: str, code: str = "invalid", status: int = 400) -> None:
@@ -42,7 +42,7 @@ class Wrong(Exception):
         self.status = status
 
 
-class Failed(Exception):
+class EngineFailed(Exception):
     """The engine could not do what was right to ask."""
 
 
@@ -66,16 +66,16 @@ class PolicyEngine:
 
     @classmethod
     async def attach(cls, engine: Any) -> PolicyEngine:
-        """Take over an engine that has just started, and name its version. Raises Failed."""
+        """Take over an engine that has just started, and name its version. Raises EngineFailed."""
         # This process only checks files with torch: it must not fight the workers for their cores.
         torch.set_num_threads(1)
         policy = cls(engine)
         # The first reload takes seconds, later ones don't; and one that can't reload is better known now.
         await policy._swap_weights(policy._model)
         await engine.update_weight_version(policy._served["version"])
-        await asyncio.to_thread(lambda: _leave(policy._written(policy._served, policy._full)))
-        engine.generate = policy._tapped
-        policy._watching = asyncio.create_task(_end_with(os.environ.get(PARENT)))
+        await asyncio.to_thread(lambda: _commit_state(policy._write_state(policy._served, policy._full)))
+        engine.generate = policy._generate_tracked
+        policy._watching = asyncio.create_task(_end_with_parent(os.environ.get(PARENT)))
         return policy
 
     def status(self) -> dict[str, Any]:
@@ -92,52 +92,52 @@ class PolicyEngine:
     async def publish(self, body: dict[str, Any]) -> dict[str, Any]:
         """Check everything, then swap between two steps. If anything is wrong, the old version serves on.
 
-        Raises Wrong where the version is refused, Failed where the engine failed.
+        Raises RequestRefused where the version is refused, EngineFailed where the engine failed.
         """
         path, version = Path(_text(body, "path")), _text(body, "version")
         async with self._publishing:
             try:
-                metadata, base = await asyncio.to_thread(self._checked, path, version)
+                metadata, base = await asyncio.to_thread(self._check, path, version)
             except Refused as error:
-                raise Wrong(str(error), "version_refused", 422) from None
-            word = await asyncio.to_thread(self._written, _told(metadata, path), base or self._full)
+                raise RequestRefused(str(error), "version_refused", 422) from None
+            word = await asyncio.to_thread(self._write_state, _describe(metadata, path), base or self._full)
             in_flight, began = self._in_flight, time.perf_counter()
-            async with self._paused():
+            async with self._pause():
                 if base is not None:
                     await self._swap_weights(Path(base["path"]))
                     self._served = self._full = base
                 if metadata.get("kind") == LORA:
                     await self._swap_adapter(path)
                     self._under[version] = self._full["version"]
-                    self._served = _told(metadata, path)
+                    self._served = _describe(metadata, path)
                 elif self._adapter is not None:
                     await self._drop_adapter(Path(self._adapter.lora_path))
             milliseconds = round((time.perf_counter() - began) * 1000, 3)
-            await asyncio.to_thread(_leave, word)
+            await asyncio.to_thread(_commit_state, word)
         return {"version": version, "swap_ms": milliseconds, "in_flight": in_flight}
 
     async def score(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Log-probabilities of given completions, computed from scratch. Raises Wrong."""
+        """Log-probabilities of given completions, computed from scratch. Raises RequestRefused."""
         sequences = body.get("sequences")
         if not isinstance(sequences, list):
-            raise Wrong("sequences must be a list")
+            raise RequestRefused("sequences must be a list")
         config = self._engine.model_config
         size, context = config.get_vocab_size(), config.max_model_len
         async with self._publishing:
             try:
-                logprobs = await score_all(self._adapted, sequences, size, context)
+                logprobs = await score_all(self._generate, sequences, size, context)
             except ValueError as error:
-                raise Wrong(str(error)) from None
+                raise RequestRefused(str(error)) from None
             return {"logprobs": logprobs, "version": self._served["version"]}
 
-    def _checked(self, path: Path, version: str) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    def _check(self, path: Path, version: str) -> tuple[dict[str, Any], dict[str, Any] | None]:
         """Check a directory; gives its metadata and the full version to load: its own, or an adapter's base
         where another one serves. Raises Refused.
         """
         metadata = read_json(path / METADATA)
         if metadata.get("kind") != LORA:
             check_version(path, self._model, version)
-            return metadata, _told(metadata, path)
+            return metadata, _describe(metadata, path)
         lora = self._engine.vllm_config.lora_config
         if lora is None:
             raise Refused(f"{path}: this engine was started without --enable-lora; start it with that")
@@ -152,10 +152,10 @@ class PolicyEngine:
                 f"{path}: it adapts {metadata.get('base')!r}, which {under} doesn't hold as it was: an "
                 "adapter is worth nothing on other weights"
             )
-        return metadata, _told(base, under)
+        return metadata, _describe(base, under)
 
     @asynccontextmanager
-    async def _paused(self) -> AsyncGenerator[None]:
+    async def _pause(self) -> AsyncGenerator[None]:
         """Nothing is decoded within. What was in flight goes on after it, whatever happens here, and under
         the name of what serves then.
         """
@@ -175,9 +175,11 @@ class PolicyEngine:
         if any(state.get("bricked") for state in failures) or 0 < len(failures) < len(states):
             # Some or all of its weights are neither the old nor the new ones: it must not answer again.
             os.kill(os.getpid(), signal.SIGTERM)
-            raise Failed(f"the swap failed, and the engine with it: {failures[0]['failed']}; it is restarted")
+            raise EngineFailed(
+                f"the swap failed, and the engine with it: {failures[0]['failed']}; it is restarted"
+            )
         if failures:
-            raise Failed(f"the swap failed, the version before serves on: {failures[0]['failed']}")
+            raise EngineFailed(f"the swap failed, the version before serves on: {failures[0]['failed']}")
 
     async def _swap_adapter(self, path: Path) -> None:
         from vllm.lora.request import LoRARequest
@@ -198,9 +200,9 @@ class PolicyEngine:
         try:
             await self._engine.add_lora(LoRARequest(_ADAPTER, _ADAPTER_ID, str(path), load_inplace=True))
         except Exception as error:
-            raise Failed(f"vLLM refused the adapter: {error}; the version before serves on") from None
+            raise EngineFailed(f"vLLM refused the adapter: {error}; the version before serves on") from None
 
-    def _tapped(self, prompt: Any, sampling_params: Any, request_id: str, **options: Any) -> Any:
+    def _generate_tracked(self, prompt: Any, sampling_params: Any, request_id: str, **options: Any) -> Any:
         """In the place of the engine's `generate`: the version's adapter, and its part of the prefix cache.
 
         Every swap opens a new part, so that nothing is computed from keys of other weights; what is in flight
@@ -209,19 +211,19 @@ class PolicyEngine:
         if isinstance(prompt, dict):
             salt = f"{self._swaps}|{prompt.get('cache_salt') or ''}"
             prompt = {**prompt, "cache_salt": salt}
-        outputs = self._adapted(prompt, sampling_params, request_id, **options)
+        outputs = self._generate(prompt, sampling_params, request_id, **options)
         answer = current.get()
         if answer is not None:
             renamed = self._under if self._adapter is None else {}
             outputs = answer.watch(outputs, sampling_params.n, renamed)
-        return self._counted(outputs)
+        return self._count(outputs)
 
-    def _adapted(self, prompt: Any, sampling_params: Any, request_id: str, **options: Any) -> Any:
+    def _generate(self, prompt: Any, sampling_params: Any, request_id: str, **options: Any) -> Any:
         if self._adapter is not None and options.get("lora_request") is None:
             options["lora_request"] = self._adapter
         return self._sample(prompt, sampling_params, request_id, **options)
 
-    async def _counted(self, outputs: AsyncGenerator[Any]) -> AsyncGenerator[Any]:
+    async def _count(self, outputs: AsyncGenerator[Any]) -> AsyncGenerator[Any]:
         self._in_flight += 1
         try:
             async for output in outputs:
@@ -229,9 +231,9 @@ class PolicyEngine:
         finally:
             self._in_flight -= 1
 
-    def _written(self, served: dict[str, Any], full: dict[str, Any]) -> Path | None:
+    def _write_state(self, served: dict[str, Any], full: dict[str, Any]) -> Path | None:
         """Write down what is going to be served, for a server that is started in this one's place. Not to be
-        seen before `_leave`: only the disk's refusal comes before the swap. Raises Failed.
+        seen before `_commit_state`: only the disk's refusal comes before the swap. Raises EngineFailed.
         """
         place = os.environ.get(STATE)
         if not place:
@@ -240,20 +242,20 @@ class PolicyEngine:
         try:
             new.write_text(json.dumps(served | {"under": full["path"]}))
         except OSError as error:
-            raise Failed(
+            raise EngineFailed(
                 f"{new}: what is served can't be written down ({error.strerror}), and a restart would go "
                 "back to another version; the version before serves on: free space"
             ) from None
         return new
 
 
-def _leave(word: Path | None) -> None:
+def _commit_state(word: Path | None) -> None:
     """Show what was written down."""
     if word is not None:
         word.rename(word.with_suffix(""))
 
 
-async def _end_with(parent: str | None) -> None:
+async def _end_with_parent(parent: str | None) -> None:
     """End this server once its parent is another one than was named."""
     while parent is not None:
         if os.getppid() != int(parent):
@@ -267,10 +269,10 @@ def _metadata(directory: Path) -> dict[str, Any]:
         metadata = read_json(directory / METADATA)
     except Refused:
         metadata = {}  # a model of somebody else's making
-    return _told({"version": directory.name} | metadata, directory)
+    return _describe({"version": directory.name} | metadata, directory)
 
 
-def _told(metadata: dict[str, Any], directory: Path) -> dict[str, Any]:
+def _describe(metadata: dict[str, Any], directory: Path) -> dict[str, Any]:
     names = ("version", "parent", "step", "kind", "run", "checksum")
     told = {"step": 0, "kind": "full", "checksum": ""} | {name: metadata.get(name) for name in names}
     return told | {"path": str(directory.resolve())}
@@ -279,5 +281,5 @@ def _told(metadata: dict[str, Any], directory: Path) -> dict[str, Any]:
 def _text(body: dict[str, Any], name: str) -> str:
     value = body.get(name)
     if not isinstance(value, str) or not value:
-        raise Wrong(f"{name} is {value!r}: it must be a string")
+        raise RequestRefused(f"{name} is {value!r}: it must be a string")
     return value

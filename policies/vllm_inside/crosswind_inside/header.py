@@ -18,7 +18,7 @@ _TIED = "lm_head.weight"
 
 
 class Refused(Exception):
-    """A version can't be served in the place of what is. Names the file or tensor, and the mend."""
+    """A version can't be served in the place of what is. Names the file or tensor, and the fix."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def read_header(path: Path) -> dict[str, Tensor]:
     except OSError as error:
         raise Refused(f"{path}: can't be read ({error.strerror}); give a complete directory") from None
     except ValueError:
-        raise Refused(f"{path}: can't be read as safetensors; write the version anew") from None
+        raise Refused(f"{path}: can't be read as safetensors; write the version again") from None
     header.pop("__metadata__", None)
     data = _LENGTH + length
     tensors = {
@@ -50,7 +50,7 @@ def read_header(path: Path) -> dict[str, Tensor]:
     }
     wanted = max((tensor.end for tensor in tensors.values()), default=data)
     if size != wanted:
-        raise Refused(f"{path}: has {size} bytes, must have {wanted}; write the version anew")
+        raise Refused(f"{path}: has {size} bytes, must have {wanted}; write the version again")
     tensors.pop(_TIED, None)
     return tensors
 

@@ -1,4 +1,4 @@
-"""vLLM's output head under LoRA, mended for prompts whose log-probabilities are asked for."""
+"""vLLM's output head under LoRA, patched for prompts whose log-probabilities are asked for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vllm.lora.layers.logits_processor import LogitsProcessorWithLoRA
 _adapted = LogitsProcessorWithLoRA._get_logits
 
 
-def mend() -> None:
+def patch() -> None:
     """Take a prompt's rows past the head's adapters.
 
     vLLM 0.32 pairs the rows that it is given with the requests that sample in this step. A prompt's rows are

@@ -10,8 +10,8 @@ import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from .answers import Answer, current, telling
-from .engine import Failed, PolicyEngine, Wrong
+from .answers import AnswerSpans, add_versions, current
+from .engine import EngineFailed, PolicyEngine, RequestRefused
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -34,21 +34,21 @@ class PolicyMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        engine = await self._attached(scope)
+        engine = await self._attach(scope)
         route = (scope["method"], scope["path"])
         if scope["path"].startswith("/policy"):
             await _respond(send, *await self._control(engine, route, receive))
         elif route[0] == "POST" and route[1] in _SAMPLED:
-            answer = Answer()
+            answer = AnswerSpans()
             token = current.set(answer)
             try:
-                await self._app(scope, receive, telling(answer, send))
+                await self._app(scope, receive, add_versions(answer, send))
             finally:
                 current.reset(token)
         else:
             await self._app(scope, receive, send)
 
-    async def _attached(self, scope: Scope) -> PolicyEngine:
+    async def _attach(self, scope: Scope) -> PolicyEngine:
         async with self._starting:
             if self._engine is None:
                 self._engine = await PolicyEngine.attach(scope["app"].state.engine_client)
@@ -67,9 +67,9 @@ class PolicyMiddleware:
                     return 200, await engine.score(await _body(receive))
                 case _:
                     return 404, _error(f"no route {route[0]} {route[1]}", "not_found")
-        except Wrong as error:
+        except RequestRefused as error:
             return error.status, _error(str(error), error.code)
-        except Failed as error:
+        except EngineFailed as error:
             return 500, _error(str(error), "engine_failure")
 
 
@@ -87,9 +87,9 @@ async def _body(receive: Receive) -> dict[str, Any]:
     try:
         body = json.loads(b"".join(pieces))
     except ValueError as error:
-        raise Wrong(f"the body isn't JSON: {error}") from None
+        raise RequestRefused(f"the body isn't JSON: {error}") from None
     if not isinstance(body, dict):
-        raise Wrong("the body must be a JSON object")
+        raise RequestRefused("the body must be a JSON object")
     return body
 
 

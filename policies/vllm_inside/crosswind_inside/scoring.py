@@ -14,7 +14,7 @@ async def score_all(
     """Per sequence its completion's log-probabilities (natural logarithm, temperature 1).
 
     Raises ValueError naming the sequence that can't be scored. The prefix cache isn't used: vLLM computes
-    prompts whose log-probabilities are asked for anew.
+    prompts from scratch if their log-probabilities are requested.
     """
     pairs = [_read(index, item, vocabulary, context) for index, item in enumerate(sequences)]
     return list(await asyncio.gather(*(_score(generate, prompt, completion) for prompt, completion in pairs)))

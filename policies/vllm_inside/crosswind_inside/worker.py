@@ -15,8 +15,8 @@ from . import heads, seeds
 from .checkpoint import WEIGHTS
 
 # vLLM imports this module in each worker, before the model is loaded.
-heads.mend()
-seeds.mend()
+heads.patch()
+seeds.patch()
 
 _TIED = "lm_head.weight"
 
@@ -35,7 +35,7 @@ class Weights:
 
 
 class WeightExtension:
-    """Mixed into vLLM's worker by `--worker-extension-cls`; called through its `collective_rpc`."""
+    """A mixin of vLLM's worker, by `--worker-extension-cls`; called through its `collective_rpc`."""
 
     _crosswind_serving: Weights | None = None
 
@@ -48,16 +48,16 @@ class WeightExtension:
             serving = self._crosswind_serving or Weights(Path(self.model_config.model))  # type: ignore[attr-defined]
             new = Weights(Path(path))
         except Exception as error:
-            return {"failed": _told(error)}
+            return {"failed": _describe(error)}
         try:
             self._crosswind_load(new)
         except Exception as error:
             try:
-                self._crosswind_give_up()
+                self._crosswind_abort()
                 self._crosswind_load(serving)
             except Exception:
-                return {"failed": _told(error), "bricked": True}
-            return {"failed": _told(error)}
+                return {"failed": _describe(error), "bricked": True}
+            return {"failed": _describe(error)}
         self._crosswind_serving = new
         return {}
 
@@ -70,11 +70,11 @@ class WeightExtension:
             if isinstance(module, VocabParallelEmbedding) and hasattr(module, "cpu_linear"):
                 module.quant_method.process_weights_after_loading(module)
 
-    def _crosswind_give_up(self) -> None:
+    def _crosswind_abort(self) -> None:
         """End a reload that broke off: what it did not reach is put back, so that another can begin."""
         runner = self.model_runner  # type: ignore[attr-defined]
         finalize_layerwise_reload(runner.get_model(), runner.model_config)
 
 
-def _told(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"

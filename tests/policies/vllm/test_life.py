@@ -114,7 +114,7 @@ def test_a_missing_or_partial_checkpoint(tmp_path: Path) -> None:
     whole = weights.read_bytes()
     for left, reason in (
         (whole[:-5000], rf"model.safetensors: has {len(whole) - 5000} bytes, must have {len(whole)}"),
-        (whole[:50], "can't be read as safetensors; write the version anew"),
+        (whole[:50], "can't be read as safetensors; write the version again"),
         (None, r"no weights \(\*.safetensors\); give a complete directory"),
     ):
         weights.unlink()
