@@ -11,7 +11,7 @@ types of the fault's fields. What the model produced is recorded whole, whatever
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, dataclass_transform
 
@@ -49,6 +49,15 @@ class Send:
     """Pass these bytes on to the client."""
 
     body: bytes
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.body, bytes):
+            raise TypeError(f"Send({self.body!r:.40}): give it bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class Resend:
+    """Send the request once more than it would be; that answer is dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,19 +119,15 @@ class Fault:
             return {"where": self.where, "edit": self.kind, **vars(self)}
         return {"kind": self.kind, "where": self.where, **vars(self)}
 
-    def before_request(self) -> Sequence[Wait | Close | Reply]:
+    def before_request(self) -> Iterable[Wait | Resend | Close | Reply]:
         """What happens in place of the request, or before it is sent on (`request`)."""
         return ()
 
-    def copies(self) -> int:
-        """How many times more the request is sent; those answers are dropped (`request`)."""
-        return 0
-
-    def before_answer(self) -> Sequence[Wait | Close]:
+    def before_answer(self) -> Iterable[Wait | Close]:
         """What happens once the answer has begun (`response`)."""
         return ()
 
-    def change_headers(self, headers: Headers) -> Headers:
+    def change_headers(self, headers: Headers) -> Iterable[tuple[bytes, bytes]]:
         """The answer's headers as they are passed on (`response`)."""
         return headers
 
@@ -167,10 +172,10 @@ class Delay(Fault):
     where: Literal["request", "response", "stream"]
     delay_ms: Milliseconds
 
-    def before_request(self) -> Sequence[Wait]:
+    def before_request(self) -> tuple[Wait]:
         return (Wait(self.delay_ms / 1000),)
 
-    def before_answer(self) -> Sequence[Wait]:
+    def before_answer(self) -> tuple[Wait]:
         return (Wait(self.delay_ms / 1000),)
 
     def pass_event(self, event: StreamEvent) -> Iterable[Action]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeVar
 
 import structlog
@@ -21,13 +20,14 @@ from crosswind.injectors.faults import (
     Fault,
     Place,
     Reply,
+    Resend,
     Send,
     StreamEvent,
     Wait,
 )
 
 _log = structlog.get_logger("crosswind.faults")
-MOST_COPIES = 10
+MOST_ACTIONS = 16
 F = TypeVar("F", bound=Fault)
 T = TypeVar("T")
 
@@ -86,29 +86,20 @@ class Faults:
         """Whether a fault acts while the answer is passed on, for which its bytes must be readable."""
         return bool(self.at("response", "stream", "after"))
 
-    def before_request(self) -> Iterator[tuple[str, Wait | Close | Reply]]:
+    def before_request(self) -> Iterator[tuple[str, Wait | Resend | Close | Reply]]:
         """What happens before the request is sent on, with the operator that does it."""
         for one in self.at("request"):
-            for action in _collect(one, one.fault.before_request):
+            for action in _ask(one, one.fault.before_request, []):
                 yield one.operator, action
 
-    def copies(self) -> int:
-        """How many times more the request is sent."""
-        return sum(_ask(one, partial(_count_copies, one.fault), 0) for one in self.at("request"))
+    def before_answer(self) -> list[Wait | Close]:
+        """What happens once the answer has begun."""
+        asked = (_ask(one, one.fault.before_answer, []) for one in self.at("response"))
+        return list(chain.from_iterable(asked))
 
-    async def wait_before_answer(self) -> None:
-        """Hold the answer back as long as the faults say."""
-        for action in self._before_answer():
-            if isinstance(action, Wait):
-                await asyncio.sleep(action.seconds)
-
-    def close_before_answer(self) -> list[Close]:
-        """How the connection is closed once the answer has begun, if it is."""
-        return [action for action in self._before_answer() if isinstance(action, Close)]
-
-    def _before_answer(self) -> list[Wait | Close]:
-        asked = (_collect(one, one.fault.before_answer) for one in self.at("response"))
-        return [action for actions in asked for action in actions]
+    def seconds_before_answer(self) -> float:
+        """How long the answer is held back."""
+        return sum(action.seconds for action in self.before_answer() if isinstance(action, Wait))
 
     def change_headers(self, headers: Headers) -> Headers:
         """The answer's headers as the client gets them."""
@@ -128,8 +119,7 @@ class Faults:
         actions: list[Action] = [Send(event.raw)]
         spoiled_by = None
         for one in self.at("stream", "after"):
-            given = actions
-            actions = _pass_through(one, partial(_shape_event, one.fault, event), given)
+            given, actions = actions, _pass_through(one, partial(_shape_event, one.fault, event), actions)
             closes = any(isinstance(action, Close) for action in actions)
             if closes or (one.destroys and _sent(actions) != _sent(given)):
                 spoiled_by = spoiled_by or one.operator
@@ -139,49 +129,33 @@ class Faults:
 NO_FAULTS = Faults()
 
 
-def _ask(one: InjectedFault, question: Callable[[], T], default: T) -> T:
-    """What a fault says. It is its author's code, which may fail: then the exchange goes on without it."""
+def _ask(
+    one: InjectedFault, question: Callable[[], Iterable[T]], default: list[T], most: int = MOST_ACTIONS
+) -> list[T]:
+    """The fault's answer. It is its author's code, which may fail: then the exchange goes on without it."""
     try:
-        return question()
+        found = list(islice(question(), most + 1))
+        if len(found) > most:
+            raise ValueError(f"more than {most} actions")
     except Exception as error:
         _log.warning("a fault failed; it is left out", operator=one.operator, error=repr(error))
         return default
-
-
-def _collect(one: InjectedFault, question: Callable[[], Iterable[T]]) -> list[T]:
-    return _ask(one, lambda: list(question()), [])
+    return found
 
 
 def _pass_through(
     one: InjectedFault, shape: Callable[[bytes], Iterable[Action]], actions: list[Action]
 ) -> list[Action]:
-    """The actions with what is sent in them shaped by one more fault."""
-
-    def shaped() -> list[Action]:
-        out: list[Action] = []
-        for action in actions:
-            if not isinstance(action, Send):
-                out.append(action)
-                continue
-            # Bounded: at most a piece and a wait for each byte.
-            most = 2 * len(action.body) + 16
-            pieces = list(islice(shape(action.body), most + 1))
-            if len(pieces) > most:
-                raise ValueError(f"more than {most} actions for {len(action.body)} bytes")
-            out += map(_check, pieces)
-        return out
-
-    return _ask(one, shaped, actions)
-
-
-def _check(action: Action) -> Action:
-    if not isinstance(action, Action) or (isinstance(action, Send) and not isinstance(action.body, bytes)):
-        raise TypeError(f"{action!r:.80}: give Wait, Send with bytes, or Close")
-    return action
-
-
-def _count_copies(fault: Fault) -> int:
-    return min(int(fault.copies()), MOST_COPIES)
+    """The actions with all that they send shaped by one more fault."""
+    out: list[Action] = []
+    for action in actions:
+        if isinstance(action, Send):
+            # At most a piece and a wait for each byte.
+            most = 2 * len(action.body) + MOST_ACTIONS
+            out += _ask(one, partial(shape, action.body), [action], most)
+        else:
+            out.append(action)
+    return out
 
 
 def _shape_event(fault: Fault, event: StreamEvent, raw: bytes) -> Iterable[Action]:

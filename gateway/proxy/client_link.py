@@ -93,7 +93,7 @@ class FaultyOutlet:
         return self._outlet.started
 
     async def start(self, status: int, headers: Headers, *, follows: bool = False) -> None:
-        if not await self._play(self._faults.close_before_answer()):
+        if not await self._close_early():
             await self._outlet.start(status, self._faults.change_headers(headers))
 
     def write(self, body: bytes) -> bool:
@@ -123,7 +123,7 @@ class FaultyOutlet:
             await self._outlet.end()
 
     async def answer(self, status: int, body: bytes, headers: Headers) -> None:
-        if await self._play(self._faults.close_before_answer()):
+        if await self._close_early():
             return
         headers = self._faults.change_headers(headers)
         actions = self._faults.pass_body(body)
@@ -161,6 +161,10 @@ class FaultyOutlet:
             how = next((one.how for one in actions if isinstance(one, Close)), None)
             self._exchange.inject_failure(spoiled_by, _SPOILED[how])
         await self._play(actions)
+
+    async def _close_early(self) -> bool:
+        """Close the connection now that the answer has begun, where a fault does. The waits were before."""
+        return await self._play(one for one in self._faults.before_answer() if isinstance(one, Close))
 
     async def _play(self, actions: Iterable[Action]) -> bool:
         """Carry out what faults do; True where nothing more is to be sent."""

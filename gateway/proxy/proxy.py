@@ -39,6 +39,7 @@ from crosswind.gateway.turn.recording import Recording
 from crosswind.gateway.upstreams.answer import Answer
 from crosswind.gateway.upstreams.request import Outgoing
 from crosswind.gateway.upstreams.upstreams import Upstreams
+from crosswind.injectors.faults import Resend
 
 _log = structlog.get_logger("crosswind.proxy")
 
@@ -186,7 +187,8 @@ class Proxy:
                 exchange, body = again
                 answer = await self._send(call, exchange, body)
             try:
-                await exchange.noise.faults.wait_before_answer()
+                if (seconds := exchange.noise.faults.seconds_before_answer()) > 0:
+                    await asyncio.sleep(seconds)
                 status = await self.relay.relay(outlet, exchange, answer, partial(self._send, call, exchange))
                 if self.preparation is not None:
                     self.preparation.look_ahead_of_results(exchange)
@@ -220,8 +222,9 @@ class Proxy:
             body,
         )
         exchange.mark_sent()
-        for _ in range(faults.copies()):
-            (await upstream.send(outgoing, exchange.session.record.id)).close()
+        for _, action in faults.before_request():
+            if isinstance(action, Resend):
+                (await upstream.send(outgoing, exchange.session.record.id)).close()
         answer = await upstream.send(outgoing, exchange.session.record.id)
         exchange.mark_answered(answer.status, answer.replica, answer.attempts)
         return answer

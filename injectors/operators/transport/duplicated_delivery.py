@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.faults import Fault
+from crosswind.injectors.faults import Fault, Resend
 from crosswind.injectors.operator import operator
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, TransportTarget
@@ -20,8 +20,8 @@ class DuplicateFault(Fault):
     where = "request"
     times: Annotated[int, Meta(ge=1, le=10)]
 
-    def copies(self) -> int:
-        return self.times - 1
+    def before_request(self) -> list[Resend]:
+        return [Resend()] * (self.times - 1)
 
 
 @operator(

@@ -61,9 +61,6 @@ class FailingFault(Fault):
     def before_request(self) -> Any:
         raise KeyError("before the request")
 
-    def copies(self) -> Any:
-        return "two"
-
     def before_answer(self) -> Any:
         raise KeyError("before the answer")
 

@@ -1,0 +1,152 @@
+"""Answers of a model that come out wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from crosswind.injectors.conversation import Site
+from crosswind.injectors.faults import AnswerEdit, ModelAnswer, Share
+from crosswind.injectors.operator import operator
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, ModelTarget, Recovery, Result
+from crosswind.injectors.text.graphemes import shorten
+
+
+class LengthCutFault(AnswerEdit):
+    """The text ends after this share of it, as at the token limit."""
+
+    kind = "length_cut"
+    keep: Share
+
+    def edit(self, answer: ModelAnswer) -> ModelAnswer | None:
+        if not answer.text:
+            return None
+        return ModelAnswer(shorten(answer.text, self.keep), (), cut_short=True)
+
+
+@operator(
+    "model.length_cut",
+    site=Site.MODEL_RESPONSE,
+    recovery=Recovery.RETRY,
+    source="beyond the papers; the finish reason `length` of providers of models",
+    fault=True,
+)
+class LengthCut:
+    """The answer's text ends in its middle, with the finish reason of the token limit; its calls are lost.
+
+    Severity: the probability that an answer is cut so. Between a fifth and four fifths of the text come. An
+    answer without text is left alone.
+    """
+
+    def draw(self, target: ModelTarget, rng: Stream, severity: float) -> Draw | None:
+        cut, keep = rng.chance(severity), rng.uniform(0.2, 0.8)
+        return {"keep": round(keep, 3)} if cut else None
+
+    def apply(self, target: ModelTarget, draw: Draw) -> Result:
+        return Result(LengthCutFault(**draw), f"The answer ended after {draw['keep']:.0%} of its text.")
+
+
+class MalformedArgumentsFault(AnswerEdit):
+    """The arguments of one call end after this share of them. `pick` chooses the call."""
+
+    kind = "malformed_arguments"
+    pick: Share
+    keep: Share
+
+    def edit(self, answer: ModelAnswer) -> ModelAnswer | None:
+        if (call := answer.call_at(self.pick)) is None:
+            return None
+        return answer.with_call(call, arguments=shorten(call.arguments, self.keep))
+
+
+@operator(
+    "model.malformed_arguments",
+    site=Site.MODEL_RESPONSE,
+    recovery=Recovery.RETRY,
+    source="beyond the papers; calls that don't parse, as users of agent frameworks report them",
+    fault=True,
+)
+class MalformedArguments:
+    """The arguments of one of the answer's calls end in their middle.
+
+    Severity: the probability that an answer is damaged so. Between a fifth and nine tenths of the arguments
+    come; an answer without a call is left alone.
+    """
+
+    def draw(self, target: ModelTarget, rng: Stream, severity: float) -> Draw | None:
+        damaged, pick, keep = rng.chance(severity), rng.uniform(), rng.uniform(0.2, 0.9)
+        return {"pick": round(pick, 3), "keep": round(keep, 3)} if damaged else None
+
+    def apply(self, target: ModelTarget, draw: Draw) -> Result:
+        return Result(MalformedArgumentsFault(**draw), "The arguments of a tool call ended in their middle.")
+
+
+SUFFIXES = ("_v2", "_tool", "_function", "_call")
+"""What models add to a name that they misremember."""
+
+
+class UnknownToolFault(AnswerEdit):
+    """The name of one call has this suffix. `pick` chooses the call."""
+
+    kind = "unknown_tool"
+    pick: Share
+    suffix: str
+
+    def edit(self, answer: ModelAnswer) -> ModelAnswer | None:
+        if (call := answer.call_at(self.pick)) is None:
+            return None
+        return answer.with_call(call, name=call.name + self.suffix)
+
+
+@operator(
+    "model.unknown_tool",
+    site=Site.MODEL_RESPONSE,
+    recovery=Recovery.RETRY,
+    source="beyond the papers; calls of tools that don't exist, as users of agent frameworks report them",
+    fault=True,
+)
+class UnknownTool:
+    """One of the answer's calls names a tool that isn't there: its name has a suffix too many.
+
+    Severity: the probability that an answer is damaged so. An answer without a call is left alone.
+    """
+
+    def draw(self, target: ModelTarget, rng: Stream, severity: float) -> Draw | None:
+        damaged, pick, suffix = rng.chance(severity), rng.uniform(), rng.choice(SUFFIXES)
+        return {"pick": round(pick, 3), "suffix": suffix} if damaged else None
+
+    def apply(self, target: ModelTarget, draw: Draw) -> Result:
+        return Result(UnknownToolFault(**draw), f"A tool call had the suffix {draw['suffix']} on its name.")
+
+
+class DuplicatedCallIdFault(AnswerEdit):
+    """All calls have the first one's id."""
+
+    kind = "duplicated_call_id"
+
+    def edit(self, answer: ModelAnswer) -> ModelAnswer | None:
+        if len(answer.calls) < 2:
+            return None
+        shared = answer.calls[0].call_id
+        return replace(answer, calls=tuple(replace(call, call_id=shared) for call in answer.calls))
+
+
+@operator(
+    "model.duplicated_call_id",
+    site=Site.MODEL_RESPONSE,
+    recovery=Recovery.RETRY,
+    source="beyond the papers; repeated tool-call ids, as some OpenAI-compatible servers give them",
+    fault=True,
+)
+class DuplicatedCallId:
+    """All calls of the answer have the id of the first.
+
+    Severity: the probability that an answer is damaged so. An answer with fewer than two calls is left
+    alone.
+    """
+
+    def draw(self, target: ModelTarget, rng: Stream, severity: float) -> Draw | None:
+        return {"edit": "duplicated_call_id"} if rng.chance(severity) else None
+
+    def apply(self, target: ModelTarget, draw: Draw) -> Result:
+        return Result(DuplicatedCallIdFault(), "All calls of the answer had the id of the first.")
