@@ -26,7 +26,7 @@ from tests.gateway.engine import engine as scripted
 from tests.gateway.servers import Running, gateway, upstream
 from tests.gateway.sessions.peers import workers
 from tests.outage import Forwarder
-from tests.policies.as_vllm import serving_as_vllm
+from tests.policies.vllm.embedded_as_vllm import serving_as_vllm
 from tests.vllm_server import Lines, supervised
 
 BODY = {

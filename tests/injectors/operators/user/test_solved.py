@@ -12,8 +12,8 @@ from crosswind.simulators.episodes.demonstrations import play
 from crosswind.simulators.retail.intent import kind_of
 from crosswind.simulators.retail.kinds import KINDS
 from tests.injectors.operators.acting import shown, user_target
-from tests.simulators.noisy_view import NoisyView
-from tests.simulators.test_retail_oracle import RETAIL, Blurred
+from tests.simulators.retail.noisy_view import NoisyView
+from tests.simulators.retail.test_oracle import RETAIL, Blurred
 
 OPERATORS = [
     "user.ambiguous",

@@ -1,7 +1,7 @@
 """A trainer that kills itself with SIGKILL at a named point of its second step: run as a program by the
 tests.
 
-    python -m tests.trainer.killed_run POINT STORE POLICY OUT ENGINE
+    python -m tests.trainer.run.killed_run POINT STORE POLICY OUT ENGINE
 """
 
 from __future__ import annotations

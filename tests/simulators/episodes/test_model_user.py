@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from crosswind.gateway.cli import root
 from crosswind.injectors.operators.words.patterns import OBJECTIVE, PATTERNS
 from crosswind.simulators.environment import load
-from tests.simulators.customer import ROLE, customer
-from tests.simulators.test_through_gateway import command, gateway, outcome, sessions_of
+from tests.simulators.commands.test_through_gateway import command, gateway, outcome, sessions_of
+from tests.simulators.episodes.customer import ROLE, customer
 
 RETAIL = load("retail")
 TASKS = 10

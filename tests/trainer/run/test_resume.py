@@ -26,8 +26,8 @@ from crosswind.trainer.run.loop import train
 from crosswind.trainer.run.progress import Progress
 from crosswind.trainer.run.run import begin_or_resume
 from tests import ROOT
-from tests.trainer.killed_run import POINTS
 from tests.trainer.practice import FIRST, make_run, play, settings
+from tests.trainer.run.killed_run import POINTS
 
 TIMED = ("waited_seconds", "train_seconds", "seconds", "swap_ms")
 
@@ -109,7 +109,7 @@ def killed(
         folder.mkdir()
         shutil.copy(played, folder / "store.db")
     done = subprocess.run(
-        [sys.executable, "-m", "tests.trainer.killed_run", first_policy, engine_url, root],
+        [sys.executable, "-m", "tests.trainer.run.killed_run", first_policy, engine_url, root],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -26,7 +26,7 @@ from crosswind.trainer.imitation.examples import READ_WEIGHT, Demonstration, Tok
 from crosswind.trainer.imitation.variants import GIVING_UP, Shares, make_variant
 from crosswind.trainer.imitation.warmup import CURVE_STEP, Recipe, learn, learning_rate, read_record, rerun
 from crosswind.trainer.objectives.imitation import imitation
-from tests.trainer.held_out import success
+from tests.trainer.imitation.held_out import success
 
 RETAIL = PRETRAINED / "retail"
 RERUN_STEPS = 2 * CURVE_STEP

@@ -9,8 +9,8 @@ import pytest
 from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.profiles.load import load, names
 from crosswind.simulators.episodes.demonstrations import play
-from tests.simulators.noisy_view import NoisyView
-from tests.simulators.test_retail_oracle import RETAIL, Blurred
+from tests.simulators.retail.noisy_view import NoisyView
+from tests.simulators.retail.test_oracle import RETAIL, Blurred
 
 WITHOUT_EFFECT = ("off", "noisyagent/interaction-pattern")
 """The latter rewrites what a simulated user is told, which no agent sees."""

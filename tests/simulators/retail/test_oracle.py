@@ -12,7 +12,7 @@ from crosswind.injectors.profiles.load import load as load_profile
 from crosswind.simulators.environment import Message, Oracle, load
 from crosswind.simulators.episodes.demonstrations import play
 from crosswind.simulators.retail.toolbox import Toolbox
-from tests.simulators.noisy_view import NoisyView
+from tests.simulators.retail.noisy_view import NoisyView
 
 RETAIL = load("retail")
 TYPES = ("user.typos", "user.redundant", "tool.timeout", "tool.incomplete", "tool.misleading")
