@@ -87,14 +87,14 @@ def profiles_of(operator: str) -> list[str]:
 
 
 def tests_of(operator: str) -> list[str]:
-    """The test modules that name the operator, or one of its aliases, as a string."""
+    """The test modules that name the operator or an alias as a string, the list of all names aside."""
     entry = registry.operators()[operator]
     names = "|".join(re.escape(name) for name in (operator, *entry.aliases))
     named = re.compile(rf"(?<![\w./-])(?:{names})(?![\w./-])")
     return [
         str(file.relative_to(TESTS)).removesuffix(".py").replace("test_", "")
         for file in sorted({*TESTS.rglob("test_*.py"), *TESTS.rglob("worked/*.py")})
-        if file.name != "test_profile.py"
+        if file.name != "test_names.py"
         and named.search("\n".join(re.findall(r"\"[^\"\n]*\"", file.read_text("utf-8"))))
     ]
 

@@ -32,20 +32,6 @@ def cleanup() -> Iterator[None]:
     operator._registered.update(before)
 
 
-def test_the_first_operators_are_there_under_their_own_and_other_peoples_names() -> None:
-    expected = {
-        "user.typos": ["realistic_typos", "Typo"],
-        "user.redundant": ["user-redundancy"],
-        "tool.timeout": ["transient_timeout", "Timeout"],
-        "tool.incomplete": ["incomplete"],
-        "tool.misleading": ["induce"],
-        "transport.latency": [],
-    }
-    for name, aliases in expected.items():
-        assert registry.operators()[name].name == name
-        assert all(registry.resolve(alias).name == name for alias in aliases)
-
-
 def test_an_unknown_name_is_an_error_that_names_the_nearest() -> None:
     with pytest.raises(registry.UnknownOperatorError, match=r"'user\.typoes'; did you mean 'user\.typos'\?"):
         registry.resolve("user.typoes")

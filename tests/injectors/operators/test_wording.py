@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -104,14 +103,16 @@ def conversation() -> Conversation:
     return Conversation((UserText(Ref(0), SAYS, "text:1#0", 0), result), (TOOL,))
 
 
-def injections(operator: str, texts: Fixed | None, **more: Any) -> list[Injection]:
-    if registry.resolve(operator).site is Site.INSTRUCTIONS:
-        _, new = perturb_instructions(plan(operator, **more), INSTRUCTIONS, {}, texts=texts)
-        return list(new.injections) if new is not None else []
-    if registry.resolve(operator).site is Site.TOOL_SCHEMA:
-        return list(perturb_tools(plan(operator, **more), (TOOL,), texts=texts).injections)
-    found = perturb(plan(operator, **more), conversation(), {}, texts=texts)
-    return [one for new in found.new for one in new.injections]
+def inject(operator: str, texts: Fixed | None, **more: Any) -> Injection:
+    made, site = plan(operator, **more), registry.resolve(operator).site
+    if site is Site.INSTRUCTIONS:
+        _, new = perturb_instructions(made, INSTRUCTIONS, {}, texts=texts)
+        (one,) = new.injections if new is not None else ()
+    elif site is Site.TOOL_SCHEMA:
+        (one,) = perturb_tools(made, (TOOL,), texts=texts).injections
+    else:
+        (one,) = [one for new in perturb(made, conversation(), {}, texts=texts).new for one in new.injections]
+    return one
 
 
 def test_the_forms_are_those_that_are_tried_here() -> None:
@@ -122,11 +123,11 @@ def test_the_forms_are_those_that_are_tried_here() -> None:
 @pytest.mark.parametrize("operator", GOOD)
 def test_a_good_text_is_used_and_nothing_true_is_lost(operator: str) -> None:
     texts = Fixed(GOOD[operator])
-    (one,) = injections(operator, texts)
+    one = inject(operator, texts)
     assert one.after is not None, one.note
     assert one.decision.draw[WORDING] == {"form": "model", "model": "scribe", "text": GOOD[operator]}
     assert one.note.endswith("In the words of scribe.")
-    assert injections(operator, Fixed(GOOD[operator])) == [one]
+    assert inject(operator, Fixed(GOOD[operator])) == one
     assert len(texts.prompts) == 1 and texts.prompts[0].operator == operator
     if operator.startswith("user.") and operator not in ("user.paraphrase", "user.ambiguous"):
         assert one.before in one.after
@@ -137,7 +138,7 @@ def test_a_good_text_is_used_and_nothing_true_is_lost(operator: str) -> None:
 
 @pytest.mark.parametrize("operator", GOOD)
 def test_the_stored_draw_gives_the_same_again_without_any_model(operator: str) -> None:
-    (one,) = injections(operator, Fixed(GOOD[operator]))
+    one = inject(operator, Fixed(GOOD[operator]))
     stored = Decision.from_json(json.loads(json.dumps(one.decision.to_json())))
     if registry.resolve(operator).site is Site.TOOL_SCHEMA:
         shown = perturb_tools(plan(operator), (TOOL,), texts=Fixed(GOOD[operator]))
@@ -159,18 +160,18 @@ def test_the_stored_draw_gives_the_same_again_without_any_model(operator: str) -
     ("operator", "bad"), [(name, bad) for name in GOOD for bad in BAD if (name, bad) not in SHORT_WILL_DO]
 )
 def test_a_bad_text_is_refused_and_the_rule_stands_in(operator: str, bad: str) -> None:
-    (one,) = injections(operator, Fixed(BAD[bad]))
+    one = inject(operator, Fixed(BAD[bad]))
     assert one.after is not None
     wording = one.decision.draw[WORDING]
     assert wording["form"] == "rule" and wording["why"].startswith("the guard refused the model's text")
-    (by_rule,) = injections(operator, None)
+    by_rule = inject(operator, None)
     assert one.after == by_rule.after
 
 
 @pytest.mark.parametrize("operator", GOOD)
 def test_where_there_is_no_text_the_rule_stands_in_and_says_why(operator: str) -> None:
-    (one,) = injections(operator, Fixed(None))
-    (by_rule,) = injections(operator, None)
+    one = inject(operator, Fixed(None))
+    by_rule = inject(operator, None)
     assert one.after == by_rule.after
     assert one.decision.draw[WORDING] == {"form": "rule", "why": "it is too late"}
     assert WORDING not in by_rule.decision.draw
@@ -178,16 +179,14 @@ def test_where_there_is_no_text_the_rule_stands_in_and_says_why(operator: str) -
 
 
 @pytest.mark.parametrize("operator", GOOD)
-def test_prompts_hang_on_content_and_on_the_profiles_words(operator: str) -> None:
-    def asked(seen: Sequence[Prompt]) -> set[str]:
-        return {prompt.key("scribe") for prompt in seen}
-
-    one, same, other = Fixed(None), Fixed(None), Fixed(None)
-    injections(operator, one)
-    injections(operator, same)
-    injections(operator, other, prompt="Write as a pirate would.")
-    assert asked(one.prompts) == asked(same.prompts) != asked(other.prompts)
-    assert one.prompts[0].key("scribe") != one.prompts[0].key("another model")
+def test_prompts_depend_on_content_and_on_the_profiles_words(operator: str) -> None:
+    prompts = []
+    for more in ({}, {}, {"prompt": "Write as a pirate would."}):
+        texts = Fixed(None)
+        inject(operator, texts, **more)
+        prompts.append({prompt.key("scribe") for prompt in texts.prompts})
+    assert prompts[0] == prompts[1] != prompts[2]
+    assert texts.prompts[0].key("scribe") != texts.prompts[0].key("another model")
 
 
 def test_a_description_for_which_no_model_writes_may_not_be_given_one() -> None:

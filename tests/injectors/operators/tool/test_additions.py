@@ -48,14 +48,6 @@ def test_what_has_no_room_is_left_alone(name: str, text: str) -> None:
     assert outcomes(name, text) == []
 
 
-def test_the_example_of_a_misleading_signal_adds_a_remark() -> None:
-    """AgentNoiseBench, appendix B. Its example also drops four fields; solvability wins, ours keeps all."""
-    for after in outcomes("induce"):
-        remarks = json.loads(after).items() - BAGGAGE.items()
-        assert 1 <= len(remarks) <= 2
-        assert all(re.fullmatch(r"[A-Z][^0-9]+\.", text) for _, text in remarks)
-
-
 def test_the_example_of_low_utility_content_puts_the_answer_among_useless_fields() -> None:
     """AgentNoiseBench, appendix B. Its example drops a field that may matter; solvability wins, ours keeps
     all."""
