@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from crosswind.injectors import registry
 from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.engine.decide import perturb
-from crosswind.injectors.engine.plan import Seed, make_plan
+from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.profiles.load import load, parse
 from crosswind.injectors.streams import Stream
@@ -83,13 +83,25 @@ def outcomes(
     return [one[1] for one in acts(name, result_target(text, **options), severity, seeds) if one]
 
 
+def plan(yaml_or_profile: str, seed: int = 0) -> Plan:
+    """The plan of a session under a built-in profile, or under the YAML of one."""
+    known = parse(yaml_or_profile, "t") if "\n" in yaml_or_profile else load(yaml_or_profile)
+    return make_plan(known, Seed(seed, "s"))
+
+
+def seen(
+    made: Plan, messages: Sequence[dict[str, Any]], tools: Sequence[Mapping[str, Any]] = ()
+) -> list[str]:
+    """The users' texts and the tools' results of a conversation, as an agent sees them."""
+    new = perturb(made, conversation(messages, tools), {}).new
+    return [one.item.text if one.text is None else one.text for one in new]
+
+
 def repeated(yaml_or_profile: str, text: str = BAGGAGE_TEXT, calls: int = 3, seed: int = 0) -> list[str]:
     """What an agent sees of one read that it makes again and again."""
-    known = parse(yaml_or_profile, "t") if "\n" in yaml_or_profile else load(yaml_or_profile)
     arguments = {"reservation_id": "KX93TL"}
     messages = [one for at in range(calls) for one in call("get_reservation", arguments, text, at)]
-    new = perturb(make_plan(known, Seed(seed, "s")), conversation(messages), {}).new
-    return [one.item.text if one.text is None else one.text for one in new]
+    return seen(plan(yaml_or_profile, seed), messages)
 
 
 def rule(operator: str) -> str:

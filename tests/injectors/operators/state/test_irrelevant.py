@@ -7,9 +7,6 @@ import re
 
 import pytest
 
-from crosswind.injectors.cli.documents import conversation
-from crosswind.injectors.engine.decide import perturb
-from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.operators.state.irrelevant import MOST
 from crosswind.injectors.operators.state.scenes import Scene, find_end, find_gaps, recognise_scene
 from crosswind.injectors.operators.words.scenes import (
@@ -19,9 +16,7 @@ from crosswind.injectors.operators.words.scenes import (
     HOUSEHOLD_OBJECTS,
     SHOP_FEATURES,
 )
-from crosswind.injectors.profiles.load import load
-from tests.injectors.dialogues import call
-from tests.injectors.operators.acting import result_target, shown
+from tests.injectors.operators.acting import repeated, result_target, shown
 
 ROOM = (
     "Your task is to: put some bowl on a shelf.\n"
@@ -140,22 +135,16 @@ MARKS = {
 """By observation: the entries that the papers' volume makes, and what marks one."""
 
 
-def replaced(profile: str, seed: int, text: str, calls: int = 1) -> list[str]:
-    """The results that a session sees changed, of a look that is taken so often."""
-    plan = make_plan(load(profile), Seed(seed, "s"))
-    chat = [message for number in range(calls) for message in call("look", {}, text, number)]
-    return list(perturb(plan, conversation(chat), {}).replacements.values())
-
-
 @pytest.mark.parametrize("text", MARKS, ids=["room", "shop", "grid"])
 def test_v1_has_the_papers_volumes_in_every_session(text: str) -> None:
     count, mark = MARKS[text]
     for seed in range(10):
-        (after,) = replaced("state-augmentation/v1", seed, text)
+        (after,) = repeated("state-augmentation/v1", text, calls=1, seed=seed)
         assert len(re.findall(mark, after)) - len(re.findall(mark, text)) == count
 
 
 def test_v2_leaves_half_of_the_sessions_alone_and_the_others_never() -> None:
-    counts = [len(replaced("state-augmentation/v2", seed, ROOM, calls=4)) for seed in range(200)]
+    views = [repeated("state-augmentation/v2", ROOM, calls=4, seed=seed) for seed in range(200)]
+    counts = [sum(text != ROOM for text in view) for view in views]
     assert set(counts) == {0, 4}
     assert 75 < counts.count(4) < 125

@@ -11,14 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.injectors.cli.documents import conversation
-from crosswind.injectors.conversation import Conversation
 from crosswind.injectors.engine.decide import perturb, replay
 from crosswind.injectors.engine.decision import Known
-from crosswind.injectors.engine.plan import Plan, Seed, make_plan
+from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.operators.words.scenes import HOUSEHOLD_OBJECTS
 from crosswind.injectors.profiles.load import ProfileError, parse
 from crosswind.injectors.profiles.marks import find_observations
 from crosswind.injectors.text.json_payload import contains
+from tests.injectors.operators import acting
+from tests.injectors.operators.worked.sample import in_order
 
 MARK = r"(?s)(?:Prior|Current) observation: (.*?)(?=\n[A-Z]|\Z)"
 KITCHEN = "You are in the kitchen. You see a cabinet 3."
@@ -33,21 +34,17 @@ def prompt(prior: str, current: str, actions: str = "go to sink 1, open drawer 2
 
 def plan(mark: str = MARK, *, seed: int = 0, severity: float = 0.75) -> Plan:
     rule = {"operator": "state.irrelevant", "severity": severity, "where": {"observation": mark}}
-    text = f"name: t\nrules: [{json.dumps(rule)}]\n"
-    return make_plan(parse(text, "t"), Seed(seed, "s"))
+    return acting.plan(f"name: t\nrules: [{json.dumps(rule)}]\n", seed)
 
 
-def told(*texts: str) -> Conversation:
-    messages: list[dict[str, Any]] = []
-    for text in texts:
-        messages += [{"role": "user", "content": text}, {"role": "assistant", "content": "look"}]
-    return conversation(messages)
+def said(*texts: str) -> list[dict[str, Any]]:
+    """A chat in which the user says these texts, and the agent answers each."""
+    pairs = [({"role": "user", "content": text}, {"role": "assistant", "content": "look"}) for text in texts]
+    return [message for pair in pairs for message in pair]
 
 
 def shown(of: Plan, *texts: str) -> list[str]:
-    seen = told(*texts)
-    replacements = perturb(of, seen, {}).replacements
-    return [replacements.get(item.ref, item.text) for item in seen.items]
+    return acting.seen(of, said(*texts))
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -60,8 +57,7 @@ def test_the_observations_get_their_volume_and_nothing_else_is_touched(seed: int
         things = re.findall(rf"\b({'|'.join(HOUSEHOLD_OBJECTS)}) (\d+)[ ,]", one.text)
         assert len(things) == 25  # 300 characters, as the paper counts them.
         assert {name for name, _ in things}.isdisjoint({"mug", "bowl", "cup"}), "the goal's"
-        left = iter(one.text.split())
-        assert all(word in left for word in clean.split())
+        assert in_order(clean, one.text)
 
 
 def test_an_observation_quoted_again_as_history_has_the_same_noise() -> None:
@@ -99,7 +95,7 @@ def test_a_pointer_marks_a_part_of_a_document() -> None:
 
 
 def test_it_is_found_again_and_replayed() -> None:
-    seen = told(prompt(KITCHEN, DRAWER), "What now?")
+    seen = conversation(said(prompt(KITCHEN, DRAWER), "What now?"))
     found = perturb(plan(), seen, {})
     [injection] = found.new[0].injections
     assert injection.decision.site == "user_text" and injection.decision.anchor == seen.items[0].anchor
@@ -143,11 +139,10 @@ TEXTS = st.text(st.sampled_from('ab 1é你🙏🏽\u0301.\n"{}[]:,<>'), max_size
     st.integers(0, 99),
     st.sampled_from([r"<([^<>]*)>", "/a", "/", "", "(?s).*"]),
 )
-def test_any_message_is_borne_and_keeps_its_words(text: str, inner: list[str], seed: int, mark: str) -> None:
+def test_any_message_is_accepted_and_keeps_its_words(
+    text: str, inner: list[str], seed: int, mark: str
+) -> None:
     message = text + "".join(f"<{one}>{text}" for one in inner)
     for one in (message, json.dumps({"a": message, "": inner})):
         [after] = shown(plan(mark, seed=seed), one)
-        if mark.startswith("/"):
-            continue
-        left = iter(re.findall(r"\w+", after))
-        assert all(word in left for word in re.findall(r"\w+", one))
+        assert mark.startswith("/") or in_order(one, after)

@@ -10,12 +10,10 @@ from crosswind.injectors import registry
 from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.decide import perturb
-from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.guard.tool_classes import classify
-from crosswind.injectors.profiles.load import parse
 from crosswind.injectors.targets import ToolClass
 from tests.injectors.dialogues import TOOLS, call, payloads
-from tests.injectors.operators.acting import BAGGAGE_TEXT, PASSAGE, repeated, rule
+from tests.injectors.operators.acting import BAGGAGE_TEXT, PASSAGE, plan, repeated, rule, seen
 
 ON_RESULTS = sorted(name for name, entry in registry.operators().items() if entry.site is Site.TOOL_RESULT)
 FAULTS = [name for name in ON_RESULTS if registry.resolve(name).fault]
@@ -42,9 +40,8 @@ def test_errors_in_place_of_a_result_stand_in_place_of_plain_text_too() -> None:
 @pytest.mark.parametrize("name", FAULTS)
 def test_what_a_write_answered_is_never_destroyed(name: str) -> None:
     assert classify("book_flight") is ToolClass.UNKNOWN
-    plan = make_plan(parse(rule(name), "t"), Seed(0, "s"))
     messages = [one for at in range(5) for one in call("book_flight", {"n": at}, BAGGAGE_TEXT, at)]
-    assert perturb(plan, conversation(messages, TOOLS), {}).replacements == {}
+    assert seen(plan(rule(name)), messages, TOOLS) == [BAGGAGE_TEXT] * 5
 
 
 @pytest.mark.parametrize("name", ON_RESULTS)
@@ -53,7 +50,6 @@ def test_what_a_write_answered_is_never_destroyed(name: str) -> None:
 def test_nothing_that_a_tool_may_answer_makes_an_operator_fail(
     name: str, texts: list[str], seed: int
 ) -> None:
-    plan = make_plan(parse(rule(name), "t"), Seed(seed, "s"))
     messages = [one for at, text in enumerate(texts) for one in call("get_reservation", {"n": at}, text, at)]
-    for new in perturb(plan, conversation(messages, TOOLS), {}).new:
+    for new in perturb(plan(rule(name), seed), conversation(messages, TOOLS), {}).new:
         assert not any("the operator failed" in injection.note for injection in new.injections)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from crosswind.injectors.cli.documents import conversation
-from crosswind.injectors.conversation import UserText
-from crosswind.injectors.engine.decide import perturb
-from crosswind.injectors.engine.plan import Seed, make_plan
+from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.engine.tools import perturb_tools
-from crosswind.injectors.profiles import load as profile
 from tests.injectors.dialogues import call
+from tests.injectors.operators import acting
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,27 +64,22 @@ def tool(name: str, says: str, **parameters: str) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, "description": says, "parameters": schema}}
 
 
-def seen(sample: Sample, profile_or_yaml: str, seed: int = 0) -> View:
-    """The sample under a built-in profile, or under the YAML of one; under `off` it is as it is."""
-    known = profile.parse(profile_or_yaml, "t") if "\n" in profile_or_yaml else profile.load(profile_or_yaml)
-    plan = make_plan(known, Seed(seed, "g", "group"))
-    calls = [
-        message for at in range(2) for message in call(sample.called, sample.arguments, sample.result, at)
-    ]
-    view = conversation([{"role": "user", "content": sample.query}, *calls], sample.tools)
-    after = perturb(plan, view, {}).new
-    texts = [one.item.text if one.text is None else one.text for one in after]
-    assert isinstance(after[0].item, UserText) and len(texts) == 3
-    return View(texts[0], _tools(plan, view), *texts[1:])
+def view(sample: Sample, yaml_or_profile: str, seed: int = 0) -> View:
+    """The sample under a built-in profile, or under the YAML of one; under `off` it is unchanged."""
+    made = acting.plan(yaml_or_profile, seed)
+    calls = [one for at in range(2) for one in call(sample.called, sample.arguments, sample.result, at)]
+    messages = [{"role": "user", "content": sample.query}, *calls]
+    query, first, again = acting.seen(made, messages, sample.tools)
+    return View(query, _tools(made, conversation(messages, sample.tools).tools), first, again)
 
 
-def _tools(plan: Any, view: Any) -> tuple[Tool, ...]:
+def _tools(made: Plan, declared: Sequence[ToolSchema]) -> tuple[Tool, ...]:
     found = []
-    for one in perturb_tools(plan, view.tools).tools:
+    for one in perturb_tools(made, declared).tools:
         if one.source is None:
             found.append(Tool(one.name, one.description, one.parameters or {}, None))
             continue
-        was = view.tools[one.source]
+        was = declared[one.source]
         says = one.description if "description" in one.changed else was.description
         takes = one.parameters if "parameters" in one.changed else was.parameters
         found.append(Tool(one.name, says, takes or {}, was.name))

@@ -7,7 +7,7 @@ import pytest
 from crosswind.injectors.profiles.load import names
 from tests.injectors.operators.worked import agentnoisebench, robustbench_tc
 from tests.injectors.operators.worked.properties import Example
-from tests.injectors.operators.worked.sample import seen
+from tests.injectors.operators.worked.sample import view
 
 SEEDS = 12
 EXAMPLES = (*agentnoisebench.EXAMPLES, *robustbench_tc.EXAMPLES)
@@ -16,16 +16,16 @@ examples = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: exam
 
 @examples
 def test_the_example_comes_out_in_kind(example: Example) -> None:
-    clean = seen(example.sample, "off")
+    clean = view(example.sample, "off")
     for seed in range(SEEDS):
-        noisy = seen(example.sample, example.noise, seed)
+        noisy = view(example.sample, example.noise, seed)
         missing = [one.what for one in example.properties if not one.holds(clean, noisy)]
         assert not missing, (missing, noisy)
 
 
 @examples
 def test_each_property_fails_where_nothing_is_done(example: Example) -> None:
-    clean = seen(example.sample, "off")
+    clean = view(example.sample, "off")
     held = [one.what for one in example.properties if one.holds(clean, clean)]
     assert not held and len(example.properties) >= 2, held
 
@@ -39,8 +39,8 @@ def test_where_solvability_wins_it_is_one_of_the_properties(example: Example) ->
 
 @pytest.mark.parametrize("row", ["MisDesc", "MisDesc-N", "TimeDesc", "TimeDesc-N"])
 def test_distractors_are_shuffled_in(row: str) -> None:
-    views = [seen(robustbench_tc.NOTE, f"robustbench-tc/{row}", seed) for seed in range(20)]
-    assert len({tuple(one.name for one in view.tools) for view in views}) >= 18
+    views = [view(robustbench_tc.NOTE, f"robustbench-tc/{row}", seed) for seed in range(20)]
+    assert len({tuple(one.name for one in found.tools) for found in views}) >= 18
 
 
 def test_no_example_of_the_papers_is_left_out() -> None:
