@@ -27,9 +27,9 @@ from crosswind.gateway.sessions.turns import Place
 from crosswind.gateway.trajectory.record import Session as SessionRecord
 from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.conversation import Conversation
-from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.decision import Known
 from crosswind.injectors.engine.faults import FaultMemory, decide_model, decide_transport
+from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.engine.resume import Walks
 from crosswind.injectors.engine.tool_list import ShownTools
@@ -126,7 +126,7 @@ class Session:
         """One turn's noise; returns how many texts differ from what was sent."""
         shown = perturb_tools(self.plan, said.tools, known=self.tools, turn=turn)
         walked = self.walks.before(self.plan, said, self.known)
-        found = perturb(self.plan, said, self.known, walked=walked)
+        found = perturb_messages(self.plan, said, self.known, walked=walked)
         at: Any = {"turn": turn, "attempt": 0, "streaming": True, "memory": self.fault_memory}
         decide_transport(self.plan, link=MODEL_LINK, **at)
         decide_model(self.plan, **at)

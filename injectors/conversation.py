@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
+
+import msgspec
+
+from crosswind.injectors.identity import digest
 
 
 class Site(StrEnum):
@@ -45,6 +51,62 @@ class ToolSchema:
     name: str
     description: str
     parameters: Mapping[str, Any]
+
+
+class ToolList(tuple[ToolSchema, ...]):
+    """The declared tools. What follows from a list is worked out once, as long as the same list is used
+    again: codecs give the same one for equal bytes."""
+
+    @staticmethod
+    def of(tools: Iterable[ToolSchema]) -> ToolList:
+        """The tools as such a list: itself, if they are one."""
+        return tools if isinstance(tools, ToolList) else ToolList(tools)
+
+    @cached_property
+    def anchors(self) -> list[str]:
+        """The anchor of each tool, which depends on what it says and not on how its JSON is spelt."""
+        seen: Counter[str] = Counter()
+        out: list[str] = []
+        for tool in self:
+            says = digest(tool.name, tool.description, _canonical(tool.parameters))
+            out.append(f"tool:{says}#{seen[says]}")
+            seen[says] += 1
+        return out
+
+    @cached_property
+    def anchor(self) -> str:
+        """The anchor of the list: equal for lists that say the same in the same order."""
+        return f"tools:{digest(*self.anchors)}"
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """The names and enumerated values that the tools declare, in lower case."""
+        return frozenset(word for tool in self for word in _schema_words(tool.name, tool.parameters))
+
+
+def _canonical(parameters: Mapping[str, Any]) -> str:
+    try:
+        # Not the standard library's encoder, which takes ten times as long.
+        return msgspec.json.encode(parameters, order="sorted").decode()
+    except (RecursionError, TypeError, UnicodeEncodeError):
+        return ""  # A list that nobody could write down is shown clean.
+
+
+def _schema_words(name: str, parameters: Mapping[str, Any]) -> Iterator[str]:
+    yield name.lower()
+    pending: list[Any] = [parameters]
+    while pending:
+        schema = pending.pop()
+        if isinstance(schema, list):
+            pending.extend(schema)
+        if not isinstance(schema, Mapping):
+            continue
+        properties, values = schema.get("properties"), schema.get("enum")
+        if isinstance(properties, Mapping):
+            yield from (str(key).lower() for key in properties)
+        if isinstance(values, list):
+            yield from (word for value in values if isinstance(value, str) for word in value.lower().split())
+        pending.extend(schema.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,10 @@
 """The three identities of a piece of noise: slot, anchor and logical call. They are never one another.
 
-- A *slot* is the seed key of a draw: where in the run, and not which bytes, a draw happens.
+- A *slot* is the seed key of a draw: where in the run a draw happens, whatever the bytes are.
 - An *anchor* is how a decision is found again when the client resends its history.
 - A *logical call* is what faults are counted by: a retry has a new tool-call id and is the same logical call.
+
+Events store the keys of slots, and stored runs are replayed by them: their form never changes.
 """
 
 from __future__ import annotations
@@ -10,50 +12,25 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from dataclasses import dataclass
 from typing import Any
 
 _END = "\x1f"
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """The seed key of one draw. `ordinal` counts the site's items along the branch, from 0.
-
-    `rule` tells apart two rules of one operator, `part` two text parts of one message. `attempt` is 0 for
-    content: only transport draws anew when a client tries again.
-    """
-
-    seed: int
-    scope: str
-    scope_key: str
-    operator: str
-    site: str
-    ordinal: int
-    attempt: int = 0
-    rule: str = ""
-    part: int = 0
-
-    def key(self) -> str:
-        """A readable, stable name of the slot: what the random stream is keyed by and what an event
-        stores."""
-        line = slot_line(self.seed, self.scope, self.scope_key, self.rule or self.operator, self.site)
-        return slot_on(line, self.ordinal, self.part, self.attempt)
-
-
 def slot_line(seed: int, scope: str, scope_key: str, rule: str, site: str) -> str:
-    """What the keys of all slots of one rule at one site have in common."""
+    """The part that all slots of one rule at one site share."""
     return f"{seed}{_END}{scope}{_END}{scope_key}{_END}{rule}{_END}{site}"
 
 
 def slot_on(line: str, ordinal: int, part: int = 0, attempt: int = 0) -> str:
-    """The key of one slot, as `Slot.key` gives it."""
+    """The key of one slot. `ordinal` counts the site's items along the branch, from 0; `part` tells apart the
+    texts of one message. Content has attempt 0: only faults are drawn again when a client retries."""
     return f"{line}{_END}{ordinal}{_END}{part}{_END}{attempt}"
 
 
 def slot_of_text(line: str, text: str) -> str:
-    """The key of a slot that goes by what a text says, wherever it stands."""
+    """The key of a slot that depends on what a text says, not on where it stands."""
     return f"{line}{_END}text:{digest(text)}"
 
 
@@ -91,6 +68,6 @@ def canonical_arguments(arguments: str) -> str:
         return normalise(arguments)
 
 
-def logical_call(tool: str, arguments: str, branch: str = "") -> str:
-    """What faults are counted by: the tool, its canonical arguments and the branch."""
-    return f"logical:{digest(tool, canonical_arguments(arguments), branch)}"
+def logical_call(tool: str, arguments: str) -> str:
+    """The key that faults are counted by: the tool and its canonical arguments."""
+    return f"logical:{digest(tool, canonical_arguments(arguments), '')}"

@@ -49,8 +49,8 @@ class UserTarget:
     """What the user said, where other noise has come to it; None: `text` itself."""
     opening: str = ""
     """What the user said first in this conversation."""
-    owed: tuple[str, ...] = ()
-    """What the same rule has put in doubt in an earlier message, and has not settled yet."""
+    unsettled: tuple[str, ...] = ()
+    """The words that the same rule has put in doubt in an earlier message, and not settled yet."""
 
     @property
     def own(self) -> str:

@@ -16,8 +16,8 @@ from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.system_prompt import Instructions, find_instructions
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import Place
-from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.faults import LinkDecision, decide_model, decide_transport
+from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.resume import Perturbed
 from crosswind.injectors.engine.system_prompt import acts_on_instructions, perturb_instructions
 from crosswind.injectors.targets import MODEL_LINK
@@ -80,7 +80,7 @@ def decide(session: LiveSession, codec: Codec, request: Request, place: Place, n
     allow_new = now.allow_new and not request.in_background
     conversation = plan, request.conversation, ledger.known
     walked = session.walks.before(*conversation)
-    texts = perturb(*conversation, allow_new=allow_new, texts=now.texts, walked=walked)
+    texts = perturb_messages(*conversation, allow_new=allow_new, texts=now.texts, walked=walked)
     prompt = None
     if (found := prompt_of(session, codec, request)) is not None:
         text, new = perturb_instructions(

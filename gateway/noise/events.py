@@ -14,7 +14,7 @@ from crosswind.gateway.sessions.turns import Place
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Event
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.engine.decide import Decision
+from crosswind.injectors.engine.decision import Decision
 
 NO_TURN = -1
 """The turn index of events outside turns."""

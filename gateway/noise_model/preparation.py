@@ -24,7 +24,7 @@ from crosswind.gateway.sessions.turns import Place
 from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.injectors.conversation import Conversation, Ref, ToolCall, ToolResult, UserText
-from crosswind.injectors.engine.decide import perturb
+from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.identity import logical_call
 from crosswind.injectors.wording import Given, Prompt, written_forms
@@ -134,7 +134,7 @@ class TextPreparation:
     async def _ask_ahead(self, session: LiveSession, ahead: Conversation, redactor: Redactor) -> None:
         prepared = PreparedTexts(self.generator, ahead=True)
         try:
-            perturb(session.plan, ahead, session.ledger.known, texts=prepared)
+            perturb_messages(session.plan, ahead, session.ledger.known, texts=prepared)
             prompts = {k: prompt for k, prompt in prepared.wanted.items() if not _secret(prompt, redactor)}
             await self.generator.begin(prompts, session)
         except Exception:

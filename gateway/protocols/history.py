@@ -152,7 +152,7 @@ class History:
 
     def _result(self, index: int, result: ToolResultPart) -> list[Item]:
         call, occurrence = self._find_call(result)
-        key = logical_call(call.name, call.arguments, "")
+        key = logical_call(call.name, call.arguments)
         items: list[Item] = []
         for order, part in enumerate(result.texts):
             if call.call_id:

@@ -8,9 +8,8 @@ from typing import Any
 
 from crosswind.gateway.protocols.document import decode, encode
 from crosswind.injectors.cli import documents
-from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.conversation import ToolList, ToolSchema
 from crosswind.injectors.engine.tool_list import ShownTool
-from crosswind.injectors.engine.tools import ToolList
 
 ReadTools = Callable[[Any], list[ToolSchema]]
 """Reads the decoded `tools` member of a protocol; never raises."""

@@ -13,7 +13,7 @@ from crosswind.gateway.protocols.hidden_tools import Reinsertion
 from crosswind.gateway.protocols.tool_mapping import WrittenTools
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.injectors.conversation import InstructionText, Site, ToolResult, UserText
-from crosswind.injectors.engine.decide import Decision, Known, NewlyShown
+from crosswind.injectors.engine.decision import Decision, Known, NewlyShown
 from crosswind.injectors.engine.tool_list import ShownTools
 from crosswind.injectors.identity import digest, normalise
 

@@ -15,6 +15,7 @@ from crosswind.injectors.conversation import (
     Ref,
     Site,
     ToolCall,
+    ToolList,
     ToolResult,
     ToolSchema,
     UserText,
@@ -55,7 +56,7 @@ def conversation(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]
     gateway reads in a request's body."""
     reading = _Reading()
     items = [item for at, message in enumerate(messages) for item in reading.items(at, message)]
-    schemas = tuple(_schemas(tools))
+    schemas = ToolList(_schemas(tools))
     others = [tool for tool in tools if isinstance(tool, Mapping) and not _is_function(tool)]
     return Conversation(tuple(items), schemas, taken=other_names(others))
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from crosswind.injectors.conversation import Conversation, InstructionText
-from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.decision import Decision
 from crosswind.injectors.engine.faults import FaultMemory, decide_model, decide_transport
+from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.engine.system_prompt import perturb_instructions
 from crosswind.injectors.engine.tools import perturb_tools
@@ -53,7 +53,7 @@ def preview(
     for one in perturb_tools(plan, conversation.tools, constraints, texts=texts).injections:
         place = f"tool {one.tool} ({one.tool_class})"
         yield Previewed(one.decision, place, one.before, one.after, one.note)
-    for new in perturb(plan, conversation, {}, texts=texts).new:
+    for new in perturb_messages(plan, conversation, {}, texts=texts).new:
         for one in new.injections:
             tool = f", {one.tool} ({one.tool_class})" if one.tool else ""
             message = new.item.ref.message

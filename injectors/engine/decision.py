@@ -19,7 +19,7 @@ Item = UserText | ToolResult
 @dataclass(frozen=True, slots=True)
 class Decision:
     """One application of an operator. With the clean payload it gives the noisy one again: see
-    `decide.replay`."""
+    `messages.replay`."""
 
     operator: str
     rule: str

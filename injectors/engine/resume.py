@@ -1,8 +1,8 @@
-"""Walks along a conversation that a later one can go on from.
+"""Resume a walk along a conversation where an earlier one ended.
 
-Clients resend their whole history. To look each of its items up and count it again with every turn would
-cost a session the square of its length: where a conversation begins with one that was walked, its counters
-and what it was shown are taken over. What comes of it is the same.
+Clients resend their whole history. To look up and count each of its items with every turn would cost a
+session the square of its length, so a conversation that begins with a walked one takes over its counters and
+its texts. The result is the same.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from crosswind.injectors.conversation import Conversation, Ref
-from crosswind.injectors.engine.counters import Path
+from crosswind.injectors.engine.counters import BranchCounters
 from crosswind.injectors.engine.decision import Item, Known, NewlyShown
 from crosswind.injectors.engine.plan import Plan
 
@@ -23,33 +23,30 @@ ITEM_BYTES = 200
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """One walk's end."""
+    """The end of one walk."""
 
     plan: Plan
     known: Mapping[str, Known]
     items: tuple[Item, ...]
     new: tuple[NewlyShown, ...]
-    """What was decided on the walk: to be gone on from only if it was kept so."""
+    """What was decided on the walk: it can be resumed only if the ledger kept all of it."""
     texts: Mapping[Ref, str]
-    """The noisy texts, those that are held elsewhere too."""
-    path: Path
+    """The noisy texts, those included that the upstream holds."""
+    counters: BranchCounters
     turn: int
+    """Of the last item."""
     part: int
-    """Both of the last item (`path.Place`)."""
+    """Of the last item, among its message's texts."""
 
     def begins(self, plan: Plan, conversation: Conversation, known: Mapping[str, Known]) -> bool:
         """Whether a walk along this conversation would come here too. What is known of an anchor never
-        changes, so that only what was new on the walk is asked for again."""
+        changes, so only what was new on the walk is looked up again."""
         return (
             self.plan is plan
             and self.known is known
             and conversation.items[: len(self.items)] == self.items
-            and all(_kept(new, known.get(new.item.anchor)) for new in self.new)
+            and all(known.get(new.item.anchor) == Known(new.text, new.decisions) for new in self.new)
         )
-
-
-def _kept(new: NewlyShown, known: Known | None) -> bool:
-    return known is not None and known.text == new.text and known.decisions == new.decisions
 
 
 @dataclass(slots=True)
@@ -60,16 +57,14 @@ class Perturbed:
     replacements: dict[Ref, str] = field(default_factory=dict)
     new: list[NewlyShown] = field(default_factory=list)
     walked: Walked | None = None
-    """Where a later walk may go on from; None: from here none can."""
+    """Where a later walk may resume; None: nowhere."""
 
 
+@dataclass(slots=True)
 class Walks:
-    """The walks of one session that were made last."""
+    """The latest walks of one session."""
 
-    __slots__ = ("_kept",)
-
-    def __init__(self) -> None:
-        self._kept: list[Walked] = []
+    _kept: list[Walked] = field(default_factory=list)
 
     @property
     def size(self) -> int:

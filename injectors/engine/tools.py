@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from functools import cached_property
 from re import search
 from typing import Any
 
-import msgspec
-
-from crosswind.injectors.conversation import Site, ToolSchema
+from crosswind.injectors.conversation import Site, ToolList, ToolSchema
 from crosswind.injectors.engine.decision import Decision, Injection
 from crosswind.injectors.engine.plan import ActiveRule, CompiledRule, Plan
 from crosswind.injectors.engine.rule import Outcome, apply_rule
@@ -26,7 +23,7 @@ from crosswind.injectors.guard import tools as tool_guard
 from crosswind.injectors.guard.solvability import FULL, NOTHING
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.guard.tools import ToolConstraints
-from crosswind.injectors.identity import digest, slot_on
+from crosswind.injectors.identity import slot_on
 from crosswind.injectors.profiles.schedule import Occasion, due
 from crosswind.injectors.targets import AddedTool, ToolChange, ToolTarget
 from crosswind.injectors.wording import Texts
@@ -34,41 +31,9 @@ from crosswind.injectors.wording import Texts
 UNCONSTRAINED = ToolConstraints()
 
 
-class ToolList(tuple[ToolSchema, ...]):
-    """A declared list. What follows from it is worked out once, as long as the same list is used again."""
-
-    @cached_property
-    def anchors(self) -> list[str]:
-        """The anchor of each tool."""
-        seen: Counter[str] = Counter()
-        out: list[str] = []
-        for tool in self:
-            says = digest(tool.name, tool.description, _canonical(tool.parameters))
-            out.append(f"tool:{says}#{seen[says]}")
-            seen[says] += 1
-        return out
-
-    @cached_property
-    def anchor(self) -> str:
-        """The anchor of the list: equal for lists that say the same in the same order."""
-        return f"tools:{digest(*self.anchors)}"
-
-
-def _canonical(parameters: Mapping[str, Any]) -> str:
-    try:
-        # Not the standard library's encoder, which takes ten times as long.
-        return msgspec.json.encode(parameters, order="sorted").decode()
-    except (RecursionError, TypeError, UnicodeEncodeError):
-        return ""  # A list that nobody could write down is shown clean.
-
-
 def tools_anchor(tools: Sequence[ToolSchema]) -> str:
     """The anchor of a declared list."""
-    return _as_list(tools).anchor
-
-
-def _as_list(tools: Sequence[ToolSchema]) -> ToolList:
-    return tools if isinstance(tools, ToolList) else ToolList(tools)
+    return ToolList.of(tools).anchor
 
 
 def acts_on_tools(plan: Plan) -> bool:
@@ -95,7 +60,7 @@ def perturb_tools(
     """
     if not tools or not (acts_on_tools(plan) or (known and known.decisions)):
         return ShownTools.clean(tools)
-    tools = _as_list(tools)
+    tools = ToolList.of(tools)
     plain = constraints.choices == 1 and not constraints.forced
     if known and known.anchor == tools.anchor and plain and not known.partial and _fits(known, constraints):
         return replace(known, injections=()) if known.injections else known

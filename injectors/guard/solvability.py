@@ -62,7 +62,7 @@ def after_user(entry: Registered, target: UserTarget, after: str) -> str | None:
     withheld_for_good = entry.recovery is not Recovery.ASK_USER or not target.user_can_answer
     if withheld_for_good and (lost := entities.survive(target.text, after, target.tools)) is not None:
         return f"it would have changed {lost!r:.60}, which the task may hang on"
-    known = entities.numbers(target.text) | entities.numbers(" ".join(target.owed))
+    known = entities.numbers(target.text) | entities.numbers(" ".join(target.unsettled))
     if added := entities.numbers(after) - known:
         return f"it would have added {min(added)!r:.60}, which could be taken for one of the user's facts"
     if entry.recovery is Recovery.IGNORE and not _words_kept(target.text, after):

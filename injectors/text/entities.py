@@ -11,11 +11,11 @@ Every scan is linear in the text: tokens are found by one plain character class,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from crosswind.injectors.conversation import ToolSchema
+from crosswind.injectors.conversation import ToolList, ToolSchema
 
 Span = tuple[int, int]
 
@@ -24,9 +24,6 @@ REMEMBERED = 16_384
 
 LONGEST_TOKEN = 64
 """Characters of the longest token that is remembered for a while."""
-
-MOST_VOCABULARIES = 64
-_vocabularies: dict[int, tuple[tuple[ToolSchema, ...], frozenset[str]]] = {}
 
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff00-\uff0f"
 """Scripts written without spaces: each of their characters is a token of its own."""
@@ -80,9 +77,8 @@ name."""
 def protected_spans(text: str, tools: Iterable[ToolSchema] = ()) -> tuple[Span, ...]:
     """The spans [start, end) that must survive, in order, without overlaps. `tools` adds the names they
     declare."""
-    vocabulary = _tool_vocabulary(tuple(tools))
-    found = _short_spans if len(text) <= REMEMBERED else _spans
-    return found(text, vocabulary)
+    find = _short_spans if len(text) <= REMEMBERED else _spans
+    return find(text, ToolList.of(tools).vocabulary)
 
 
 def _spans(text: str, vocabulary: frozenset[str]) -> tuple[Span, ...]:
@@ -246,42 +242,3 @@ def _merged(spans: list[Span]) -> Iterator[Span]:
             end = max(end, stop)
     if end > start:
         yield start, end
-
-
-def _tool_vocabulary(tools: tuple[ToolSchema, ...]) -> frozenset[str]:
-    """The names and values that the tools declare. Codecs give the same tuple on every turn: what was found
-    for the last few is kept, with the tuple itself, so that its id stays its own."""
-    kept = _vocabularies.get(id(tools))
-    if kept is not None and kept[0] is tools:
-        return kept[1]
-    found = frozenset(_words_of(tools))
-    while len(_vocabularies) >= MOST_VOCABULARIES:
-        _vocabularies.pop(next(iter(list(_vocabularies)), 0), None)
-    _vocabularies[id(tools)] = (tools, found)
-    return found
-
-
-def _words_of(tools: tuple[ToolSchema, ...]) -> set[str]:
-    found: set[str] = set()
-    for tool in tools:
-        found.update(_schema_words(tool.name, tool.parameters))
-    return found
-
-
-def _schema_words(name: str, parameters: Mapping[str, Any]) -> Iterator[str]:
-    yield name.lower()
-    pending: list[Any] = [parameters]
-    while pending:
-        schema = pending.pop()
-        if isinstance(schema, Mapping):
-            properties = schema.get("properties")
-            if isinstance(properties, Mapping):
-                yield from (str(key).lower() for key in properties)
-            values = schema.get("enum")
-            if isinstance(values, list):
-                yield from (
-                    word for value in values if isinstance(value, str) for word in value.lower().split()
-                )
-            pending.extend(schema.values())
-        elif isinstance(schema, list):
-            pending.extend(schema)

@@ -14,7 +14,7 @@ from crosswind.injectors import registry
 from crosswind.injectors.cli import examples
 from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.curriculum import Curriculum, TypeState, assign
-from crosswind.injectors.engine.decide import perturb
+from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import NOISY, Assignment, Seed, make_plan
 from crosswind.injectors.faults import Fault
 from crosswind.injectors.operator import Registered
@@ -49,7 +49,7 @@ def plan_texts(noise_type: str) -> list[Any]:
             Seed(seed, "golden"),
             Assignment(NOISY, noise_type=noise_type),
         )
-        found = perturb(plan, conversation(order_desk(), TOOLS), {})
+        found = perturb_messages(plan, conversation(order_desk(), TOOLS), {})
         out.append([[ref.message, text] for ref, text in found.replacements.items()])
     return out
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from crosswind.injectors.conversation import Conversation, Ref, ToolCall, ToolResult, UserText
-from crosswind.injectors.engine.decide import perturb
+from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import NOISY, Assignment, Plan, Seed, make_plan
 from crosswind.injectors.identity import call_anchor, logical_call, text_anchor
 from crosswind.injectors.profiles.load import load
@@ -96,7 +96,7 @@ def make_variant(messages: Sequence[Message], shares: Shares, *, seed: int, inde
     conversation = view(messages)
     for attempt in range(_TRIES):
         plan = _plan(kind, rng, f"{seed}:{index}:{attempt}")
-        shown = perturb(plan, conversation, {}).replacements
+        shown = perturb_messages(plan, conversation, {}).replacements
         if shown:
             return _react(kind, messages, shown)
     return list(messages)

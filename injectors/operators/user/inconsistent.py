@@ -60,7 +60,7 @@ class Inconsistent:
     settles: Literal["same_message", "next_message"] = "same_message"
 
     def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
-        if target.owed:
+        if target.unsettled:
             return _draw_settlement(target)
         if self.settles == "next_message" and target.user_can_answer:
             hit = rng.chance(severity) and is_prose(target.text)
@@ -131,9 +131,13 @@ def _draw_settlement(target: UserTarget) -> Draw | None:
     """Settle an earlier doubt: append the true values to this message."""
     if not is_prose(target.text):
         return None
-    values = ", ".join(target.owed)
+    values = ", ".join(target.unsettled)
     sentence = f"To settle what I was in doubt about, and this is final: {values}."
-    return {"edits": [_append(target, sentence)], "final": list(target.owed), "settles": list(target.owed)}
+    return {
+        "edits": [_append(target, sentence)],
+        "final": list(target.unsettled),
+        "settles": list(target.unsettled),
+    }
 
 
 def _append(target: UserTarget, sentence: str) -> dict[str, Any]:

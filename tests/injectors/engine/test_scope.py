@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crosswind.injectors.cli.documents import conversation
-from crosswind.injectors.engine.decide import perturb
+from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.profiles.load import ProfileError, parse
 from tests.injectors.dialogues import call
@@ -30,7 +30,7 @@ def test_a_rule_touches_only_what_holds_its_text_and_counts_only_that() -> None:
     chat = [
         message for number, text in enumerate(texts) for message in call(f"get_{number}", {}, text, number)
     ]
-    (ref,) = perturb(plan, conversation(chat), {}).replacements
+    (ref,) = perturb_messages(plan, conversation(chat), {}).replacements
     assert chat[ref.message]["content"] == "a letter"
 
 

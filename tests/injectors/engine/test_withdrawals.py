@@ -9,18 +9,18 @@ import pytest
 from crosswind.injectors import operator
 from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.conversation import Conversation, Site
-from crosswind.injectors.engine import decide
-from crosswind.injectors.engine.decide import perturb
+from crosswind.injectors.engine.decision import Injection
+from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 from tests.injectors.dialogues import call, order_desk
-from tests.injectors.engine.test_decide import FAULTS, plan_of
+from tests.injectors.engine.test_messages import FAULTS, plan_of
 
 
-def writing(assume: str = "", classes: str = "") -> list[decide.Injection]:
+def writing(assume: str = "", classes: str = "") -> list[Injection]:
     plan = plan_of(f"{FAULTS}{assume}{classes}")
     messages = call("cancel_order", {"order_id": "#W1"}, '{"ok": true}', 0)
-    return list(perturb(plan, conversation(messages), {}).new[0].injections)
+    return list(perturb_messages(plan, conversation(messages), {}).new[0].injections)
 
 
 def test_a_write_is_never_failed_after_it_took_effect() -> None:
@@ -41,7 +41,7 @@ def test_one_part_of_a_result_is_not_destroyed_while_others_tell_the_truth() -> 
         {"type": "text", "text": "status: shipped"},
         {"type": "text", "text": "total: 3"},
     ]
-    found = perturb(plan_of(FAULTS), conversation(messages), {})
+    found = perturb_messages(plan_of(FAULTS), conversation(messages), {})
     assert [new.text for new in found.new] == [None, None]
 
 
@@ -88,7 +88,7 @@ def awkward() -> Iterator[None]:
 )
 def test_what_an_operator_does_wrong_is_withdrawn_and_said(name: str, reason: str) -> None:
     view: Conversation = conversation(order_desk()[:2])
-    found = perturb(plan_of(f"name: t\nrules: [{{operator: {name}, severity: 1}}]"), view, {})
+    found = perturb_messages(plan_of(f"name: t\nrules: [{{operator: {name}, severity: 1}}]"), view, {})
     (injection,) = found.new[0].injections
     assert found.replacements == {} and found.new[0].decisions == ()
     assert injection.after is None
@@ -101,6 +101,6 @@ def test_a_plan_outlives_an_operator_that_is_no_longer_installed() -> None:
     plan = plan_of("name: t\nrules: [{operator: user.raises, severity: 1}]")
     removed = operator._registered.pop("user.raises")
     try:
-        assert perturb(plan, conversation(order_desk()), {}).replacements == {}
+        assert perturb_messages(plan, conversation(order_desk()), {}).replacements == {}
     finally:
         operator._registered["user.raises"] = removed

@@ -9,7 +9,7 @@ from typing import Any
 from crosswind.injectors import registry
 from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.conversation import ToolSchema
-from crosswind.injectors.engine.decide import perturb
+from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.profiles.load import load, parse
@@ -93,7 +93,7 @@ def seen(
     made: Plan, messages: Sequence[dict[str, Any]], tools: Sequence[Mapping[str, Any]] = ()
 ) -> list[str]:
     """The users' texts and the tools' results of a conversation, as an agent sees them."""
-    new = perturb(made, conversation(messages, tools), {}).new
+    new = perturb_messages(made, conversation(messages, tools), {}).new
     return [one.item.text if one.text is None else one.text for one in new]
 
 

@@ -18,8 +18,8 @@ from crosswind.injectors.conversation import (
     ToolSchema,
     UserText,
 )
-from crosswind.injectors.engine.decide import perturb, replay
 from crosswind.injectors.engine.decision import Decision, Injection
+from crosswind.injectors.engine.messages import perturb_messages, replay
 from crosswind.injectors.engine.plan import CompiledRule, Plan, Seed, make_plan
 from crosswind.injectors.engine.system_prompt import perturb_instructions
 from crosswind.injectors.engine.tools import perturb_tools
@@ -111,7 +111,11 @@ def inject(operator: str, texts: Fixed | None, **more: Any) -> Injection:
     elif site is Site.TOOL_SCHEMA:
         (one,) = perturb_tools(made, (TOOL,), texts=texts).injections
     else:
-        (one,) = [one for new in perturb(made, conversation(), {}, texts=texts).new for one in new.injections]
+        (one,) = [
+            one
+            for new in perturb_messages(made, conversation(), {}, texts=texts).new
+            for one in new.injections
+        ]
     return one
 
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 import pytest
 
 from crosswind.injectors.cli.documents import conversation
-from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.faults import decide_model, decide_transport
+from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.faults import Delay
 from crosswind.injectors.profiles import load as profile
@@ -31,7 +31,7 @@ def failed_reads(plan: Plan) -> list[bool]:
     messages = [{"role": "user", "content": "Go through my orders, please."}]
     for turn in range(TURNS):
         messages += call("get_order", {"order_id": f"#W{turn}"}, RESULT, turn)
-    new = perturb(plan, conversation(messages, TOOLS), {}).new[1:]
+    new = perturb_messages(plan, conversation(messages, TOOLS), {}).new[1:]
     return [False, *(any(one.fault for one in each.decisions) for each in new)][:TURNS]
 
 
@@ -77,7 +77,7 @@ def test_flaky_tools_fail_in_spells_and_get_through_when_called_again() -> None:
     for number in range(3):
         again += call("get_order", {"order_id": "#W1"}, RESULT, number)
     for plan in plans("chaos/flaky-tools"):
-        new = perturb(plan, conversation(again, TOOLS), {}).new[1:]
+        new = perturb_messages(plan, conversation(again, TOOLS), {}).new[1:]
         assert sum(any(one.fault for one in each.decisions) for each in new) <= 1
 
 
@@ -106,7 +106,7 @@ def test_an_outage_comes_in_spells_and_every_request_gets_through() -> None:
 def test_confused_users_are_confused_in_every_way() -> None:
     kinds = set()
     for plan in plans("chaos/confused-users"):
-        [new] = perturb(
+        [new] = perturb_messages(
             plan, conversation([{"role": "user", "content": f"{QUESTION} It is order #W2."}]), {}
         ).new
         kinds |= {one.operator for one in new.decisions}

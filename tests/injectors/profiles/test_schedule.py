@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from crosswind.injectors.cli.documents import conversation
-from crosswind.injectors.engine.decide import perturb
+from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.profiles.load import parse
 from crosswind.injectors.profiles.schedule import STAGES, WHOLE, Burst, Occasion, Stage, When, due
@@ -82,7 +82,7 @@ def test_live_a_burst_clusters_faults_and_a_trigger_holds_them_back() -> None:
         rule = f"{{operator: Timeout, severity: 1, when: {when}}}"
         profile = parse(f"name: t\nbounds: {{faults_per_session: 99}}\nrules: [{rule}]", "t")
         plan = make_plan(profile, Seed(0, "s"))
-        walked = perturb(plan, conversation(messages, TOOLS), {})
+        walked = perturb_messages(plan, conversation(messages, TOOLS), {})
         return [new.item.ordinal for new in walked.new if new.text is not None]
 
     assert hit("{after_tool: get_order}") == list(range(1, 60))
@@ -98,5 +98,5 @@ def test_a_turn_is_one_request_however_many_messages_it_brings() -> None:
     plan = make_plan(known, Seed(0, "s"))
     asked = {"role": "user", "content": "I would like to send the blue kettle back, please."}
     messages = [asked, asked, {"role": "assistant", "content": "Which order is it from?"}, asked]
-    new = perturb(plan, conversation(messages), {}).new
+    new = perturb_messages(plan, conversation(messages), {}).new
     assert [one.text is not None for one in new] == [False, False, True]

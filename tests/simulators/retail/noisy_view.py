@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from crosswind.injectors.conversation import Conversation, Ref, ToolCall, ToolResult, ToolSchema, UserText
-from crosswind.injectors.engine.decide import Known, perturb
+from crosswind.injectors.engine.decision import Known
 from crosswind.injectors.engine.faults import decide_model, decide_transport
+from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.identity import call_anchor, logical_call, text_anchor
@@ -45,7 +46,7 @@ class NoisyView:
                 anchor = call_anchor(made.call_id, 0)
                 items.append(ToolResult(Ref(position), text, anchor, results, made, logical))
                 results += 1
-        out = perturb(self._plan, Conversation(tuple(items), self._tools), self._known)
+        out = perturb_messages(self._plan, Conversation(tuple(items), self._tools), self._known)
         for new in out.new:
             self._known[new.item.anchor] = Known(new.text, new.decisions)
             self.injected += new.text is not None

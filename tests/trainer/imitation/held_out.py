@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.decision import Known
+from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import NOISY, Assignment, Plan, Seed, make_plan
 from crosswind.injectors.profiles.load import load as load_profile
 from crosswind.policies.embedded.batch import BatchLimits, DecodeBatch
@@ -46,7 +46,7 @@ class Play:
         """The messages as the policy is shown them."""
         shown = list(self.messages)
         if self.plan is not None:
-            noise = perturb(self.plan, view(self.messages), self.known)
+            noise = perturb_messages(self.plan, view(self.messages), self.known)
             self.known |= {new.item.anchor: Known(new.text, new.decisions) for new in noise.new}
             for ref, text in noise.replacements.items():
                 shown[ref.message] = {**shown[ref.message], "content": text}

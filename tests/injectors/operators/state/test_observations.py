@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.injectors.cli.documents import conversation
-from crosswind.injectors.engine.decide import perturb, replay
 from crosswind.injectors.engine.decision import Known
+from crosswind.injectors.engine.messages import perturb_messages, replay
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.operators.words.scenes import HOUSEHOLD_OBJECTS
 from crosswind.injectors.profiles.load import ProfileError, parse
@@ -96,14 +96,14 @@ def test_a_pointer_marks_a_part_of_a_document() -> None:
 
 def test_it_is_found_again_and_replayed() -> None:
     seen = conversation(said(prompt(KITCHEN, DRAWER), "What now?"))
-    found = perturb(plan(), seen, {})
+    found = perturb_messages(plan(), seen, {})
     [injection] = found.new[0].injections
     assert injection.decision.site == "user_text" and injection.decision.anchor == seen.items[0].anchor
     stored = json.loads(json.dumps(injection.decision.draw))
     assert stored == injection.decision.draw
     assert replay([injection.decision], seen.items[0], seen) == injection.after
     known = {one.item.anchor: Known(one.text, one.decisions) for one in found.new}
-    assert perturb(plan(), seen, known).replacements == found.replacements
+    assert perturb_messages(plan(), seen, known).replacements == found.replacements
     assert found.new[1].injections == ()
 
 

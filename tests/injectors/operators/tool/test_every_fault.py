@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from crosswind.injectors import registry
 from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.engine.decide import perturb
+from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.targets import ToolClass
 from tests.injectors.dialogues import TOOLS, call, payloads
@@ -51,5 +51,5 @@ def test_nothing_that_a_tool_may_answer_makes_an_operator_fail(
     name: str, texts: list[str], seed: int
 ) -> None:
     messages = [one for at, text in enumerate(texts) for one in call("get_reservation", {"n": at}, text, at)]
-    for new in perturb(plan(rule(name), seed), conversation(messages, TOOLS), {}).new:
+    for new in perturb_messages(plan(rule(name), seed), conversation(messages, TOOLS), {}).new:
         assert not any("the operator failed" in injection.note for injection in new.injections)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from crosswind.injectors.cli.examples import USER_TEXT
 from crosswind.injectors.conversation import Conversation, Ref, UserText
-from crosswind.injectors.engine.decide import perturb
 from crosswind.injectors.engine.decision import Known, NewlyShown
+from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import CompiledRule, Plan
 from crosswind.injectors.guard.bounds import Bounds
 from crosswind.injectors.guard.solvability import NO_ROOM
@@ -52,7 +52,7 @@ def by_turns(made: Plan, turns: int = len(SAYS), spared: frozenset[int] = frozen
     known: dict[str, Known] = {}
     found = []
     for count in range(1, turns + 1):
-        out = perturb(made, conversation(count), known, allow_new=count - 1 not in spared)
+        out = perturb_messages(made, conversation(count), known, allow_new=count - 1 not in spared)
         (new,) = out.new
         known[new.item.anchor] = Known(new.text, new.decisions)
         found.append(new)
@@ -151,7 +151,7 @@ def test_the_next_message_settles_it_whatever_the_schedule_says() -> None:
 
 
 def test_one_by_one_or_all_at_once_is_the_same() -> None:
-    assert perturb(plan(), conversation(4), {}).new == by_turns(plan())
+    assert perturb_messages(plan(), conversation(4), {}).new == by_turns(plan())
 
 
 def test_a_message_that_is_spared_leaves_it_to_the_one_after() -> None:
@@ -164,7 +164,7 @@ def test_another_branch_settles_for_itself() -> None:
     first = by_turns(plan(), 1)[0]
     known = {first.item.anchor: Known(first.text, first.decisions)}
     other = Conversation((*conversation(1).items, UserText(Ref(2), "No, wait.", "text:other", 1)))
-    (new,) = perturb(plan(), other, known).new
+    (new,) = perturb_messages(plan(), other, known).new
     assert drawn(new, "settles") == drawn(first, "owed")
 
 

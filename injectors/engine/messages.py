@@ -1,25 +1,25 @@
-"""The noise of one conversation: what was decided before is found again, what is new is decided.
+"""Noise on the texts of a conversation: show again what was decided before, decide what is new.
 
-`perturb` walks the items in order. The decisions of known anchors are counted, so that bounds and schedules
-run along the conversation's own path: the same conversation gives the same view, and a longer one never
+The items are walked in order, and the decisions of known anchors are counted, so that bounds and schedules
+run along the conversation's own branch: the same conversation gives the same view, and a longer one never
 changes its beginning.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from crosswind.injectors import registry
-from crosswind.injectors.conversation import Conversation, Ref, Site, ToolResult, UserText
+from crosswind.injectors.conversation import Conversation, Ref, ToolResult, UserText
 from crosswind.injectors.engine import observations
-from crosswind.injectors.engine.counters import Path, Place, in_scope
+from crosswind.injectors.engine.counters import BranchCounters, in_scope, site_of
 from crosswind.injectors.engine.decision import Decision, Injection, Item, Known, NewlyShown
 from crosswind.injectors.engine.plan import ActiveRule, Plan
 from crosswind.injectors.engine.resume import Perturbed, Walked
 from crosswind.injectors.engine.rule import Outcome, apply_rule
 from crosswind.injectors.guard import solvability
-from crosswind.injectors.guard.solvability import NOTHING
+from crosswind.injectors.guard.solvability import NOTHING, Spent
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.identity import slot_on
 from crosswind.injectors.operator import Registered
@@ -28,12 +28,11 @@ from crosswind.injectors.targets import ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.text.entities import protected_spans
 from crosswind.injectors.wording import Texts, applied
 
-__all__ = ["Decision", "Injection", "Item", "Known", "NewlyShown", "Perturbed", "perturb", "replay"]
-
+TextTarget = UserTarget | ToolResultTarget
 _CLEAN = Known(None)
 
 
-def perturb(
+def perturb_messages(
     plan: Plan,
     conversation: Conversation,
     known: Mapping[str, Known],
@@ -45,15 +44,15 @@ def perturb(
     """The noise of the conversation under the plan.
 
     `known` is the session's ledger by anchor. With `allow_new` False nothing is injected that wasn't before;
-    new items are still reported, as shown clean. Items that are held elsewhere are as they were shown, or
+    new items are still reported, as shown clean. Items that the upstream holds are as they were shown, or
     clean: they are not reported. `texts` are a model's, for operators that may have one write. `walked` is an
     earlier walk with which this one begins. Pure; an operator that fails leaves the clean text and a
     withdrawn injection.
     """
     items, held = conversation.items, conversation.held
-    path, shown_texts, turn, part, start = Path(plan), dict[Ref, str](), 0, 0, 0
+    counters, shown_texts, turn, part, start = BranchCounters(plan), dict[Ref, str](), 0, 0, 0
     if walked is not None:
-        path, shown_texts = walked.path.copy(), dict(walked.texts)
+        counters, shown_texts = walked.counters.copy(), dict(walked.texts)
         turn, part, start = walked.turn, walked.part, len(walked.items)
     new: list[NewlyShown] = []
     certain = True
@@ -69,13 +68,17 @@ def perturb(
         elif shown is None:
             decided = NewlyShown(item, (), None, ())
             if allow_new:
-                decided = _Walk(plan, conversation, path, _place(items, at, turn, part), texts).decide()
+                alone = part == 0 and not (at + 1 < len(items) and _same_message(item, items[at + 1]))
+                decided = _NewItem(plan, conversation, counters, item, turn, part, alone, texts).perturb()
             new.append(decided)
             shown = Known(decided.text, decided.decisions)
         if shown.text is not None and shown.text != item.text:
             shown_texts[item.ref] = shown.text
-        path.passed(item, shown.decisions)
-    end = Walked(plan, known, items, tuple(new), shown_texts, path, turn, part) if items and certain else None
+        counters.count(item, shown.decisions)
+    end = None
+    if items and certain:
+        end = Walked(plan, known, items, tuple(new), shown_texts, counters, turn, part)
+    # What the upstream holds can't be replaced; the walk keeps it, and the caller gets a copy to change.
     ours = {ref: text for ref, text in shown_texts.items() if ref.message >= held} if held else shown_texts
     return Perturbed(ours.copy(), new, end)
 
@@ -87,59 +90,59 @@ def replay(decisions: Sequence[Decision], item: Item, conversation: Conversation
     for decision in decisions:
         entry = registry.resolve(decision.operator)
         if observations.PARTS in decision.draw:
-            text = str(observations.replay_observations(entry, text, item.ordinal, decision.draw).payload)
-            continue
-        target = _target(item, text, conversation, ToolClass.UNKNOWN, 0)
-        text = str(applied(entry, target, decision.draw).payload)
+            result = observations.replay_observations(entry, text, item.ordinal, decision.draw)
+        else:
+            target = _target(item, text, conversation, ToolClass.UNKNOWN, 0)
+            result = applied(entry, target, decision.draw)
+        text = str(result.payload)
     return text
-
-
-def _place(items: Sequence[Item], at: int, turn: int, part: int) -> Place:
-    more = at + 1 < len(items) and _same_message(items[at], items[at + 1])
-    return Place(items[at], turn, part, alone=part == 0 and not more)
 
 
 def _same_message(one: Item, other: Item) -> bool:
     return type(one) is type(other) and one.ordinal == other.ordinal
 
 
-class _Walk:
-    """One stop on the walk: a new item, and the path that leads to it."""
+@dataclass(slots=True)
+class _NewItem:
+    """A new item, and the way that leads to it."""
 
-    def __init__(
-        self, plan: Plan, conversation: Conversation, path: Path, place: Place, texts: Texts | None
-    ) -> None:
-        self._plan = plan
-        self._texts = texts
-        self._conversation = conversation
-        self._path = path
-        self._place = place
-        self._item = place.item
-        self._call = self._item.call if isinstance(self._item, ToolResult) else None
-        self._site = Site.USER_TEXT if self._call is None else Site.TOOL_RESULT
-        self._class = classify(self._call.name, plan.tool_classes) if self._call else ToolClass.UNKNOWN
-        self._spent = path.spent(place.item)
-        self._target: UserTarget | ToolResultTarget | None = None
+    plan: Plan
+    conversation: Conversation
+    counters: BranchCounters
+    item: Item
+    turn: int
+    part: int
+    alone: bool
+    """Whether it is the only text of its message."""
+    texts: Texts | None
+    _target: TextTarget | None = None
+    _tool_class: ToolClass = field(init=False)
+    _spent: Spent = field(init=False)
 
-    def decide(self) -> NewlyShown:
+    def __post_init__(self) -> None:
+        call = self.item.call if isinstance(self.item, ToolResult) else None
+        self._spent = self.counters.spent(self.item)
+        self._tool_class = classify(call.name, self.plan.tool_classes) if call else ToolClass.UNKNOWN
+
+    def perturb(self) -> NewlyShown:
         """Let each rule act in its turn on what the one before left."""
-        item, path = self._item, self._path
+        item, counters = self.item, self.counters
         text = item.text
         injections: list[Injection] = []
         done: list[Decision] = []
-        tool = None if self._call is None else self._call.name
-        tool_class = None if self._call is None else self._class.value
-        for active in self._plan.active_rules(self._site).values():
-            owed = path.owed.get(active.rule.name, ()) if isinstance(item, UserText) else ()
-            full = None if owed else path.full(item, len(done))
-            # A doubt that is to be settled now is not left to the schedule.
-            outcome = self._act(active, text, owed, full) if owed or self._is_due(active) else None
+        tool = (item.call.name, self._tool_class.value) if isinstance(item, ToolResult) else (None, None)
+        for active in self.plan.active_rules(site_of(item)).values():
+            unsettled = counters.unsettled.get(active.rule.name, ()) if isinstance(item, UserText) else ()
+            if not unsettled and not self._is_due(active):
+                continue
+            full = None if unsettled else counters.full(item, len(done))
+            outcome = self._apply(active, text, unsettled, full)
             if outcome is None:
                 continue
-            if "owed" in outcome.decision.draw and path.full(item, len(done) + 1):
+            if "owed" in outcome.decision.draw and counters.full(item, len(done) + 1):
                 outcome = outcome.withdraw(solvability.NO_ROOM)
             after = None if outcome.payload is None else str(outcome.payload)
-            injections.append(Injection(outcome.decision, text, after, outcome.note, tool, tool_class))
+            injections.append(Injection(outcome.decision, text, after, outcome.note, *tool))
             if after is not None:
                 text = after
                 done.append(outcome.decision)
@@ -148,28 +151,30 @@ class _Walk:
         return NewlyShown(item, tuple(done), text if text != item.text else None, tuple(injections))
 
     def _is_due(self, active: ActiveRule) -> bool:
-        if active.scoped and not in_scope(active.rule, self._item):
+        if active.scoped and not in_scope(active.rule, self.item):
             return False
         if active.always:
             return True
-        occasion = self._path.occasion(active, self._place.turn)
-        return due(active.rule.when, active.rule.window, occasion, self._plan.expected_turns)
+        occasion = self.counters.occasion(active, self.turn)
+        return due(active.rule.when, active.rule.window, occasion, self.plan.expected_turns)
 
-    def _act(self, active: ActiveRule, text: str, owed: tuple[str, ...], full: str | None) -> Outcome | None:
-        """One rule's work on one text. None where its chance or its draw leave the text alone. `full` says
+    def _apply(
+        self, active: ActiveRule, text: str, unsettled: tuple[str, ...], full: str | None
+    ) -> Outcome | None:
+        """Apply one rule to one text. None where its chance or its draw leave the text alone. `full` says
         why there is no room for it, if there is none."""
-        rule, entry, item = active.rule, active.entry, self._item
-        slot = slot_on(active.line, item.ordinal, self._place.part)
+        rule, entry, item = active.rule, active.entry, self.item
+        slot = slot_on(active.line, item.ordinal, self.part)
         if rule.observation and isinstance(item, UserText):
             return observations.apply_to_observations(active, slot, item, text, full)
-        if entry.fault and not self._place.alone:
+        if entry.fault and not self.alone:
             return None  # One of a result's several parts: the others would tell the truth all the same.
-        if not owed and not rule.when.by_chance(slot):
+        # A doubt that has to be settled is not left to chance.
+        if not unsettled and not rule.when.by_chance(slot):
             return None
-        target = self._target_of(text)
-        if isinstance(target, UserTarget):
-            answers = self._plan.user_can_answer
-            target = replace(target, owed=owed, user_can_answer=answers) if owed or not answers else target
+        target = self._target_for(text)
+        if isinstance(target, UserTarget) and (unsettled or not self.plan.user_can_answer):
+            target = replace(target, unsettled=unsettled, user_can_answer=self.plan.user_can_answer)
         return apply_rule(
             active,
             target,
@@ -178,32 +183,31 @@ class _Walk:
             lambda result: self._check(entry, target, str(result.payload)),
             logical_call=item.logical_call if isinstance(item, ToolResult) else None,
             full=full,
-            texts=self._texts,
+            texts=self.texts,
         )
 
-    def _target_of(self, text: str) -> UserTarget | ToolResultTarget:
-        """The item with what noise has made of its text so far: the same one till a rule changes it."""
+    def _target_for(self, text: str) -> TextTarget:
+        """The item with its text as noise has left it: the same target until a rule changes the text."""
         if self._target is None or self._target.text is not text:
             faults = self._spent.faults_on_call
-            self._target = _target(self._item, text, self._conversation, self._class, faults)
+            self._target = _target(self.item, text, self.conversation, self._tool_class, faults)
         return self._target
 
-    def _check(self, entry: Registered, target: UserTarget | ToolResultTarget, after: str) -> str | None:
+    def _check(self, entry: Registered, target: TextTarget, after: str) -> str | None:
         if after == target.text:
             return NOTHING
         if isinstance(target, UserTarget):
             return solvability.after_user(entry, target, after)
-        plan = self._plan
-        if entry.fault and (
-            reason := solvability.before_fault(target, self._spent, plan.bounds, plan.assume_tools)
-        ):
-            return reason
-        return solvability.after_tool(entry, target, after, clean=self._item.text)
+        plan = self.plan
+        refused = None
+        if entry.fault:
+            refused = solvability.before_fault(target, self._spent, plan.bounds, plan.assume_tools)
+        return refused or solvability.after_tool(entry, target, after, clean=self.item.text)
 
 
 def _target(
     item: Item, text: str, conversation: Conversation, tool_class: ToolClass, prior_faults: int
-) -> UserTarget | ToolResultTarget:
+) -> TextTarget:
     tools = conversation.tools
     if isinstance(item, UserText):
         first = next((one.text for one in conversation.items if isinstance(one, UserText)), "")

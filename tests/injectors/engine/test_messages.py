@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from crosswind.injectors.cli.documents import conversation, replaced
 from crosswind.injectors.conversation import Conversation, Ref
-from crosswind.injectors.engine import decide
-from crosswind.injectors.engine.decide import Decision, Item, Known, Perturbed, perturb
+from crosswind.injectors.engine.decision import Decision, Item, Known
+from crosswind.injectors.engine.messages import perturb_messages, replay
 from crosswind.injectors.engine.plan import Assignment, Plan, Seed, make_plan
-from crosswind.injectors.engine.resume import Walks
+from crosswind.injectors.engine.resume import Perturbed, Walks
 from crosswind.injectors.guard.bounds import Bounds
 from crosswind.injectors.profiles.load import load, parse
 from tests.injectors.dialogues import TOOLS, call, conversations, order_desk
@@ -57,11 +57,11 @@ plans = st.builds(lambda seed: plan_of(ALL, seed), st.integers(0, 1000))
 def test_a_longer_conversation_never_changes_its_beginning(
     messages: list[dict[str, Any]], plan: Plan
 ) -> None:
-    whole = perturb(plan, conversation(messages, TOOLS), {}).replacements
+    whole = perturb_messages(plan, conversation(messages, TOOLS), {}).replacements
     for length in range(len(messages)):
         if length and messages[length - 1]["role"] == "assistant":
             continue
-        shorter = perturb(plan, conversation(messages[:length], TOOLS), {}).replacements
+        shorter = perturb_messages(plan, conversation(messages[:length], TOOLS), {}).replacements
         assert shorter == {ref: text for ref, text in whole.items() if ref.message < length}
 
 
@@ -70,9 +70,9 @@ def test_a_longer_conversation_never_changes_its_beginning(
 def test_turn_by_turn_with_a_ledger_is_the_same_as_at_once(
     messages: list[dict[str, Any]], plan: Plan, cut: int
 ) -> None:
-    at_once = perturb(plan, conversation(messages, TOOLS), {})
-    first = perturb(plan, conversation(messages[:cut], TOOLS), {})
-    second = perturb(plan, conversation(messages, TOOLS), ledger(first))
+    at_once = perturb_messages(plan, conversation(messages, TOOLS), {})
+    first = perturb_messages(plan, conversation(messages[:cut], TOOLS), {})
+    second = perturb_messages(plan, conversation(messages, TOOLS), ledger(first))
     assert second.replacements == at_once.replacements
     assert {**ledger(first), **ledger(second)} == ledger(at_once)
 
@@ -105,8 +105,8 @@ def test_to_go_on_from_earlier_walks_changes_nothing(
         if way == 6 and said and isinstance(said[-1].get("content"), str):
             said = [*said[:-1], {**said[-1], "content": said[-1]["content"] + " And again."}]
         view = spelled_anew(conversation(said, TOOLS), way)
-        going_on = perturb(plan, view, kept[0], walked=walks.before(plan, view, kept[0]))
-        anew = perturb(plan, view, kept[1])
+        going_on = perturb_messages(plan, view, kept[0], walked=walks.before(plan, view, kept[0]))
+        anew = perturb_messages(plan, view, kept[1])
         assert (going_on.replacements, going_on.new) == (anew.replacements, anew.new)
         walks.keep(going_on.walked)
         if number != lost:
@@ -123,7 +123,7 @@ def test_a_walk_is_gone_on_from_where_a_conversation_begins_with_it() -> None:
         view = conversation(messages[:length], TOOLS)
         walked = walks.before(plan, view, known)
         assert (walked.items if walked else ()) == walked_before
-        found = perturb(plan, view, known, walked=walked)
+        found = perturb_messages(plan, view, known, walked=walked)
         known.update(ledger(found))
         walks.keep(found.walked)
         walked_before = view.items
@@ -136,17 +136,19 @@ def test_a_walk_is_gone_on_from_where_a_conversation_begins_with_it() -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_what_a_ledger_knows_counts_towards_bounds_and_schedules(seed: int) -> None:
     messages, plan = order_desk(calls=6), plan_of(ALL, seed)
-    at_once = perturb(plan, conversation(messages), {})
+    at_once = perturb_messages(plan, conversation(messages), {})
     for cut in range(len(messages)):
-        first = perturb(plan, conversation(messages[:cut]), {})
-        assert perturb(plan, conversation(messages), ledger(first)).replacements == at_once.replacements
+        first = perturb_messages(plan, conversation(messages[:cut]), {})
+        assert (
+            perturb_messages(plan, conversation(messages), ledger(first)).replacements == at_once.replacements
+        )
 
 
 @settings(max_examples=40, deadline=None)
 @given(messages=conversations(), plan=plans)
 def test_a_resent_conversation_is_only_looked_up(messages: list[dict[str, Any]], plan: Plan) -> None:
-    first = perturb(plan, conversation(messages, TOOLS), {})
-    again = perturb(plan, conversation(messages, TOOLS), ledger(first))
+    first = perturb_messages(plan, conversation(messages, TOOLS), {})
+    again = perturb_messages(plan, conversation(messages, TOOLS), ledger(first))
     assert again.new == []
     assert again.replacements == first.replacements
 
@@ -157,11 +159,9 @@ def test_stored_decisions_replay_to_the_text_that_was_shown(
     messages: list[dict[str, Any]], plan: Plan
 ) -> None:
     view = conversation(messages, TOOLS)
-    for new in perturb(plan, view, {}).new:
+    for new in perturb_messages(plan, view, {}).new:
         known = ledger(Perturbed(new=[new]))[new.item.anchor]
-        assert decide.replay(known.decisions, new.item, view) == (
-            new.item.text if new.text is None else new.text
-        )
+        assert replay(known.decisions, new.item, view) == (new.item.text if new.text is None else new.text)
 
 
 @settings(max_examples=60, deadline=None)
@@ -175,7 +175,9 @@ def test_faults_stay_within_their_bounds(
     messages: list[dict[str, Any]], seed: int, per_call: int, per_session: int
 ) -> None:
     plan = replace(plan_of(FAULTS, seed), bounds=Bounds(per_call, per_session))
-    decisions = [one for new in perturb(plan, conversation(messages), {}).new for one in new.decisions]
+    decisions = [
+        one for new in perturb_messages(plan, conversation(messages), {}).new for one in new.decisions
+    ]
     assert all(decision.fault for decision in decisions)
     assert len(decisions) <= per_session
     assert all(count <= per_call for count in Counter(one.logical_call for one in decisions).values())
@@ -185,7 +187,9 @@ def test_faults_stay_within_their_bounds(
 def test_a_repeated_call_tells_the_truth_after_its_faults(per_call: int) -> None:
     plan = plan_of(FAULTS + f"bounds: {{faults_per_call: {per_call}}}\n")
     new = [
-        one for one in perturb(plan, conversation(order_desk(calls=5)), {}).new if hasattr(one.item, "call")
+        one
+        for one in perturb_messages(plan, conversation(order_desk(calls=5)), {}).new
+        if hasattr(one.item, "call")
     ]
     assert [one.text is None for one in new] == [False] * per_call + [True] * (5 - per_call)
     withdrawn = new[per_call].injections[0]
@@ -198,7 +202,7 @@ def test_the_same_call_with_another_spelling_of_its_arguments_is_the_same_call()
         *call("get_order", {"id": 1, "full": True}, "{}", 0),
         *call("get_order", {"full": True, "id": 1}, "{}", 1),
     ]
-    first, second = perturb(plan_of(FAULTS), conversation(messages), {}).new
+    first, second = perturb_messages(plan_of(FAULTS), conversation(messages), {}).new
     assert (first.text is None, second.text is None) == (False, True)
 
 
@@ -217,8 +221,8 @@ def reserialised(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def test_a_history_serialised_anew_meets_the_same_noise() -> None:
     messages = order_desk()
     plan = plan_of(ALL, seed=3)
-    first = perturb(plan, conversation(messages), {})
-    again = perturb(plan, conversation(reserialised(messages)), ledger(first))
+    first = perturb_messages(plan, conversation(messages), {})
+    again = perturb_messages(plan, conversation(reserialised(messages)), ledger(first))
     assert first.replacements
     assert again.new == []
     assert {ref.message: text for ref, text in again.replacements.items()} == {
@@ -228,7 +232,7 @@ def test_a_history_serialised_anew_meets_the_same_noise() -> None:
 
 def test_noise_is_put_back_into_the_document_and_nowhere_else() -> None:
     messages = reserialised(order_desk())
-    found = perturb(plan_of(ALL, seed=3), conversation(messages), {}).replacements
+    found = perturb_messages(plan_of(ALL, seed=3), conversation(messages), {}).replacements
     noisy = replaced(messages, found)
     for at, (before, after) in enumerate(zip(messages, noisy, strict=True)):
         if Ref(at, 0) in found:
@@ -240,8 +244,8 @@ def test_noise_is_put_back_into_the_document_and_nowhere_else() -> None:
 def test_no_new_noise_where_it_is_not_allowed_but_the_old_stays() -> None:
     messages = order_desk()
     plan = plan_of("name: t\nrules: [{operator: user.typos, severity: 1}]")
-    first = perturb(plan, conversation(messages[:2]), {})
-    later = perturb(plan, conversation(messages), ledger(first), allow_new=False)
+    first = perturb_messages(plan, conversation(messages[:2]), {})
+    later = perturb_messages(plan, conversation(messages), ledger(first), allow_new=False)
     assert later.replacements == first.replacements != {}
     assert later.new
     assert all(new.text is None and not new.injections for new in later.new)
@@ -250,7 +254,7 @@ def test_no_new_noise_where_it_is_not_allowed_but_the_old_stays() -> None:
 @pytest.mark.parametrize("arm,level", [("clean", 5), ("noisy", 0)])
 def test_a_clean_plan_leaves_everything_alone(arm: str, level: int) -> None:
     plan = make_plan(load("noisyagent"), Seed(1, "s"), Assignment(arm, level=level))
-    found = perturb(plan, conversation(order_desk()), {})
+    found = perturb_messages(plan, conversation(order_desk()), {})
     assert plan.rules == () and found.replacements == {}
     assert all(not new.injections for new in found.new)
 
@@ -258,7 +262,7 @@ def test_a_clean_plan_leaves_everything_alone(arm: str, level: int) -> None:
 def test_two_texts_of_one_message_are_drawn_apart() -> None:
     text = {"type": "text", "text": "please could someone confirm whether these shipments arrive together"}
     messages = [{"role": "user", "content": [text, text]}]
-    found = perturb(
+    found = perturb_messages(
         plan_of("name: t\nrules: [{operator: user.typos, severity: 1}]"), conversation(messages), {}
     )
     assert found.replacements[Ref(0, 0)] != found.replacements[Ref(0, 1)]
@@ -268,20 +272,20 @@ def test_events_stay_within_their_bound() -> None:
     plan = plan_of(
         "name: t\nbounds: {events_per_session: 2}\nrules: [{operator: tool.misleading, severity: 1}]"
     )
-    new = perturb(plan, conversation(order_desk(calls=5)), {}).new
+    new = perturb_messages(plan, conversation(order_desk(calls=5)), {}).new
     assert sum(len(one.decisions) for one in new) == 2
 
 
 def test_tools_out_of_scope_are_left_alone() -> None:
     plan = plan_of("name: t\nrules: [{operator: tool.timeout, severity: 1, where: {tools: ['search_*']}}]")
     messages = call("get_order", {}, "{}", 0) + call("search_items", {}, "[]", 1)
-    first, second = perturb(plan, conversation(messages), {}).new
+    first, second = perturb_messages(plan, conversation(messages), {}).new
     assert (first.text is None, second.text is None) == (True, False)
 
 
 def test_every_event_says_what_was_done_and_why_the_task_stays_solvable() -> None:
     for seed in range(10):
-        for new in perturb(plan_of(ALL, seed), conversation(order_desk()), {}).new:
+        for new in perturb_messages(plan_of(ALL, seed), conversation(order_desk()), {}).new:
             for injection in new.injections:
                 assert (" Solvable: " in injection.note) is (injection.after is not None)
                 assert injection.note.endswith(".")
