@@ -72,7 +72,7 @@ def test_a_broken_third_party_package_is_named(monkeypatch: pytest.MonkeyPatch) 
 def test_finding_operators_imports_nothing_heavy() -> None:
     code = (
         "import sys; from crosswind.injectors import registry; "
-        "from crosswind.injectors.engine import decide, faults; registry.operators();"
+        "from crosswind.injectors.engine import messages, faults; registry.operators();"
         "heavy = {'torch', 'fastapi', 'aiohttp', 'openai', 'rich', 'click'} & set(sys.modules);"
         "sys.exit(f'imported {heavy}' if heavy else 0)"
     )
