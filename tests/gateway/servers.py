@@ -97,7 +97,11 @@ def upstream(*steps: Step) -> ScriptedProvider:
     return ScriptedProvider(*(steps or [plain(answer())]), strict=False)
 
 
-def settings(tmp: Path, url: str, **given: Any) -> Settings:
+def settings(tmp: Path, url: str, noise: str | None = None, **given: Any) -> Settings:
+    """Settings for a test. `noise`: a profile's YAML."""
+    if noise is not None:
+        (tmp / "noise.yaml").write_text(noise)
+        given["profile"] = str(tmp / "noise.yaml")
     # However slow the disk is, nothing is released late unless a test wants that.
     usual = {"upstream": f"{url}/v1", "store": f"sqlite:///{tmp}/store.db", "seed": 7, "durability_wait": 60}
     return load(None, {**usual, **given})

@@ -216,9 +216,7 @@ async def test_the_api_describes_itself(tmp_path: Path) -> None:
 
 
 async def test_metrics_count_turns_noise_and_failures(tmp_path: Path) -> None:
-    profile = tmp_path / "flaky.yaml"
-    profile.write_text(PROFILE)
-    async with upstream() as app, gateway(tmp_path, app, profile=str(profile)) as running:
+    async with upstream() as app, gateway(tmp_path, app, noise=PROFILE) as running:
         await lead(running, "s", range(3))
         await running.trajectory("s")
         text = (await running.api("GET", "/metrics")).text

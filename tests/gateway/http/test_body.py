@@ -33,9 +33,7 @@ async def test_without_noise_it_goes_on_as_it_came_and_is_recorded_plainly(tmp_p
 @pytest.mark.parametrize("name", ENCODED)
 async def test_noise_reaches_it_and_it_goes_on_plainly(tmp_path: Path, name: str) -> None:
     encoding, encode = ENCODERS[name]
-    profile = tmp_path / "flaky.yaml"
-    profile.write_text(PROFILE)
-    async with upstream() as app, gateway(tmp_path, app, profile=str(profile)) as running:
+    async with upstream() as app, gateway(tmp_path, app, noise=PROFILE) as running:
         assert (await running.chat(PLAIN, "s")).status_code == 200
         assert (await running.chat(encode(PLAIN), "s", content_encoding=encoding)).status_code == 200
         assert "content-encoding" not in app.requests[1].headers

@@ -51,11 +51,8 @@ async def test_what_is_left_stays_as_it_was(restart: bool, turns: int, data: st.
     history = [message for number in range(turns) for message in exchange(number)]
     with TemporaryDirectory() as folder:
         tmp = Path(folder)
-        path = tmp / "noisy.yaml"
-        path.write_text(NOISY)
-        given_: dict[str, Any] = {"profile": str(path)}
         async with upstream() as app:
-            async with gateway(tmp, app, **given_) as running:
+            async with gateway(tmp, app, noise=NOISY) as running:
                 for number in range(turns):
                     body = {"model": "m", "tools": TOOLS, "messages": history[: 4 * number + 3]}
                     await running.chat(body, "one")
@@ -64,7 +61,7 @@ async def test_what_is_left_stays_as_it_was(restart: bool, turns: int, data: st.
                 if not restart:
                     await running.chat({"model": "m", "tools": TOOLS, "messages": compacted}, "one")
             if restart:
-                async with gateway(tmp, app, **given_) as running:
+                async with gateway(tmp, app, noise=NOISY) as running:
                     await running.chat({"model": "m", "tools": TOOLS, "messages": compacted}, "one")
             after = shown(app.requests[-1].json)
             assert after == {name: text for name, text in before.items() if name in after}
@@ -74,11 +71,9 @@ async def test_what_is_left_stays_as_it_was(restart: bool, turns: int, data: st.
 
 async def test_what_was_put_back_is_put_back_behind_a_summary_too(tmp_path: Path) -> None:
     policy = script(calling(1, 0), calling(0))
-    path = tmp_path / "closed.yaml"
-    path.write_text(profile(ABBREVIATED))
     async with (
         upstream(policy) as app,
-        gateway(tmp_path, app, profile=str(path)) as running,
+        gateway(tmp_path, app, noise=profile(ABBREVIATED)) as running,
         Client(running, stream=False) as client,
     ):
         await client.turn([tool()])

@@ -28,9 +28,8 @@ ASKS = {"role": "assistant", "content": "Which order is it?"}
 
 
 async def test_a_doubt_is_settled_in_the_answer_and_the_audit_finds_it_so(tmp_path: Path) -> None:
-    (tmp_path / "doubts.yaml").write_text(PROFILE)
     async with upstream() as app:
-        async with gateway(tmp_path, app, profile=str(tmp_path / "doubts.yaml")) as running:
+        async with gateway(tmp_path, app, noise=PROFILE) as running:
             await running.chat(body(SAYS), "s")
             await running.flush()
         async with gateway(tmp_path, app, profile="off") as running:
@@ -51,8 +50,7 @@ async def test_a_doubt_is_settled_in_the_answer_and_the_audit_finds_it_so(tmp_pa
 
 
 async def test_whoever_opens_a_session_says_whether_anybody_answers(tmp_path: Path) -> None:
-    (tmp_path / "doubts.yaml").write_text(PROFILE)
-    async with upstream() as app, gateway(tmp_path, app, profile=str(tmp_path / "doubts.yaml")) as running:
+    async with upstream() as app, gateway(tmp_path, app, noise=PROFILE) as running:
         for answers in (None, False):
             opened = await running.api("POST", "/api/sessions", {"user_can_answer": answers})
             assert opened.json()["plan"]["user_can_answer"] is (answers is None)

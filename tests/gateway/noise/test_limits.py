@@ -99,14 +99,19 @@ async def test_a_session_and_a_tool_have_their_caps_and_what_they_withhold_is_sa
 async def test_links_and_tools_say_too_what_the_cap_withholds(
     tmp_path: Path, operator: str, turns: int
 ) -> None:
-    profile = tmp_path / "capped.yaml"
-    profile.write_text(
-        f"name: capped\nversion: 1\nsummary: One.\ncompose: all_of\nrules:\n  - operator: {operator}\n"
-        f"    severity: {0.01 if turns > 1 else 1}\n    when: {{probability: 1.0}}\n"
-    )
     two = [TOOLS[0], {**TOOLS[0], "function": {**TOOLS[0]["function"], "name": "get_return"}}]
     dose = {"events_per_session": 1}
-    async with upstream() as app, gateway(tmp_path, app, profile=str(profile), dose=dose) as running:
+    async with (
+        upstream() as app,
+        gateway(
+            tmp_path,
+            app,
+            noise="name: capped\nversion: 1\nsummary: One.\ncompose: all_of\nrules:\n"
+            f"  - operator: {operator}\n"
+            f"    severity: {0.01 if turns > 1 else 1}\n    when: {{probability: 1.0}}\n",
+            dose=dose,
+        ) as running,
+    ):
         for turn in range(turns):
             await running.chat(body(*history(turn + 1), tools=two), "one")
         events = (await running.trajectory("one"))["events"]
@@ -115,11 +120,9 @@ async def test_links_and_tools_say_too_what_the_cap_withholds(
 
 
 async def test_only_so_many_faults_are_in_flight(tmp_path: Path) -> None:
-    profile = tmp_path / "hangs.yaml"
-    profile.write_text(RESET)
     async with (
         upstream(plain(answer())) as app,
-        gateway(tmp_path, app, profile=str(profile), dose={"faults_in_flight": 2}) as running,
+        gateway(tmp_path, app, noise=RESET, dose={"faults_in_flight": 2}) as running,
     ):
         asked = [running.chat(body(user("hello")), f"s{number}") for number in range(6)]
         came = await asyncio.gather(*asked, return_exceptions=True)
@@ -136,13 +139,11 @@ async def test_only_so_many_faults_are_in_flight(tmp_path: Path) -> None:
 
 
 async def test_noise_stops_by_itself_when_the_upstream_fails(tmp_path: Path) -> None:
-    profile = tmp_path / "flaky.yaml"
-    profile.write_text(PROFILE)
     failing = plain({"error": {"message": "no"}}, 500)
     async with (
         upstream(*[plain(answer())] * 5, *[failing] * 6, plain(answer())) as app,
         gateway(
-            tmp_path, app, profile=str(profile), abort={"error_rate": 0.5, "least": 5, "window": 600}
+            tmp_path, app, noise=PROFILE, abort={"error_rate": 0.5, "least": 5, "window": 600}
         ) as running,
     ):
         for number in range(11):

@@ -53,9 +53,7 @@ async def of_responses(running: Running, app: ScriptedProvider, session: str, ot
 @pytest.mark.parametrize("operator", OPERATORS)
 @pytest.mark.parametrize("ask", [chat, of_messages, of_responses])
 async def test_noise_leaves_the_names_of_other_tools_alone(tmp_path: Path, ask: Any, operator: str) -> None:
-    path = tmp_path / "closed.yaml"
-    path.write_text(profile(operator))
-    async with upstream() as app, gateway(tmp_path, app, profile=str(path)) as running:
+    async with upstream() as app, gateway(tmp_path, app, noise=profile(operator)) as running:
         made = await ask(running, app, "one", [])
         others = sorted({*made} - {TOOL})
         for session in ("one", "two"):  # They come later, or are there from the start.

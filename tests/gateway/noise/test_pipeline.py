@@ -14,14 +14,6 @@ from tests.gateway.dialogue import PROFILE, body, call, history, lead, result, u
 from tests.gateway.servers import Running, gateway, upstream
 
 
-@pytest.fixture
-def flaky(tmp_path: Path) -> dict[str, Any]:
-    """Settings under which every text is touched."""
-    file = tmp_path / "flaky.yaml"
-    file.write_text(PROFILE)
-    return {"profile": str(file)}
-
-
 def clean_texts(turns: int) -> list[Any]:
     return [message["content"] for message in history(turns)]
 
@@ -34,10 +26,8 @@ def assert_prefixes(app: ScriptedProvider, start: int = 0) -> None:
         assert after.body.startswith(before.body[: before.body.index(b'], "tools"')])
 
 
-async def test_noise_stays_put_while_the_client_resends_its_clean_history(
-    tmp_path: Path, flaky: dict[str, Any]
-) -> None:
-    async with upstream() as app, gateway(tmp_path, app, **flaky) as running:
+async def test_noise_stays_put_while_the_client_resends_its_clean_history(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app, noise=PROFILE) as running:
         await lead(running, "s", range(5))
         assert_prefixes(app)
         last = app.requests[-1]
@@ -48,19 +38,17 @@ async def test_noise_stays_put_while_the_client_resends_its_clean_history(
         assert b'"tools": [{"type": "function"' in last.body
 
 
-async def test_noise_is_the_same_after_a_restart_and_in_a_second_run(
-    tmp_path: Path, flaky: dict[str, Any]
-) -> None:
+async def test_noise_is_the_same_after_a_restart_and_in_a_second_run(tmp_path: Path) -> None:
     sent: list[list[bytes]] = []
     for run in ("one", "two"):
         (tmp_path / run).mkdir()
         async with upstream() as app:
-            async with gateway(tmp_path / run, app, **flaky) as running:
+            async with gateway(tmp_path / run, app, noise=PROFILE) as running:
                 await lead(running, "s", range(3))
                 if run == "two":
                     await lead(running, "s", range(3, 5))
             if run == "one":
-                async with gateway(tmp_path / run, app, **flaky) as running:
+                async with gateway(tmp_path / run, app, noise=PROFILE) as running:
                     await lead(running, "s", range(3, 5))
                     stored = await running.trajectory("s")
                     assert [turn["index"] for turn in stored["turns"]] == [0, 1, 2, 3, 4]
@@ -70,8 +58,8 @@ async def test_noise_is_the_same_after_a_restart_and_in_a_second_run(
     assert sent[0] == sent[1]
 
 
-async def test_what_was_shown_and_why_is_recorded(tmp_path: Path, flaky: dict[str, Any]) -> None:
-    async with upstream() as app, gateway(tmp_path, app, **flaky) as running:
+async def test_what_was_shown_and_why_is_recorded(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app, noise=PROFILE) as running:
         await lead(running, "s", range(3))
         stored = await running.trajectory("s")
         for turn, seen, count in zip(stored["turns"], app.requests, (1, 2, 3), strict=True):
@@ -91,10 +79,8 @@ async def test_what_was_shown_and_why_is_recorded(tmp_path: Path, flaky: dict[st
         assert len({one["slot"] for one in events}) == 3
 
 
-async def test_a_fork_keeps_the_shared_history_and_becomes_a_branch(
-    tmp_path: Path, flaky: dict[str, Any]
-) -> None:
-    async with upstream() as app, gateway(tmp_path, app, **flaky) as running:
+async def test_a_fork_keeps_the_shared_history_and_becomes_a_branch(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app, noise=PROFILE) as running:
         await lead(running, "s", range(2))
         await running.chat(body(*history(1), call("d1", "W99"), result("d1", "W99")), "s")
         await lead(running, "s", range(2, 3))
@@ -105,8 +91,8 @@ async def test_a_fork_keeps_the_shared_history_and_becomes_a_branch(
         assert app.requests[2].texts()[0] == app.requests[1].texts()[0]
 
 
-async def test_clients_may_re_serialise_their_history(tmp_path: Path, flaky: dict[str, Any]) -> None:
-    async with upstream() as app, gateway(tmp_path, app, **flaky) as running:
+async def test_clients_may_re_serialise_their_history(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app, noise=PROFILE) as running:
         await lead(running, "s", range(2))
         other = history(2)
         other[0] = {
@@ -121,12 +107,12 @@ async def test_clients_may_re_serialise_their_history(tmp_path: Path, flaky: dic
 
 
 async def test_a_ledger_that_cannot_be_read_means_no_new_noise(
-    tmp_path: Path, flaky: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with upstream() as app:
-        async with gateway(tmp_path, app, **flaky) as running:
+        async with gateway(tmp_path, app, noise=PROFILE) as running:
             await lead(running, "s", range(1))
-        async with gateway(tmp_path, app, **flaky) as running:
+        async with gateway(tmp_path, app, noise=PROFILE) as running:
 
             def broken(_: str, __: int) -> Any:
                 raise StoreError("the ledger is lost")
@@ -139,10 +125,10 @@ async def test_a_ledger_that_cannot_be_read_means_no_new_noise(
 
 
 async def test_a_store_that_cannot_be_read_does_not_stop_traffic(
-    tmp_path: Path, flaky: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with upstream() as app:
-        async with gateway(tmp_path, app, **flaky) as running:
+        async with gateway(tmp_path, app, noise=PROFILE) as running:
 
             def broken(_: str) -> Any:
                 raise StoreError("no such disk")
@@ -160,11 +146,9 @@ async def stop(running: Running, enabled: bool) -> None:
     assert (await running.api("PUT", "/api/noise", {"enabled": enabled})).json() == {"enabled": enabled}
 
 
-async def test_the_kill_switch_reverts_history_and_takes_the_session_out_of_training(
-    tmp_path: Path, flaky: dict[str, Any]
-) -> None:
+async def test_the_kill_switch_reverts_history_and_takes_the_session_out_of_training(tmp_path: Path) -> None:
     async with upstream() as app:
-        async with gateway(tmp_path, app, **flaky) as running:
+        async with gateway(tmp_path, app, noise=PROFILE) as running:
             await lead(running, "s", range(2))
             await stop(running, enabled=False)
             await lead(running, "s", range(2, 3))
@@ -172,7 +156,7 @@ async def test_the_kill_switch_reverts_history_and_takes_the_session_out_of_trai
             stored = await running.trajectory("s")
             assert stored["session"]["noise_stopped"] is True
             assert stored["turns"][-1]["fitness"] == "noise_stopped"
-        async with gateway(tmp_path, app, **flaky) as running:
+        async with gateway(tmp_path, app, noise=PROFILE) as running:
             assert not (await running.api("GET", "/api/noise")).json()["enabled"]
             await lead(running, "other", range(1))
             assert app.requests[-1].texts() == clean_texts(1)
@@ -184,9 +168,9 @@ async def test_the_kill_switch_reverts_history_and_takes_the_session_out_of_trai
 
 
 async def test_the_kill_switch_works_when_the_store_does_not(
-    tmp_path: Path, flaky: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with upstream() as app, gateway(tmp_path, app, **flaky) as running:
+    async with upstream() as app, gateway(tmp_path, app, noise=PROFILE) as running:
 
         def full(_: Any) -> None:
             raise OSError(28, "No space left on device")
@@ -198,18 +182,16 @@ async def test_the_kill_switch_works_when_the_store_does_not(
         assert (tmp_path / "store.db.noise-off").exists()
 
 
-async def test_a_file_is_a_kill_switch_too(tmp_path: Path, flaky: dict[str, Any]) -> None:
+async def test_a_file_is_a_kill_switch_too(tmp_path: Path) -> None:
     async with upstream() as app:
         (tmp_path / "stop").touch()
-        async with gateway(tmp_path, app, noise_off_file=tmp_path / "stop", **flaky) as running:
+        async with gateway(tmp_path, app, noise_off_file=tmp_path / "stop", noise=PROFILE) as running:
             await lead(running, "s", range(1))
             assert app.requests[-1].texts() == clean_texts(1)
 
 
-async def test_one_request_may_be_spared_new_noise_where_clients_may_steer(
-    tmp_path: Path, flaky: dict[str, Any]
-) -> None:
-    async with upstream() as app, gateway(tmp_path, app, steering=True, **flaky) as running:
+async def test_one_request_may_be_spared_new_noise_where_clients_may_steer(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app, steering=True, noise=PROFILE) as running:
         await lead(running, "s", range(1))
         await running.chat(body(*history(2)), "s", x_crosswind_noise="off")
         assert app.requests[1].texts()[0] == app.requests[0].texts()[0] != clean_texts(1)[0], (
@@ -219,18 +201,21 @@ async def test_one_request_may_be_spared_new_noise_where_clients_may_steer(
         await lead(running, "s", range(2, 4))
         assert app.requests[3].texts()[2] == clean_texts(2)[2], "what was shown clean stays clean"
         assert app.requests[3].texts()[6] != clean_texts(4)[6]
-    async with upstream() as app, gateway(tmp_path, app, **flaky) as running:
+    async with upstream() as app, gateway(tmp_path, app, noise=PROFILE) as running:
         await running.chat(body(*history(1)), "t", x_crosswind_noise="off")
         assert app.requests[0].texts() != clean_texts(1), "clients may not steer by default"
 
 
 async def test_latency_is_carried_out_and_recorded_as_injected(tmp_path: Path) -> None:
-    profile = tmp_path / "slow.yaml"
-    profile.write_text(
-        "name: slow\nversion: 1\nsummary: Slow answers.\nrules:\n"
-        "  - {operator: transport.latency, severity: 0.05, when: {probability: 1.0}}\n"
-    )
-    async with upstream() as app, gateway(tmp_path, app, profile=str(profile)) as running:
+    async with (
+        upstream() as app,
+        gateway(
+            tmp_path,
+            app,
+            noise="name: slow\nversion: 1\nsummary: Slow answers.\nrules:\n"
+            "  - {operator: transport.latency, severity: 0.05, when: {probability: 1.0}}\n",
+        ) as running,
+    ):
         await lead(running, "s", range(1))
         stored = await running.trajectory("s")
         (event,) = stored["events"]
@@ -241,10 +226,8 @@ async def test_latency_is_carried_out_and_recorded_as_injected(tmp_path: Path) -
         assert stored["turns"][0]["error"] is None
 
 
-async def test_a_marked_retry_is_another_attempt_at_the_same_turn(
-    tmp_path: Path, flaky: dict[str, Any]
-) -> None:
-    async with upstream() as app, gateway(tmp_path, app, **flaky) as running:
+async def test_a_marked_retry_is_another_attempt_at_the_same_turn(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app, noise=PROFILE) as running:
         await lead(running, "s", range(1))
         await running.chat(body(*history(1)), "s", x_stainless_retry_count="1")
         await running.chat(body(*history(1)), "s", x_stainless_retry_count="0")
@@ -254,13 +237,13 @@ async def test_a_marked_retry_is_another_attempt_at_the_same_turn(
 
 
 async def test_noise_that_cannot_be_written_lets_the_clean_request_through(
-    tmp_path: Path, flaky: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("a defect")
 
     monkeypatch.setattr("crosswind.gateway.protocols.chat.codec.ChatMessages.write", broken)
-    async with upstream() as app, gateway(tmp_path, app, capture="on", **flaky) as running:
+    async with upstream() as app, gateway(tmp_path, app, capture="on", noise=PROFILE) as running:
         await lead(running, "s", range(1))
         assert app.requests[0].texts() == clean_texts(1) and "return_token_ids" not in app.requests[0].json
         stored = await running.trajectory("s")
@@ -269,13 +252,13 @@ async def test_noise_that_cannot_be_written_lets_the_clean_request_through(
 
 
 async def test_an_operator_that_fails_lets_the_clean_request_through(
-    tmp_path: Path, flaky: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("a defect")
 
     monkeypatch.setattr("crosswind.gateway.noise.decide.perturb", broken)
-    async with upstream() as app, gateway(tmp_path, app, **flaky) as running:
+    async with upstream() as app, gateway(tmp_path, app, noise=PROFILE) as running:
         await lead(running, "s", range(1))
         assert app.requests[0].texts() == clean_texts(1)
         assert (await running.trajectory("s"))["turns"][0]["fitness"] == "noise_failed"

@@ -13,19 +13,12 @@ from tests.gateway.dialogue import PROFILE, history, lead
 from tests.gateway.servers import gateway, upstream
 from tests.studies.audit.stores import audited, broken
 
-SHOWN_OTHERWISE = """\
+NOISY = f"""{PROFILE}\
   - operator: schema.misleading_description
     severity: 1.0
-    when: {probability: 1.0}
+    when: {{probability: 1.0}}
 """
-
-
-@pytest.fixture
-def noisy(tmp_path: Path) -> dict[str, Any]:
-    """Settings under which every text and the tool are touched."""
-    file = tmp_path / "noisy.yaml"
-    file.write_text(PROFILE + SHOWN_OTHERWISE)
-    return {"profile": str(file)}
+"""Every text and the tool are touched."""
 
 
 def clean(turns: int) -> list[Any]:
@@ -47,7 +40,7 @@ def raising(*_: Any, **__: Any) -> Any:
     ids=["written", "decided", "made"],
 )
 async def test_noise_that_could_not_be_shown_is_withdrawn_and_stays_so(
-    tmp_path: Path, noisy: dict[str, Any], monkeypatch: pytest.MonkeyPatch, restarted: bool, fails: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, restarted: bool, fails: str
 ) -> None:
     failing = raising
     if fails == "crosswind.gateway.proxy.outgoing.Exchange":
@@ -58,7 +51,7 @@ async def test_noise_that_could_not_be_shown_is_withdrawn_and_stays_so(
             return raising() if given[4].replacements else made(*given, **named)
 
     async with upstream() as app:
-        async with gateway(tmp_path, app, **noisy) as running:
+        async with gateway(tmp_path, app, noise=NOISY) as running:
             await lead(running, "s", range(1))
             with monkeypatch.context() as defect:
                 defect.setattr(fails, failing)
@@ -67,10 +60,10 @@ async def test_noise_that_could_not_be_shown_is_withdrawn_and_stays_so(
                 await lead(running, "s", range(2, 5))
             await running.flush()
         if restarted:
-            async with gateway(tmp_path, app, **noisy) as running:
+            async with gateway(tmp_path, app, noise=NOISY) as running:
                 await lead(running, "s", range(2, 5))
                 await running.flush()
-        async with gateway(tmp_path, app, **noisy) as running:
+        async with gateway(tmp_path, app, noise=NOISY) as running:
             stored = await running.trajectory("s")
     assert app.requests[1].texts() == clean(2), "the clean request went through"
     assert stored["turns"][1]["fitness"] == "noise_failed"
@@ -86,15 +79,15 @@ async def test_noise_that_could_not_be_shown_is_withdrawn_and_stays_so(
 
 
 async def test_tools_that_could_not_be_shown_otherwise_stay_as_declared(
-    tmp_path: Path, noisy: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with upstream() as app:
-        async with gateway(tmp_path, app, **noisy) as running:
+        async with gateway(tmp_path, app, noise=NOISY) as running:
             with monkeypatch.context() as defect:
                 defect.setattr(Request, "_restore_history", raising)
                 await lead(running, "s", range(1))
             await lead(running, "s", range(1, 2))
-        async with gateway(tmp_path, app, **noisy) as running:
+        async with gateway(tmp_path, app, noise=NOISY) as running:
             await lead(running, "s", range(2, 3))
             stored = await running.trajectory("s")
     assert [seen.json["tools"] == app.requests[0].json["tools"] for seen in app.requests] == [True] * 3
@@ -105,9 +98,9 @@ async def test_tools_that_could_not_be_shown_otherwise_stay_as_declared(
 
 
 async def test_a_defect_on_the_way_back_leaves_what_was_shown_on_record(
-    tmp_path: Path, noisy: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with upstream() as app, gateway(tmp_path, app, **noisy) as running:
+    async with upstream() as app, gateway(tmp_path, app, noise=NOISY) as running:
         with monkeypatch.context() as defect:
             defect.setattr("crosswind.gateway.proxy.relay.shape_answer", raising)
             answered = await running.chat({"model": "tiny", "messages": history(1)}, "s")

@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from crosswind.injectors.operators.words.patterns import OBJECTIVE, PATTERNS
 from crosswind.testing.replies import ReceivedRequest, plain
 from tests.gateway.dialogue import body, user
@@ -25,13 +23,6 @@ rules:
 """
 
 
-@pytest.fixture
-def difficult(tmp_path: Path) -> dict[str, Any]:
-    file = tmp_path / "difficult.yaml"
-    file.write_text(PROFILE)
-    return {"profile": str(file)}
-
-
 def system(text: str = TOLD) -> dict[str, Any]:
     return {"role": "system", "content": text}
 
@@ -42,15 +33,13 @@ def told(seen: ReceivedRequest) -> str:
     return text
 
 
-async def test_they_are_rewritten_once_and_stay_so_after_a_restart_and_in_a_replay(
-    tmp_path: Path, difficult: dict[str, Any]
-) -> None:
+async def test_they_are_rewritten_once_and_stay_so_after_a_restart_and_in_a_replay(tmp_path: Path) -> None:
     opening = [system(), user("How can I help you?")]
     later = [*opening, {"role": "assistant", "content": "Where is my order?"}, user("Which one?")]
     async with upstream() as app:
-        async with gateway(tmp_path, app, **difficult) as running:
+        async with gateway(tmp_path, app, noise=PROFILE) as running:
             await running.chat(body(*opening), "u")
-        async with gateway(tmp_path, app, **difficult) as running:
+        async with gateway(tmp_path, app, noise=PROFILE) as running:
             await running.chat(body(*later), "u")
             stored = await running.trajectory("u")
     first, second = map(told, app.requests)
@@ -65,7 +54,7 @@ async def test_they_are_rewritten_once_and_stay_so_after_a_restart_and_in_a_repl
 
 
 async def test_messages_and_responses_have_theirs_apart_and_clients_get_their_own_back(
-    tmp_path: Path, difficult: dict[str, Any]
+    tmp_path: Path,
 ) -> None:
     said = {"role": "user", "content": "How can I help you?"}
     blocks = [{"type": "text", "text": TOLD, "cache_control": {"type": "ephemeral"}}]
@@ -82,7 +71,7 @@ async def test_messages_and_responses_have_theirs_apart_and_clients_get_their_ow
         "output": [],
         "instructions": "noisy",
     }
-    async with upstream(plain(echo)) as app, gateway(tmp_path, app, **difficult) as running:
+    async with upstream(plain(echo)) as app, gateway(tmp_path, app, noise=PROFILE) as running:
         for number, (path, sent) in enumerate(bodies.items()):
             answer = await post(running, f"/s/{number}/v1/{path}", sent)
             if path == "responses":
@@ -106,33 +95,27 @@ async def post(running: Running, path: str, sent: dict[str, Any]) -> dict[str, A
     return found
 
 
-async def test_the_kill_switch_gives_the_user_its_own_instructions_back(
-    tmp_path: Path, difficult: dict[str, Any]
-) -> None:
-    async with upstream() as app, gateway(tmp_path, app, **difficult) as running:
+async def test_the_kill_switch_gives_the_user_its_own_instructions_back(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app, noise=PROFILE) as running:
         await running.chat(body(system(), user("Hello")), "u")
         await running.api("PUT", "/api/noise", {"enabled": False})
         await running.chat(body(system(), user("Hello"), {"role": "assistant", "content": "hello"}), "u")
     assert told(app.requests[0]) != TOLD == told(app.requests[1])
 
 
-async def test_a_request_without_instructions_and_other_noise_are_left_alone(
-    tmp_path: Path, difficult: dict[str, Any]
-) -> None:
-    async with upstream() as app, gateway(tmp_path, app, **difficult) as running:
+async def test_a_request_without_instructions_and_other_noise_are_left_alone(tmp_path: Path) -> None:
+    async with upstream() as app, gateway(tmp_path, app, noise=PROFILE) as running:
         await running.chat(body(user("Hello")), "u")
         await running.chat(body(system("  "), user("Hello")), "v")
     assert [seen.texts() for seen in app.requests] == [["Hello"], ["  ", "Hello"]]
 
 
-async def test_a_model_may_write_the_pattern_and_the_objective_stays(
-    tmp_path: Path, difficult: dict[str, Any]
-) -> None:
+async def test_a_model_may_write_the_pattern_and_the_objective_stays(tmp_path: Path) -> None:
     pattern = "You mumble about 'that parcel' and hope that nobody asks which one."
     async with (
         writer(in_order(pattern)) as scribe,
         upstream() as app,
-        gateway(tmp_path, app, **difficult, noise_model=configured(scribe)) as running,
+        gateway(tmp_path, app, noise=PROFILE, noise_model=configured(scribe)) as running,
     ):
         await running.chat(body(system(), user("Hello")), "u")
     assert told(app.requests[0]).startswith(TOLD)

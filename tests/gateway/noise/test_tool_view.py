@@ -31,11 +31,9 @@ STREAMED = pytest.mark.parametrize("stream", [False, True], ids=["plain", "strea
 @STREAMED
 async def test_a_renamed_tool_has_its_own_name_for_each_side(tmp_path: Path, stream: bool) -> None:
     policy = script(calling(0), Said("Two orders."))
-    path = tmp_path / "closed.yaml"
-    path.write_text(profile(ABBREVIATED))
     async with (
         upstream(policy) as app,
-        gateway(tmp_path, app, profile=str(path)) as running,
+        gateway(tmp_path, app, noise=profile(ABBREVIATED)) as running,
         Client(running, stream) as client,
     ):
         choice = {"type": "function", "function": {"name": TOOL}}
@@ -53,11 +51,9 @@ async def test_a_renamed_tool_has_its_own_name_for_each_side(tmp_path: Path, str
 @STREAMED
 async def test_a_phantom_alone_is_answered_inside(tmp_path: Path, stream: bool) -> None:
     policy = script(calling(1, text="Let me see."), calling(0, text="So then."), Said("Two orders."))
-    path = tmp_path / "closed.yaml"
-    path.write_text(profile(ABBREVIATED))
     async with (
         upstream(policy) as app,
-        gateway(tmp_path, app, profile=str(path)) as running,
+        gateway(tmp_path, app, noise=profile(ABBREVIATED)) as running,
         Client(running, stream) as client,
     ):
         first = await client.turn([tool()])
@@ -87,11 +83,9 @@ async def test_a_phantom_alone_is_answered_inside(tmp_path: Path, stream: bool) 
 @STREAMED
 async def test_real_and_phantom_calls_in_one_answer(tmp_path: Path, stream: bool) -> None:
     policy = script(calling(1, 0, 1, 0), Said("Two orders."))
-    path = tmp_path / "closed.yaml"
-    path.write_text(profile(ABBREVIATED))
     async with (
         upstream(policy) as app,
-        gateway(tmp_path, app, profile=str(path)) as running,
+        gateway(tmp_path, app, noise=profile(ABBREVIATED)) as running,
         Client(running, stream) as client,
     ):
         assert called(await client.turn([tool()])) == [TOOL, TOOL]
@@ -114,11 +108,9 @@ async def test_a_phantom_that_is_called_again_and_again_leaves(tmp_path: Path, s
         lambda body: Said("Five.", (("c9", TOOL, {"customer": "ACME"}),)),
         Said("Done."),
     )
-    path = tmp_path / "closed.yaml"
-    path.write_text(profile(ABBREVIATED))
     async with (
         upstream(policy) as app,
-        gateway(tmp_path, app, profile=str(path)) as running,
+        gateway(tmp_path, app, noise=profile(ABBREVIATED)) as running,
         Client(running, stream) as client,
     ):
         message = await client.turn([tool()])
@@ -136,7 +128,7 @@ async def test_a_phantom_that_is_called_again_and_again_leaves(tmp_path: Path, s
         history = client.messages
     async with (
         upstream(policy) as app,
-        gateway(tmp_path, app, profile=str(path)) as running,
+        gateway(tmp_path, app, noise=profile(ABBREVIATED)) as running,
         Client(running, stream) as client,
     ):
         client.messages = [*history, {"role": "user", "content": "And after a restart?"}]
@@ -159,12 +151,10 @@ async def test_a_wrong_type_is_refused_inside_once(tmp_path: Path, stream: bool)
         return Said(None, ((f"c{len(body['messages'])}", TOOL, false),))
 
     right = Said(None, (("r1", TOOL, {"customer": "ACME", "limit": 3}),))
-    path = tmp_path / "closed.yaml"
-    path.write_text(profile(MISMATCH))
     policy = script(call, right, Said("Done."))
     async with (
         upstream(policy) as app,
-        gateway(tmp_path, app, profile=str(path)) as running,
+        gateway(tmp_path, app, noise=profile(MISMATCH)) as running,
         Client(running, stream) as client,
     ):
         message = await client.turn([tool()])
@@ -178,12 +168,10 @@ async def test_a_wrong_type_is_refused_inside_once(tmp_path: Path, stream: bool)
 
 @STREAMED
 async def test_a_true_duplicate_goes_to_the_agent_as_it_is(tmp_path: Path, stream: bool) -> None:
-    path = tmp_path / "closed.yaml"
-    path.write_text(profile(DUPLICATE))
     call = Said(None, (("c1", TOOL, {"customer": "ACME"}),))
     async with (
         upstream(script(call)) as app,
-        gateway(tmp_path, app, profile=str(path)) as running,
+        gateway(tmp_path, app, noise=profile(DUPLICATE)) as running,
         Client(running, stream) as client,
     ):
         assert called(await client.turn([tool()])) == [TOOL]
@@ -192,17 +180,15 @@ async def test_a_true_duplicate_goes_to_the_agent_as_it_is(tmp_path: Path, strea
 
 async def test_another_process_goes_on_from_the_ledger(tmp_path: Path) -> None:
     policy = script(calling(1, 0), calling(0), Said("Two orders."))
-    path = tmp_path / "closed.yaml"
-    path.write_text(profile(ABBREVIATED))
     async with upstream(policy) as app:
         async with (
-            gateway(tmp_path, app, profile=str(path)) as running,
+            gateway(tmp_path, app, noise=profile(ABBREVIATED)) as running,
             Client(running, stream=False) as first,
         ):
             await first.turn([tool()])
         first.answer_calls()
         async with (
-            gateway(tmp_path, app, profile=str(path)) as running,
+            gateway(tmp_path, app, noise=profile(ABBREVIATED)) as running,
             Client(running, stream=False) as second,
         ):
             second.messages = first.messages

@@ -20,10 +20,8 @@ ASKED = "Please find out whether order #W2378156 can be sent to mia@example.com 
 REWORDED = "Could order #W2378156 possibly go to mia@example.com before Friday? Do look into that."
 
 
-def profile(tmp_path: Path, *rules: str) -> dict[str, Any]:
-    file = tmp_path / "words.yaml"
-    file.write_text("name: words\nrules:\n" + "".join(f"  - {rule}\n" for rule in rules))
-    return {"profile": str(file)}
+def profile(*rules: str) -> dict[str, Any]:
+    return {"noise": "name: words\nrules:\n" + "".join(f"  - {rule}\n" for rule in rules)}
 
 
 PARAPHRASE = "{operator: user.paraphrase, severity: 1.0}"
@@ -42,7 +40,7 @@ async def events(running: Running, session: str) -> list[dict[str, Any]]:
 async def test_a_models_words_are_shown_recorded_and_shown_again(tmp_path: Path) -> None:
     async with writer(in_order(REWORDED)) as scribe, upstream() as app:
         given = {
-            **profile(tmp_path, PARAPHRASE),
+            **profile(PARAPHRASE),
             "noise_model": configured(scribe, key="sk-secret-of-ours-1"),
         }
         async with gateway(tmp_path, app, **given) as running:
@@ -62,7 +60,7 @@ async def test_equal_content_is_asked_for_once_also_after_a_restart_and_by_anoth
     tmp_path: Path,
 ) -> None:
     async with writer(in_order(REWORDED, "never asked for")) as scribe, upstream() as app:
-        given = {**profile(tmp_path, PARAPHRASE), "noise_model": configured(scribe)}
+        given = {**profile(PARAPHRASE), "noise_model": configured(scribe)}
         async with gateway(tmp_path, app, **given) as running:
             await running.chat(body(user(ASKED)), "one")
             await running.chat(body(user(ASKED)), "two")
@@ -78,7 +76,7 @@ async def test_equal_content_is_asked_for_once_also_after_a_restart_and_by_anoth
 
 async def test_a_deleted_session_takes_its_words_along_and_leaves_others_theirs(tmp_path: Path) -> None:
     async with writer(in_order(REWORDED, "Asked anew: " + ASKED)) as scribe, upstream() as app:
-        given = {**profile(tmp_path, PARAPHRASE), "noise_model": configured(scribe)}
+        given = {**profile(PARAPHRASE), "noise_model": configured(scribe)}
         async with gateway(tmp_path, app, **given) as running:
             await running.chat(body(user(ASKED)), "one")
             await running.chat(body(user(ASKED)), "two")
@@ -100,7 +98,7 @@ async def test_a_text_that_comes_too_late_is_done_by_rule_for_good_and_there_for
 ) -> None:
     async with writer(in_order(REWORDED)) as scribe, upstream() as app:
         scribe.stalls = True
-        given = {**profile(tmp_path, PARAPHRASE), "noise_model": configured(scribe, wait=0.05)}
+        given = {**profile(PARAPHRASE), "noise_model": configured(scribe, wait=0.05)}
         async with gateway(tmp_path, app, **given) as running:
             await running.chat(body(user(ASKED)), "late")
             by_rule = app.requests[0].texts()[0]
@@ -144,7 +142,7 @@ UNUSABLE = {
 @pytest.mark.parametrize("write, why", UNUSABLE.values(), ids=UNUSABLE.keys())
 async def test_what_the_guard_refuses_is_done_by_rule(tmp_path: Path, write: Any, why: str) -> None:
     async with writer(write) as scribe, upstream() as app:
-        given = {**profile(tmp_path, PARAPHRASE), "noise_model": configured(scribe)}
+        given = {**profile(PARAPHRASE), "noise_model": configured(scribe)}
         async with gateway(tmp_path, app, **given) as running:
             await running.chat(body(user(ASKED)), "s")
             (event,) = await events(running, "s")
@@ -183,7 +181,7 @@ async def test_a_model_that_fails_is_done_without_and_left_alone_after_a_while(
     async with writer(in_order(REWORDED)) as scribe, upstream() as app:
         how(scribe)
         model = configured(scribe, failures=2, pause=600)
-        async with gateway(tmp_path, app, **profile(tmp_path, PARAPHRASE), noise_model=model) as running:
+        async with gateway(tmp_path, app, **profile(PARAPHRASE), noise_model=model) as running:
             for session in ("one", "two", "three"):
                 assert (await running.chat(body(user(ASKED)), session)).status_code == 200
             found = [wording((await events(running, session))[0]) for session in ("one", "two", "three")]
@@ -196,7 +194,7 @@ async def test_a_model_that_fails_is_done_without_and_left_alone_after_a_while(
 async def test_a_model_that_isnt_there_stops_nothing(tmp_path: Path) -> None:
     async with upstream() as app:
         model = {"url": "http://127.0.0.1:9/v1", "model": "scribe"}
-        async with gateway(tmp_path, app, **profile(tmp_path, PARAPHRASE), noise_model=model) as running:
+        async with gateway(tmp_path, app, **profile(PARAPHRASE), noise_model=model) as running:
             assert (await running.chat(body(user(ASKED)), "s")).status_code == 200
             (event,) = await events(running, "s")
         assert "can't be asked" in wording(event)["why"]
@@ -206,7 +204,7 @@ async def test_a_model_that_isnt_there_stops_nothing(tmp_path: Path) -> None:
 async def test_a_judge_refuses_what_it_scores_low(tmp_path: Path, score: str, shown: bool) -> None:
     async with writer(in_order(REWORDED)) as scribe, writer(in_order(score)) as judge, upstream() as app:
         model = configured(scribe, judge={"url": judge.url, "model": "judge"})
-        async with gateway(tmp_path, app, **profile(tmp_path, PARAPHRASE), noise_model=model) as running:
+        async with gateway(tmp_path, app, **profile(PARAPHRASE), noise_model=model) as running:
             await running.chat(body(user(ASKED)), "s")
             (event,) = await events(running, "s")
         assert (app.requests[0].texts() == [REWORDED]) is shown
@@ -218,7 +216,7 @@ async def test_a_judge_refuses_what_it_scores_low(tmp_path: Path, score: str, sh
 
 async def test_texts_that_no_judge_has_seen_are_judged_before_they_are_used_again(tmp_path: Path) -> None:
     async with writer(in_order(REWORDED)) as scribe, writer(in_order("2")) as judge, upstream() as app:
-        rules = profile(tmp_path, PARAPHRASE)
+        rules = profile(PARAPHRASE)
         async with gateway(tmp_path, app, **rules, noise_model=configured(scribe)) as running:
             await running.chat(body(user(ASKED)), "one")
             await running.flush()
@@ -236,7 +234,7 @@ async def test_texts_that_no_judge_has_seen_are_judged_before_they_are_used_agai
 async def test_what_holds_a_secret_is_not_told_to_the_model(tmp_path: Path) -> None:
     secret = "sk-abcdefghijklmnopqrstuvwx"
     async with writer(in_order(REWORDED)) as scribe, upstream() as app:
-        given = {**profile(tmp_path, PARAPHRASE), "noise_model": configured(scribe)}
+        given = {**profile(PARAPHRASE), "noise_model": configured(scribe)}
         async with gateway(tmp_path, app, **given) as running:
             await running.chat(body(user(f"{ASKED} My key is {secret}.")), "s")
         assert scribe.asked == []
@@ -246,7 +244,7 @@ async def test_what_holds_a_secret_is_not_told_to_the_model(tmp_path: Path) -> N
 async def test_sessions_without_such_an_operator_ask_nothing(tmp_path: Path) -> None:
     async with writer(in_order(REWORDED)) as scribe, upstream() as app:
         scribe.stalls = True
-        rules = profile(tmp_path, PARAPHRASE, "{operator: user.typos, severity: 1.0}")
+        rules = profile(PARAPHRASE, "{operator: user.typos, severity: 1.0}")
         model = configured(scribe, operators=["schema.*", "tool.*"], wait=60)
         async with gateway(tmp_path, app, **rules, noise_model=model) as running:
             await running.chat(body(user(ASKED)), "s")
@@ -258,7 +256,7 @@ async def test_sessions_without_such_an_operator_ask_nothing(tmp_path: Path) -> 
 async def test_a_profiles_own_words_are_told_to_the_model_and_make_another_text(tmp_path: Path) -> None:
     async with writer(in_order(REWORDED)) as scribe, upstream() as app:
         rule = '{operator: user.paraphrase, severity: 1.0, prompt: "Write as somebody in a hurry does."}'
-        given = {**profile(tmp_path, rule), "noise_model": configured(scribe)}
+        given = {**profile(rule), "noise_model": configured(scribe)}
         async with gateway(tmp_path, app, **given) as running:
             await running.chat(body(user(ASKED)), "s")
         assert "Write as somebody in a hurry does." in scribe.prompts[0][0]
@@ -271,7 +269,7 @@ async def test_texts_for_results_are_asked_for_while_the_tool_is_at_work(tmp_pat
     choice = {"index": 0, "message": asks, "finish_reason": "tool_calls", "logprobs": None}
     async with writer(as_lines(remark, remark)) as scribe, upstream(plain(answer(choices=[choice]))) as app:
         given = {
-            **profile(tmp_path, "{operator: tool.misleading, severity: 1.0}"),
+            **profile("{operator: tool.misleading, severity: 1.0}"),
             "noise_model": configured(scribe, wait=0),
         }
         async with gateway(tmp_path, app, **given) as running:
@@ -288,7 +286,7 @@ async def test_texts_for_the_next_message_are_asked_for_while_the_policy_samples
     question = "do couriers like the rain?"
     async with writer(as_lines(question, question)) as scribe, upstream() as app:
         given = {
-            **profile(tmp_path, "{operator: user.topic_drift, severity: 1.0}"),
+            **profile("{operator: user.topic_drift, severity: 1.0}"),
             "noise_model": configured(scribe, wait=0),
         }
         async with gateway(tmp_path, app, **given) as running:

@@ -31,12 +31,13 @@ def in_one_line(text: str) -> str:
 async def test_what_the_store_has_is_shown_and_nothing_is_asked(tmp_path: Path) -> None:
     chat = tmp_path / "chat.json"
     chat.write_text(json.dumps([user(ASKED)]))
-    rules = profile(tmp_path, PARAPHRASE)
+    rules = profile(PARAPHRASE)
+    (tmp_path / "words.yaml").write_text(rules["noise"])
     async with writer(in_order(REWORDED)) as scribe, upstream() as app:
         model = configured(scribe)
         config = tmp_path / "crosswind.yaml"
         config.write_text(yaml.safe_dump({**UPSTREAM, "store": store_of(tmp_path), "noise_model": model}))
-        given = ("--profile", rules["profile"], str(chat))
+        given = ("--profile", str(tmp_path / "words.yaml"), str(chat))
         async with gateway(tmp_path, app, **rules, noise_model=model) as running:
             before = await previewed("--config", str(config), *given)
             await running.chat(body(user(ASKED)), "s")

@@ -22,11 +22,9 @@ async def run(running: Running, session: str, method: str = "POST") -> bytes:
 
 
 async def test_a_session_says_that_its_batches_run_without_noise(tmp_path: Path) -> None:
-    path = tmp_path / "closed.yaml"
-    path.write_text(profile(ABBREVIATED))
     made = {"id": "batch_1", "object": "batch"}
     async with upstream(plain(answer()), plain(made)) as app:
-        async with gateway(tmp_path, app, profile=str(path)) as running:
+        async with gateway(tmp_path, app, noise=profile(ABBREVIATED)) as running:
             await running.chat(BODY, "one")
             for method in ("POST", "GET", "POST"):
                 await run(running, "one", method)
@@ -47,10 +45,8 @@ async def test_a_session_says_that_its_batches_run_without_noise(tmp_path: Path)
 
 @pytest.mark.parametrize("status", [400, 500])
 async def test_a_batch_that_was_refused_leaves_no_event(tmp_path: Path, status: int) -> None:
-    path = tmp_path / "closed.yaml"
-    path.write_text(profile(ABBREVIATED))
     replies = plain(answer()), plain({"error": {"message": "no"}}, status)
-    async with upstream(*replies) as app, gateway(tmp_path, app, profile=str(path)) as running:
+    async with upstream(*replies) as app, gateway(tmp_path, app, noise=profile(ABBREVIATED)) as running:
         await running.chat(BODY, "one")
         await run(running, "one")
         events = (await running.trajectory("one"))["events"]

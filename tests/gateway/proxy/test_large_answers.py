@@ -101,10 +101,8 @@ async def test_noise_that_acts_on_a_whole_answer_is_withdrawn_and_the_rest_stays
         f"  - operator: {name}\n    severity: 1.0\n    when: {{probability: 1.0}}\n"
         for name in ("model.length_cut", "transport.truncated_body")
     )
-    file = tmp_path / "both.yaml"
-    file.write_text(PROFILE + rules)
     large = Large(20)
-    async with upstream(large) as app, gateway(tmp_path, app, profile=str(file), **SMALL) as running:
+    async with upstream(large) as app, gateway(tmp_path, app, noise=PROFILE + rules, **SMALL) as running:
         came = await running.chat(body(*history(1)), "s")
         assert hashlib.sha256(came.content).digest() == large.sent.digest()
         stored = await running.trajectory("s")
@@ -119,9 +117,10 @@ async def test_noise_that_acts_on_a_whole_answer_is_withdrawn_and_the_rest_stays
     ("operator", "refused"), [(ABBREVIATED, True), ("schema.paraphrase_tool", False)], ids=["names", "words"]
 )
 async def test_only_what_must_be_mapped_back_is_refused(tmp_path: Path, operator: str, refused: bool) -> None:
-    file = tmp_path / "shown.yaml"
-    file.write_text(profile(operator))
-    async with upstream(Large(20)) as app, gateway(tmp_path, app, profile=str(file), **SMALL) as running:
+    async with (
+        upstream(Large(20)) as app,
+        gateway(tmp_path, app, noise=profile(operator), **SMALL) as running,
+    ):
         came = await running.chat({**body(user("hello")), "tools": [tool()]}, "s")
         assert app.requests[0].json["tools"] != [tool()], "the tools were shown otherwise"
         (turn,) = await turns(running)

@@ -103,10 +103,11 @@ async def test_what_capture_added_is_taken_out_to_the_end_and_no_tokens_are_kept
 
 
 async def test_what_must_be_mapped_back_ends_with_an_error(tmp_path: Path) -> None:
-    file = tmp_path / "shown.yaml"
-    file.write_text(profile(ABBREVIATED))
     parts = [START, *[PIECE] * 100, END]
-    async with upstream(chunks(*parts)) as app, gateway(tmp_path, app, profile=str(file), **SMALL) as running:
+    async with (
+        upstream(chunks(*parts)) as app,
+        gateway(tmp_path, app, noise=profile(ABBREVIATED), **SMALL) as running,
+    ):
         url = f"{running.data}/s/s/v1/chat/completions"
         got = b""
         with pytest.raises(httpx.RemoteProtocolError):
@@ -119,10 +120,11 @@ async def test_what_must_be_mapped_back_ends_with_an_error(tmp_path: Path) -> No
 
 
 async def test_an_answer_that_noise_would_have_changed_goes_on_unchanged(tmp_path: Path) -> None:
-    file = tmp_path / "cut.yaml"
-    file.write_text(profile("model.length_cut"))
     parts = [START, *[PIECE] * 100, END]
-    async with upstream(chunks(*parts)) as app, gateway(tmp_path, app, profile=str(file), **SMALL) as running:
+    async with (
+        upstream(chunks(*parts)) as app,
+        gateway(tmp_path, app, noise=profile("model.length_cut"), **SMALL) as running,
+    ):
         assert (await running.chat(ASKED, "s")).content == b"".join(parts)
         stored = await running.trajectory("s")
         (said,) = [one for one in stored["events"] if one["operator"] == "model.length_cut"]

@@ -48,9 +48,7 @@ ANSWERS: list[tuple[Ask, Any]] = [
 
 @pytest.mark.parametrize("operator", [ABBREVIATED, "model.unknown_tool", "model.duplicated_call_id"])
 async def test_they_go_to_the_client_as_they_came(tmp_path: Path, operator: str) -> None:
-    path = tmp_path / "closed.yaml"
-    path.write_text(profile(operator))
-    async with upstream() as app, gateway(tmp_path, app, profile=str(path)) as running:
+    async with upstream() as app, gateway(tmp_path, app, noise=profile(operator)) as running:
         for ask, odd in ANSWERS:
             app.steps[:] = [plain(odd)]
             told = await ask(running)
@@ -61,15 +59,13 @@ async def test_they_go_to_the_client_as_they_came(tmp_path: Path, operator: str)
 
 @pytest.mark.parametrize("junk", JUNK)
 async def test_a_further_rounds_chunk_without_a_delta_goes_on(tmp_path: Path, junk: Any) -> None:
-    path = tmp_path / "closed.yaml"
-    path.write_text(profile(ABBREVIATED))
     call = {"index": 0, "id": "p1", "type": "function", "function": {"name": TOOL, "arguments": "{}"}}
     called = event([{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}])
     odd = event([{"index": 0, "delta": junk, "finish_reason": None}])
     later = [odd, event([delta("Two.")]), event([delta(finish="stop")]), DONE]
     async with (
         upstream(chunks(called, DONE), chunks(*later)) as app,
-        gateway(tmp_path, app, profile=str(path)) as running,
+        gateway(tmp_path, app, noise=profile(ABBREVIATED)) as running,
     ):
         asked = {"model": "m", "messages": [messages.user("Hello?")], "tools": [tool()], "stream": True}
         told = await running.chat(asked, "one")
@@ -80,12 +76,13 @@ async def test_a_further_rounds_chunk_without_a_delta_goes_on(tmp_path: Path, ju
 @pytest.mark.parametrize("asked", [True, False], ids=["asked", "unasked"])
 async def test_a_stream_that_cannot_be_written_anew_goes_as_it_came(tmp_path: Path, asked: bool) -> None:
     """Its message has no text; some servers stream whether or not they were asked to."""
-    path = tmp_path / "closed.yaml"
-    path.write_text(profile("model.unknown_tool"))
     textless = responses.said("") | {"content": [{"type": "output_text", "annotations": []}]}
     odd = responses.RESPONSE | {"output": [textless, responses.call("call_1", "W17", id="fc_1")]}
     stream = responses.event({"type": "response.completed", "sequence_number": 0, "response": odd})
-    async with upstream(chunks(stream)) as app, gateway(tmp_path, app, profile=str(path)) as running:
+    async with (
+        upstream(chunks(stream)) as app,
+        gateway(tmp_path, app, noise=profile("model.unknown_tool")) as running,
+    ):
         request = responses.body("Hello?", stream=asked)
         told = await responses.post(running, request, "one")
         assert (told.status_code, told.content) == (200, stream)

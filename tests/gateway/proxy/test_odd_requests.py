@@ -68,9 +68,7 @@ async def test_a_tunnel_is_refused(tmp_path: Path) -> None:
 
 
 async def test_a_trailing_slash_makes_a_turn_no_other_request(tmp_path: Path) -> None:
-    profile = tmp_path / "flaky.yaml"
-    profile.write_text(PROFILE)
-    async with upstream() as app, gateway(tmp_path, app, profile=str(profile)) as running:
+    async with upstream() as app, gateway(tmp_path, app, noise=PROFILE) as running:
         for slash in ("", "/"):
             url = f"{running.data}/s/s/v1/chat/completions{slash}"
             assert (await running.http.post(url, content=BODY)).status_code == 200

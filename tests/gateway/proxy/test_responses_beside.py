@@ -13,10 +13,9 @@ import pytest
 from crosswind.testing import ScriptedProvider, script
 from crosswind.testing.replies import plain
 from tests.gateway.protocols.responses.agent import Client, calling, user
-from tests.gateway.proxy.test_stored_responses import QUESTION, noisy
+from tests.gateway.proxy.test_stored_responses import NOISY, QUESTION
 from tests.gateway.servers import Running, gateway, upstream
 
-__all__ = ["noisy"]
 ROUTES = pytest.mark.parametrize("route", ["input_tokens", "compact"])
 
 
@@ -31,12 +30,12 @@ async def about(running: Running, route: str, body: Any, session: str | None = N
 @pytest.mark.parametrize("calls", [(1,), (1, 0)], ids=["inside", "along with a real one"])
 @pytest.mark.parametrize("session", [None, "one"])
 async def test_they_go_on_from_the_last_round(
-    tmp_path: Path, noisy: dict[str, Any], route: str, calls: tuple[int, ...], session: str | None
+    tmp_path: Path, route: str, calls: tuple[int, ...], session: str | None
 ) -> None:
     policy = script(calling(*calls), *([calling(0)] if calls == (1,) else []))
     async with (
         ScriptedProvider(policy) as app,
-        gateway(tmp_path, app.url, **noisy) as running,
+        gateway(tmp_path, app.url, noise=NOISY) as running,
         Client(running, stream=False, linked=True) as client,
     ):
         first = await client.turn(user(QUESTION))
@@ -45,7 +44,7 @@ async def test_they_go_on_from_the_last_round(
     result = {"type": "function_call_output", "call_id": call.call_id, "output": "2"}
     shown = app.bodies("/v1/responses")[0]["input"][0]
     compacted = {"object": "response.compaction", "output": [shown, {"type": "compaction", "id": "cmp_1"}]}
-    async with upstream(plain(compacted)) as other, gateway(tmp_path, other, **noisy) as running:
+    async with upstream(plain(compacted)) as other, gateway(tmp_path, other, noise=NOISY) as running:
         asked = {"previous_response_id": first.id, "model": "m", "input": [result]}
         told = await about(running, route, asked, session)
         [seen] = other.requests
@@ -60,9 +59,12 @@ async def test_they_go_on_from_the_last_round(
 
 
 @ROUTES
-async def test_what_is_not_ours_keeps_its_bytes(tmp_path: Path, noisy: dict[str, Any], route: str) -> None:
+async def test_what_is_not_ours_keeps_its_bytes(tmp_path: Path, route: str) -> None:
     bodies = [b'{ "input": "x", "previous_response_id": "resp_9" }', b'{"input": "x" }', b"[1, ", b""]
-    async with upstream(plain(b'{ "input_tokens": 9 }')) as app, gateway(tmp_path, app, **noisy) as running:
+    async with (
+        upstream(plain(b'{ "input_tokens": 9 }')) as app,
+        gateway(tmp_path, app, noise=NOISY) as running,
+    ):
         for body in bodies:
             told = await about(running, route, body, "s")
             assert (told.content, app.requests[-1].body) == (b'{ "input_tokens": 9 }', body)

@@ -7,7 +7,6 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -23,12 +22,6 @@ from tests.gateway.sessions.peers import workers
 COUNTED = {"x-stainless-retry-count": "1"}
 KEYED = {"idempotency-key": "one-request"}
 CHAT = "/v1/chat/completions"
-
-
-@pytest.fixture
-def noisy(tmp_path: Path) -> dict[str, Any]:
-    (tmp_path / "flaky.yaml").write_text(PROFILE)
-    return {"profile": str(tmp_path / "flaky.yaml"), "capture": "on"}
 
 
 class Slow:
@@ -48,11 +41,9 @@ class Slow:
 
 
 @pytest.mark.parametrize("marks", [COUNTED, KEYED], ids=["counted", "keyed"])
-async def test_while_the_first_attempt_is_in_flight(
-    tmp_path: Path, noisy: dict[str, Any], marks: dict[str, str]
-) -> None:
+async def test_while_the_first_attempt_is_in_flight(tmp_path: Path, marks: dict[str, str]) -> None:
     slow = Slow()
-    async with upstream(slow) as app, workers(tmp_path, app, **noisy) as (first, second):
+    async with upstream(slow) as app, workers(tmp_path, app, noise=PROFILE, capture="on") as (first, second):
         opened = (await first.api("POST", "/api/sessions", {"task_id": "t", "group_id": "g"})).json()
         path = f"/s/{opened['id']}{CHAT}"
         asked = body(*history(3))
@@ -131,16 +122,14 @@ async def test_alone_a_key_marks_a_retry_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("marks", [COUNTED, KEYED], ids=["counted", "keyed"])
-async def test_after_a_restart_a_retry_is_known_still(
-    tmp_path: Path, noisy: dict[str, Any], marks: dict[str, str]
-) -> None:
+async def test_after_a_restart_a_retry_is_known_still(tmp_path: Path, marks: dict[str, str]) -> None:
     asked, headers = body(*history(3)), KEYED if marks is KEYED else {}
     async with upstream(engine()) as app:
-        async with gateway(tmp_path, app, **noisy) as running:
+        async with gateway(tmp_path, app, noise=PROFILE, capture="on") as running:
             assert (
                 await running.http.post(f"{running.data}/s/s{CHAT}", json=asked, headers=headers)
             ).is_success
-        async with gateway(tmp_path, app, **noisy) as running:
+        async with gateway(tmp_path, app, noise=PROFILE, capture="on") as running:
             url = f"{running.data}/s/s{CHAT}"
             assert (await running.http.post(url, json=asked, headers=marks)).is_success
             assert (await running.http.post(url, json=asked)).is_success

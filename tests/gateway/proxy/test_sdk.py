@@ -24,11 +24,9 @@ async def opened(running: Any, **asked: Any) -> dict[str, str]:
 
 
 async def test_the_asynchronous_client(tmp_path: Path) -> None:
-    profile = tmp_path / "flaky.yaml"
-    profile.write_text(PROFILE)
     async with (
         upstream(plain(answer()), STREAM) as app,
-        gateway(tmp_path, app, profile=str(profile)) as running,
+        gateway(tmp_path, app, noise=PROFILE) as running,
     ):
         async with openai.AsyncOpenAI(**await opened(running)) as client:
             tools: Any = TOOLS

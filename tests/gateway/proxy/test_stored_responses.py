@@ -26,24 +26,9 @@ from tests.gateway.servers import Running, answer, gateway, upstream
 __all__ = ["closed"]
 WAYS = pytest.mark.parametrize("linked", [False, True], ids=["resent", "linked"])
 KEY = {"authorization": "Bearer sk-client"}
+NOISY = f"{PROFILE}  - {{operator: {ABBREVIATED}, severity: 1.0, when: {{probability: 1.0}}}}\n"
+"""Texts, results and tools are touched."""
 QUESTION = "What did ACME order on Monday, please, and where is it now?"
-
-
-@pytest.fixture
-def noisy(tmp_path: Path) -> dict[str, Any]:
-    """Settings under which texts, results and tools are touched."""
-    path = tmp_path / "noisy.yaml"
-    rule = f"  - operator: {ABBREVIATED}\n    severity: 1.0\n    when: {{probability: 1.0}}\n"
-    path.write_text(PROFILE + rule)
-    return {"profile": str(path)}
-
-
-@pytest.fixture
-def flaky(tmp_path: Path) -> dict[str, Any]:
-    """Settings under which texts and results are touched."""
-    path = tmp_path / "flaky.yaml"
-    path.write_text(PROFILE)
-    return {"profile": str(path)}
 
 
 def policy() -> Any:
@@ -56,11 +41,9 @@ def policy() -> Any:
 
 @WAYS
 @pytest.mark.parametrize("restarted", [False, True])
-async def test_input_items_are_the_clients_own(
-    tmp_path: Path, noisy: dict[str, Any], linked: bool, restarted: bool
-) -> None:
+async def test_input_items_are_the_clients_own(tmp_path: Path, linked: bool, restarted: bool) -> None:
     async with ScriptedProvider(policy()) as app:
-        async with gateway(tmp_path, app.url, **noisy) as running:
+        async with gateway(tmp_path, app.url, noise=NOISY) as running:
             async with Client(running, stream=False, linked=linked, reasoning=REASONING) as client:
                 await client.turn({"role": "user", "content": QUESTION})
                 await client.answer_calls()
@@ -68,7 +51,7 @@ async def test_input_items_are_the_clients_own(
             if not restarted:
                 await check_items(client, running, app)
         if restarted:
-            async with gateway(tmp_path, app.url, **noisy) as running:
+            async with gateway(tmp_path, app.url, noise=NOISY) as running:
                 await check_items(client, running, app)
 
 
@@ -88,11 +71,11 @@ async def check_items(client: Client, running: Running, app: ScriptedProvider) -
 @WAYS
 @pytest.mark.parametrize("durability", ["strict", "relaxed"])
 async def test_a_response_is_the_one_that_was_delivered(
-    tmp_path: Path, noisy: dict[str, Any], linked: bool, durability: str
+    tmp_path: Path, linked: bool, durability: str
 ) -> None:
     async with (
         ScriptedProvider(policy()) as app,
-        gateway(tmp_path, app.url, durability=durability, **noisy) as running,
+        gateway(tmp_path, app.url, durability=durability, noise=NOISY) as running,
         Client(running, stream=False, linked=linked, reasoning=REASONING) as client,
     ):
         first = await client.turn({"role": "user", "content": QUESTION})
@@ -108,7 +91,7 @@ async def test_a_response_is_the_one_that_was_delivered(
         assert told.json()["id"] == client.response.id and not app.stored.responses
 
 
-async def test_what_is_not_ours_keeps_its_bytes(tmp_path: Path, noisy: dict[str, Any]) -> None:
+async def test_what_is_not_ours_keeps_its_bytes(tmp_path: Path) -> None:
     page = b'{ "object":"list", "data": [ {"type": "message", "content": "x", "n": 1.0} ], "has_more":false }'
     paths = [
         "/responses/resp_1",
@@ -118,7 +101,7 @@ async def test_what_is_not_ours_keeps_its_bytes(tmp_path: Path, noisy: dict[str,
         "/chat/completions/resp_1/messages",
         "/responses/resp_1/cancel",
     ]
-    async with upstream(plain(page)) as app, gateway(tmp_path, app, **noisy) as running:
+    async with upstream(plain(page)) as app, gateway(tmp_path, app, noise=NOISY) as running:
         app.steps[:] = [plain(response(1)), plain(page, 200, (b"x-a", b"b"))]
         await post(running, request(history(1)), "s")
         for path in paths:
@@ -128,17 +111,17 @@ async def test_what_is_not_ours_keeps_its_bytes(tmp_path: Path, noisy: dict[str,
             assert app.requests[-1].path == f"/v1{path}"
 
 
-async def test_a_conversations_items_are_the_clients_own(tmp_path: Path, flaky: dict[str, Any]) -> None:
+async def test_a_conversations_items_are_the_clients_own(tmp_path: Path) -> None:
     replies = [plain(response(number, call("c", "W17", id=f"fc_{number}"))) for number in (1, 2)]
     async with upstream(*replies) as app:
-        async with gateway(tmp_path, app, **flaky) as running:
+        async with gateway(tmp_path, app, noise=PROFILE) as running:
             await post(running, request(history(1), conversation="conv_1"), "s")
             await post(running, request([output("c", facts("W17"))], conversation="conv_1"), "s")
         kept = [one for seen in app.requests for one in seen.json["input"]]
         clean = [*history(1), output("c", facts("W17"))]
         assert kept[0] != clean[0] and kept[1] != clean[1]
         app.steps[:] = [plain({"object": "list", "data": kept, "has_more": False})]
-        async with gateway(tmp_path, app, **flaky) as running:
+        async with gateway(tmp_path, app, noise=PROFILE) as running:
             answer = await running.http.get(f"{running.data}/s/s/v1/conversations/conv_1/items")
             assert answer.json()["data"] == clean
             app.steps[:] = [plain(kept[0])]
@@ -146,15 +129,13 @@ async def test_a_conversations_items_are_the_clients_own(tmp_path: Path, flaky: 
             assert answer.json() == clean[0]
 
 
-async def test_the_messages_of_a_stored_completion_are_the_clients_own(
-    tmp_path: Path, flaky: dict[str, Any]
-) -> None:
+async def test_the_messages_of_a_stored_completion_are_the_clients_own(tmp_path: Path) -> None:
     async def kept(seen: ReceivedRequest) -> Any:
         yield 200, [JSON]
         yield json.dumps({"object": "list", "data": app.requests[0].json["messages"]}).encode()
 
     sent = dialogue.body(*dialogue.history(2), store=True)
-    async with upstream() as app, gateway(tmp_path, app, **flaky) as running:
+    async with upstream() as app, gateway(tmp_path, app, noise=PROFILE) as running:
         await running.chat(sent, "s")
         app.steps[:] = [kept]
         answer = await running.http.get(f"{running.data}/s/s/v1/chat/completions/chatcmpl-1/messages")
@@ -162,9 +143,7 @@ async def test_the_messages_of_a_stored_completion_are_the_clients_own(
         assert answer.json()["data"] == sent["messages"]
 
 
-async def test_a_stored_completion_tells_the_clients_own_tools_back(
-    tmp_path: Path, noisy: dict[str, Any]
-) -> None:
+async def test_a_stored_completion_tells_the_clients_own_tools_back(tmp_path: Path) -> None:
     async def kept(seen: ReceivedRequest) -> Any:
         told = {name: app.requests[0].json[name] for name in ("tools", "tool_choice")}
         yield 200, [JSON]
@@ -172,7 +151,7 @@ async def test_a_stored_completion_tells_the_clients_own_tools_back(
 
     choice = {"type": "function", "function": {"name": "get_order"}}
     sent = dialogue.body(*dialogue.history(1), store=True, tool_choice=choice)
-    async with upstream() as app, gateway(tmp_path, app, **noisy) as running:
+    async with upstream() as app, gateway(tmp_path, app, noise=NOISY) as running:
         await running.chat(sent, "s")
         app.steps[:] = [kept]
         told = await running.http.get(f"{running.data}/s/s/v1/chat/completions/chatcmpl-1")
@@ -192,12 +171,12 @@ async def test_noise_off_asks_nothing_of_the_store(tmp_path: Path) -> None:
 @pytest.mark.parametrize("durability", ["strict", "relaxed"])
 @pytest.mark.parametrize("limit", [1, 2, 3])
 async def test_pages_of_what_the_client_never_saw_are_gone_past(
-    tmp_path: Path, noisy: dict[str, Any], limit: int, durability: str
+    tmp_path: Path, limit: int, durability: str
 ) -> None:
     policy = script(*(calling(1) for _ in range(3)), calling(0), Answer("Two orders."))
     async with (
         ScriptedProvider(policy) as app,
-        gateway(tmp_path, app.url, durability=durability, **noisy) as running,
+        gateway(tmp_path, app.url, durability=durability, noise=NOISY) as running,
     ):
         async with Client(running, stream=False, linked=True) as client:
             await client.turn({"role": "user", "content": QUESTION})
@@ -208,9 +187,7 @@ async def test_pages_of_what_the_client_never_saw_are_gone_past(
     assert [one.type for one in items] == ["message", "function_call", "function_call_output"]
 
 
-async def test_listed_completions_are_those_that_were_delivered(
-    tmp_path: Path, noisy: dict[str, Any]
-) -> None:
+async def test_listed_completions_are_those_that_were_delivered(tmp_path: Path) -> None:
     kept: list[dict[str, Any]] = []
 
     def calling_one(number: int) -> Any:
@@ -230,7 +207,10 @@ async def test_listed_completions_are_those_that_were_delivered(
         return reply
 
     sent = dialogue.body(*dialogue.history(1), store=True)
-    async with upstream(calling_one(1), calling_one(2)) as app, gateway(tmp_path, app, **noisy) as running:
+    async with (
+        upstream(calling_one(1), calling_one(2)) as app,
+        gateway(tmp_path, app, noise=NOISY) as running,
+    ):
         delivered = (await running.chat(sent, "s")).json()
         other = answer(id="chatcmpl-9")
         app.steps[:] = [plain({"object": "list", "data": [*kept, other], "has_more": False})]

@@ -53,12 +53,10 @@ async def rollout(running: Running) -> str:
 async def test_secrets_in_texts_are_masked_in_the_store_and_nowhere_else(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    profile = tmp_path / "flaky.yaml"
-    profile.write_text(PROFILE)
     echo = {"choice": {"message": {"role": "assistant", "content": TEXT}}}
     async with upstream(engine(**echo)) as app:
         async with gateway(
-            tmp_path, app, profile=str(profile), upstream_key=SECRETS[-2], log={"level": "debug"}
+            tmp_path, app, noise=PROFILE, upstream_key=SECRETS[-2], log={"level": "debug"}
         ) as running:
             session = await rollout(running)
             given = await running.chat(body(user(TEXT)), session, **CREDENTIAL)
@@ -84,7 +82,7 @@ async def test_secrets_in_texts_are_masked_in_the_store_and_nowhere_else(
             assert json.loads(stored["turns"][0]["received"])
             assert app.requests[1].texts()[0] == app.requests[0].texts()[0]
             metrics = (await running.api("GET", "/metrics")).text
-        async with gateway(tmp_path, app, profile=str(profile), upstream_key=SECRETS[-2]) as running:
+        async with gateway(tmp_path, app, noise=PROFILE, upstream_key=SECRETS[-2]) as running:
             await running.chat(
                 body(user(TEXT), {"role": "assistant", "content": "ok"}, user("Thanks!")),
                 session,
@@ -139,9 +137,7 @@ async def test_texts_may_be_kept(tmp_path: Path, mode: str, fitness: str) -> Non
 
 @pytest.mark.parametrize("record", ["metadata", "none"])
 async def test_less_may_be_recorded(tmp_path: Path, record: str) -> None:
-    profile = tmp_path / "flaky.yaml"
-    profile.write_text(PROFILE)
-    async with upstream() as app, gateway(tmp_path, app, record=record, profile=str(profile)) as running:
+    async with upstream() as app, gateway(tmp_path, app, record=record, noise=PROFILE) as running:
         for turn in (1, 2):
             await running.chat(body(*history(turn)), "s")
         assert app.requests[1].texts()[0] == app.requests[0].texts()[0] != history(1)[0]["content"]

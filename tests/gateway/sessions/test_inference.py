@@ -52,9 +52,7 @@ async def turns_of(running: Running, session: str) -> list[int]:
 
 
 async def test_conversations_that_begin_alike_are_told_apart_by_their_calls(tmp_path: Path) -> None:
-    profile = tmp_path / "flaky.yaml"
-    profile.write_text(PROFILE)
-    async with upstream(calling()) as app, gateway(tmp_path, app, profile=str(profile)) as running:
+    async with upstream(calling()) as app, gateway(tmp_path, app, noise=PROFILE) as running:
         lines = [[ASKED], [ASKED]]
         for line in lines:
             line.append(await chat(running, line))

@@ -166,11 +166,9 @@ async def test_headers_steer_only_where_the_operator_allows_and_within_the_cap(t
 
 
 async def test_sessions_that_leave_memory_come_back_from_the_store(tmp_path: Path) -> None:
-    profile = tmp_path / "flaky.yaml"
-    profile.write_text(PROFILE)
     async with (
         upstream() as app,
-        gateway(tmp_path, app, profile=str(profile), limits={"live_sessions": 2}) as running,
+        gateway(tmp_path, app, noise=PROFILE, limits={"live_sessions": 2}) as running,
     ):
         for turn in range(1, 4):
             for name in ("one", "two", "three", "four"):

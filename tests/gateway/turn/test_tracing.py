@@ -62,13 +62,11 @@ def attributes(span: Any) -> dict[str, Any]:
 
 
 async def test_a_span_per_turn_with_the_conventions_names_and_no_content(tmp_path: Path) -> None:
-    profile = tmp_path / "flaky.yaml"
-    profile.write_text(PROFILE)
     with collector() as (endpoint, spans):
         failing = plain({"error": {"message": "no"}}, 500)
         async with (
             upstream(plain(answer()), failing) as app,
-            gateway(tmp_path, app, profile=str(profile), telemetry={"endpoint": endpoint}) as running,
+            gateway(tmp_path, app, noise=PROFILE, telemetry={"endpoint": endpoint}) as running,
         ):
             parent = f"00-{TRACE}-b7ad6b7169203331-01"
             asked = body(user("a word that no span may hold"))

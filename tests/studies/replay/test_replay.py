@@ -170,11 +170,9 @@ def test_documents_differ_exactly_where_they_are_not_equal(before: Any, after: A
 async def test_calls_that_the_client_never_got_are_taken_from_the_ledger(
     tmp_path: Path, stream: bool, answers: list[Any]
 ) -> None:
-    path = tmp_path / "closed.yaml"
-    path.write_text(profile(ABBREVIATED))
     async with (
         upstream(script(*answers)) as app,
-        gateway(tmp_path, app, profile=str(path)) as running,
+        gateway(tmp_path, app, noise=profile(ABBREVIATED)) as running,
         Client(running, stream) as client,
     ):
         for _ in range(3):

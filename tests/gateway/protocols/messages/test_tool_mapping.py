@@ -99,11 +99,9 @@ def called(content: Any) -> list[str]:
 async def closed(
     tmp_path: Path, operator: str, policy: Callable[[Dialogue], Answer], stream: bool
 ) -> AsyncIterator[tuple[ScriptedProvider, Running, Client]]:
-    path = tmp_path / "closed.yaml"
-    path.write_text(profile(operator))
     async with (
         ScriptedProvider(policy) as app,
-        gateway(tmp_path, app.url, profile=str(path)) as running,
+        gateway(tmp_path, app.url, noise=profile(operator)) as running,
         Client(running, stream).sdk as sdk,
     ):
         client = Client(running, stream)
@@ -258,9 +256,10 @@ async def test_texts_that_the_client_joined_are_parted_again(tmp_path: Path, str
 
 async def test_an_error_in_an_inner_round_is_told(tmp_path: Path) -> None:
     policy = script(calling(1, text="Let me see."), Answer(error=ProviderError(529, "Overloaded")))
-    path = tmp_path / "closed.yaml"
-    path.write_text(profile(ABBREVIATED))
-    async with ScriptedProvider(policy) as app, gateway(tmp_path, app.url, profile=str(path)) as running:
+    async with (
+        ScriptedProvider(policy) as app,
+        gateway(tmp_path, app.url, noise=profile(ABBREVIATED)) as running,
+    ):
         for stream in (False, True):
             client = Client(running, stream)
             async with client.sdk:

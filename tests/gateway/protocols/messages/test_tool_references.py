@@ -72,11 +72,9 @@ async def test_references_name_what_each_side_knows(tmp_path: Path, stream: bool
         for one in events(block) if stream else ():
             yield one
 
-    path = tmp_path / "closed.yaml"
-    path.write_text(profile(ABBREVIATED))
     question = user("What did ACME order?")
     more = {"tools": TOOLS, "stream": stream}
-    async with upstream(reply) as app, gateway(tmp_path, app, profile=str(path)) as running:
+    async with upstream(reply) as app, gateway(tmp_path, app, noise=profile(ABBREVIATED)) as running:
         told = await post(running, body(question, **more), "one")
         if stream:
             assert told.content == b"".join(events(found(TOOL))).replace(*_as_encoded(found(TOOL))), (

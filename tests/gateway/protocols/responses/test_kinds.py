@@ -74,9 +74,7 @@ async def test_only_functions_have_other_names(tmp_path: Path, stream: bool) -> 
         yield 200, [SSE if stream else JSON]
         yield b"".join(map(event, events(made))) if stream else json.dumps(made).encode()
 
-    path = tmp_path / "closed.yaml"
-    path.write_text(profile(ABBREVIATED))
-    async with upstream(reply) as app, gateway(tmp_path, app, profile=str(path)) as running:
+    async with upstream(reply) as app, gateway(tmp_path, app, noise=profile(ABBREVIATED)) as running:
         told = await post(running, asked, "one")
         true = true_name(app.requests[0])
         chosen = app.requests[0].json["tool_choice"]["tools"]
@@ -117,9 +115,7 @@ async def test_what_a_search_for_tools_found_has_its_own_name_for_each_side(
         yield 200, [JSON]
         yield json.dumps({"object": "list", "data": [found(true_name(app.requests[0]))]}).encode()
 
-    path = tmp_path / "closed.yaml"
-    path.write_text(profile(ABBREVIATED))
-    async with upstream(reply) as app, gateway(tmp_path, app, profile=str(path)) as running:
+    async with upstream(reply) as app, gateway(tmp_path, app, noise=profile(ABBREVIATED)) as running:
         told = await post(running, asked, "one")
         response = told.json() if not stream else _completed(told.text)
         assert response["output"] == [found(TOOL)]

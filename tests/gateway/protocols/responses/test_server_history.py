@@ -152,14 +152,12 @@ rules:
 @pytest.mark.parametrize("stream", [False, True])
 async def test_what_noise_made_of_an_answer_is_what_is_gone_on_from(tmp_path: Path, stream: bool) -> None:
     """Faults are counted by the call that the client got, in the process that spoilt it as in any other."""
-    profile = tmp_path / "spoilt.yaml"
-    profile.write_text(SPOILT)
     counted = []
     for restarted in (False, True):
         folder = tmp_path / str(restarted)
         folder.mkdir()
         async with ScriptedProvider(shop.policy) as app, contextlib.AsyncExitStack() as stack:
-            running = await stack.enter_async_context(gateway(folder, app.url, profile=str(profile)))
+            running = await stack.enter_async_context(gateway(folder, app.url, noise=SPOILT))
             request = {"model": "m", "tools": TOOLS, "stream": stream}
             first = await post(running, request | {"input": shop.QUESTIONS[0]}, "s", **KEY)
             made = last_response(first.text) if stream else first.json()
@@ -168,7 +166,7 @@ async def test_what_noise_made_of_an_answer_is_what_is_gone_on_from(tmp_path: Pa
                 json.loads(called["arguments"])
             if restarted:
                 await stack.aclose()
-                running = await stack.enter_async_context(gateway(folder, app.url, profile=str(profile)))
+                running = await stack.enter_async_context(gateway(folder, app.url, noise=SPOILT))
             linked = {"previous_response_id": made["id"], "input": [output(called["call_id"], facts("W17"))]}
             await post(running, request | linked, "s", **KEY)
             events = (await running.trajectory("s"))["events"]
