@@ -1,12 +1,11 @@
 """The table of the catalogue: every row, its operators and their aliases, profiles, protocols and tests.
 
-`python -m tests.catalogue.table --out docs/noise-catalogue.md` writes the page. Profiles, protocols and tests
+`python -m tests.catalogue.table` writes the page. Profiles, protocols and tests
 are found, not asserted: profiles by reading them, protocols by running a gateway, tests by their sources.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import re
 import tempfile
@@ -131,9 +130,5 @@ def _rows(kind: Kind, protocols: dict[str, list[str]]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=PAGE)
-    out: Path = parser.parse_args().out
     with tempfile.TemporaryDirectory() as scratch:
-        out.write_text(page(asyncio.run(find_protocols(Path(scratch)))), encoding="utf-8")
-    print(out)
+        PAGE.write_text(page(asyncio.run(find_protocols(Path(scratch)))), encoding="utf-8")

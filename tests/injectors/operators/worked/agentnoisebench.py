@@ -11,23 +11,19 @@ from crosswind.injectors.operators.tool.additions import REMARK_KEYS
 from crosswind.injectors.operators.words.asides import COMES_BACK, PROBES, SIDE_QUESTIONS, SMALL_TALK, YIELDS
 from crosswind.injectors.operators.words.requests import BELIEFS
 from crosswind.injectors.operators.words.results import LOW_VALUE
+from tests.injectors.operators.acting import QUESTION
 from tests.injectors.operators.worked.properties import (
     Example,
     Property,
     added,
     dropped,
     kept,
-    query_alone,
+    only_in,
     query_whole,
-    results_alone,
     truth_again,
 )
 from tests.injectors.operators.worked.sample import Sample, View, tool, values
 
-QUERY = (
-    "Hello, my flight leaves soon and I need to know exactly how many bags I'm allowed to take along with my "
-    "booking. There is a lot that I have to carry, so I really need the right number. Can you look into that?"
-)
 TRUE = {
     "booking_id": "KX93TL",
     "origin": "OSL",
@@ -37,7 +33,7 @@ TRUE = {
     "paid_bags": 0,
 }
 SAMPLE = Sample(
-    QUERY,
+    QUESTION,
     (tool("get_booking", "Look a booking up.", booking_id="The booking's id."),),
     "get_booking",
     {"booking_id": "KX93TL"},
@@ -61,13 +57,13 @@ def _two_beliefs(clean: View, noisy: View) -> bool:
 
 
 def _says_itself_again(behind: str) -> bool:
-    own = re.split(r"(?<=[.?])\s+", QUERY)
+    own = re.split(r"(?<=[.?])\s+", QUESTION)
     return any(sentence in behind for sentence in own)
 
 
 def _nothing_new(behind: str) -> bool:
     rest = behind
-    for sentence in (*re.split(r"(?<=[.?])\s+", QUERY), *SMALL_TALK):
+    for sentence in (*re.split(r"(?<=[.?])\s+", QUESTION), *SMALL_TALK):
         rest = rest.replace(sentence, "")
     return not re.search(r"[\d?]", rest) and len(rest.split()) <= 5 * behind.count(":")
 
@@ -99,7 +95,7 @@ EXAMPLES = (
                 "how many bags I'm allowed to take along",
                 "a lot that I have to carry",
             ),
-            query_alone(),
+            only_in("query"),
         ),
     ),
     Example(
@@ -110,7 +106,7 @@ EXAMPLES = (
             Property("contradicted: two beliefs about the number that can't both be true", _two_beliefs),
             kept("so I am not sure"),
             query_whole(),
-            query_alone(),
+            only_in("query"),
             Property(
                 "solvable: it is settled whose word counts, and no figure is made up",
                 lambda clean, noisy: (
@@ -140,7 +136,7 @@ EXAMPLES = (
                     noisy.query != clean.query and _nothing_new(noisy.query.replace(clean.query, "", 1))
                 ),
             ),
-            query_alone(),
+            only_in("query"),
         ),
     ),
     Example(
@@ -154,7 +150,7 @@ EXAMPLES = (
             ),
             added("solvable: the way back to the request", lambda behind: behind.endswith(COMES_BACK)),
             query_whole(),
-            query_alone(),
+            only_in("query"),
         ),
         "The example drops the reason and the plea and never comes back; ours keeps all and comes back.",
     ),
@@ -169,7 +165,7 @@ EXAMPLES = (
             ),
             added("solvable: a refusal is accepted", lambda behind: behind.endswith(YIELDS["policy"])),
             query_whole(),
-            query_alone(),
+            only_in("query"),
         ),
         "The example leaves open whether a refusal will do; ours says that it will, and keeps the plea.",
     ),
@@ -188,7 +184,7 @@ EXAMPLES = (
                 "added: the service is unavailable, status 503",
                 lambda _, text: "unavailable" in text and "503" in text,
             ),
-            results_alone(),
+            only_in("results"),
             truth_again(),
         ),
     ),
@@ -210,7 +206,7 @@ EXAMPLES = (
                     and (clean.first.startswith(noisy.first) or _left(noisy.first).items() < TRUE.items())
                 ),
             ),
-            results_alone(),
+            only_in("results"),
             truth_again(),
         ),
     ),
@@ -232,7 +228,7 @@ EXAMPLES = (
             ),
             result("added: a field that wasn't there", lambda found, _: found.keys() - TRUE.keys()),
             result("solvable: each false value is disputed by a field beside it", _disputed),
-            results_alone(),
+            only_in("results"),
             truth_again(),
         ),
         "The example drops three fields and disputes nothing; ours keeps all and disputes each false one.",
@@ -254,7 +250,7 @@ EXAMPLES = (
                 ),
             ),
             result("kept: every true value", lambda found, _: _more(found) and found.items() >= TRUE.items()),
-            results_alone(),
+            only_in("results"),
         ),
         "The example drops four fields beside; ours keeps all, since nothing would bring them back.",
     ),
@@ -269,7 +265,7 @@ EXAMPLES = (
                 lambda found, _: _more(found) and set(_more(found)) <= set(LOW_VALUE),
             ),
             result("kept: every true value", lambda found, _: _more(found) and found.items() >= TRUE.items()),
-            results_alone(),
+            only_in("results"),
         ),
         "The example drops a field beside; ours keeps all.",
     ),

@@ -72,14 +72,17 @@ def added(what: str, holds: Callable[[str], bool]) -> Property:
     return Property(f"added: {what}", follows)
 
 
-def results_alone() -> Property:
-    """The noise is in the result: query and tools are as they were."""
-    return Property(
-        "kept: query and tools",
-        lambda clean, noisy: (
-            clean.first != noisy.first and (clean.query, clean.tools) == (noisy.query, noisy.tools)
-        ),
-    )
+def only_in(part: str) -> Property:
+    """The noise is in the query, the tools or the results; the rest is unchanged."""
+
+    def holds(clean: View, noisy: View) -> bool:
+        was, now = (
+            {"query": view.query, "tools": view.tools, "results": (view.first, view.again)}
+            for view in (clean, noisy)
+        )
+        return was.pop(part) != now.pop(part) and was == now
+
+    return Property(f"kept: everything but the {part}", holds)
 
 
 def truth_again() -> Property:
@@ -87,28 +90,6 @@ def truth_again() -> Property:
     return Property(
         "solvable: the second call tells the truth",
         lambda clean, noisy: clean.first != noisy.first and clean.again == noisy.again,
-    )
-
-
-def query_alone() -> Property:
-    """The noise is in the query: tools and results are as they were."""
-    return Property(
-        "kept: tools and results",
-        lambda clean, noisy: (
-            clean.query != noisy.query
-            and (clean.tools, clean.first, clean.again) == (noisy.tools, noisy.first, noisy.again)
-        ),
-    )
-
-
-def tools_alone() -> Property:
-    """The noise is in the tools: query and results are as they were."""
-    return Property(
-        "kept: query and results",
-        lambda clean, noisy: (
-            clean.tools != noisy.tools
-            and (clean.query, clean.first, clean.again) == (noisy.query, noisy.first, noisy.again)
-        ),
     )
 
 

@@ -15,14 +15,12 @@ from tests.injectors.operators.worked.properties import (
     each,
     kept,
     more,
-    query_alone,
-    results_alone,
+    only_in,
     says_anothers,
     says_its_own,
     says_nothing,
     takes_nothing,
     takes_other_things,
-    tools_alone,
     truth_again,
 )
 from tests.injectors.operators.worked.sample import Sample, Tool, View, tool, words
@@ -127,7 +125,7 @@ def duplicate(row: str, says: Twin, takes: Twin) -> Example:
                     and [one for one in noisy.tools if one.true] == list(clean.tools)
                 ),
             ),
-            tools_alone(),
+            only_in("tools"),
         ),
     )
 
@@ -192,7 +190,7 @@ def abbreviated(row: str, owns_up: str) -> Example:
                     and (was.description, was.parameters) == (now.description, now.parameters)
                 ),
             ),
-            tools_alone(),
+            only_in("tools"),
         ),
     )
 
@@ -206,7 +204,7 @@ def transition(row: str) -> Example:
         (
             Property("the benchmark's string stands there", lambda _, noisy: noisy.first == TRANSITION[row]),
             Property("dropped: the result", lambda clean, noisy: "sinus" not in noisy.first),
-            results_alone(),
+            only_in("results"),
             truth_again(),
         ),
     )
@@ -226,7 +224,7 @@ EXAMPLES = (
             ),
             Property("by a letter or two each", _typed_alike),
             kept("ECG", "rec58213", "ID"),
-            query_alone(),
+            only_in("query"),
         ),
     ),
     Example(
@@ -236,7 +234,7 @@ EXAMPLES = (
         (
             dropped("Find", "type", "based on"),
             kept("heart rhythm", "ECG (Electrocardiogram) recording ID rec58213"),
-            query_alone(),
+            only_in("query"),
         ),
     ),
     Example(
@@ -260,7 +258,7 @@ EXAMPLES = (
                     and "ECG" in str(noisy.declared["rhythm_type.find"].description)
                 ),
             ),
-            tools_alone(),
+            only_in("tools"),
         ),
     ),
     Example(
@@ -289,7 +287,7 @@ EXAMPLES = (
                     and "rec7" in " ".join(_says(noisy.declared["rhythm_type.find"].parameters))
                 ),
             ),
-            tools_alone(),
+            only_in("tools"),
         ),
     ),
     duplicate("Dup-NoDesc", says_nothing, takes_nothing),
@@ -314,7 +312,7 @@ EXAMPLES = (
                 "kept: the true tools as they were",
                 lambda clean, noisy: len(noisy.tools) > len(clean.tools) and noisy.declared == clean.declared,
             ),
-            tools_alone(),
+            only_in("tools"),
         ),
     ),
     tempting("MisDesc", "_Budget", DEARER, CHEAP),
