@@ -31,11 +31,9 @@ class Draws:
         return low + int(self._next() * (high - low + 1))
 
     def choice(self, items: Sequence[T]) -> T:
-        """One item of a non-empty sequence."""
         return items[int(self._next() * len(items))]
 
     def chance(self, probability: float) -> bool:
-        """True with the given probability."""
         return self._next() < probability
 
     def sample(self, items: Sequence[T], count: int) -> list[T]:

@@ -147,7 +147,6 @@ def _outputs(before: PolicyVersion, after: PolicyVersion) -> OutputsDistance:
 
 
 def _metrics(before: PolicyVersion, after: PolicyVersion) -> dict[str, tuple[Any, Any]]:
-    """Figures side by side."""
     first, second = dict(_figures(before.metrics)), dict(_figures(after.metrics))
     return {name: (first.get(name), second.get(name)) for name in sorted(first.keys() | second.keys())}
 

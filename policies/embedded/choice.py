@@ -80,7 +80,6 @@ class SampledChoice:
         }
 
     def message(self) -> dict[str, Any]:
-        """The finished message."""
         message: dict[str, Any] = {"role": "assistant", "content": self.content or None}
         if self.calls:
             message["tool_calls"] = [self.call_object(index) for index in range(len(self.calls))]

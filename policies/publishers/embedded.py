@@ -27,7 +27,6 @@ class EmbeddedEngine(ClosingEngine):
     name: ClassVar[str] = "embedded"
 
     def __init__(self, url: str, *, timeout: float = 60.0) -> None:
-        """`timeout` is in seconds, for each request."""
         self._http = httpx.Client(base_url=root_of(url), timeout=timeout, trust_env=False)
 
     @classmethod
@@ -43,7 +42,6 @@ class EmbeddedEngine(ClosingEngine):
         self._http.close()
 
     def health(self) -> EngineHealth:
-        """What is served. Raises EngineAway where the engine doesn't answer."""
         body = self._ask("GET", "/policy")
         return EngineHealth(
             body["version"],
@@ -56,13 +54,11 @@ class EmbeddedEngine(ClosingEngine):
         )
 
     def publish(self, version: PolicyVersion) -> PublishedVersion:
-        """Swap to this version. Raises EngineError with the reason; the old version serves on then."""
         body = {"version": version.version, "path": str(version.path.resolve())}
         answer = self._ask("POST", "/policy/publish", body)
         return PublishedVersion(answer["version"], answer["swap_ms"], answer["in_flight"])
 
     def score(self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]) -> ScoredTokens:
-        """The version that is served and its log-probabilities of the completions' tokens."""
         pairs = zip(prompts, completions, strict=True)
         sequences = [
             {"prompt_token_ids": list(prompt), "completion_token_ids": list(done)} for prompt, done in pairs

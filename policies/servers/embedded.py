@@ -16,7 +16,6 @@ class EmbeddedServer:
 
     @classmethod
     def serve(cls, request: ServeRequest, say: Callable[[str], None]) -> None:
-        """Serve until interrupted. Raises ServeError."""
         reject_unused_options(request, cls.name)
         try:
             from crosswind.policies.embedded.batch import BatchLimits

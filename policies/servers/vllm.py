@@ -15,7 +15,6 @@ class VllmServer:
 
     @classmethod
     def serve(cls, request: ServeRequest, say: Callable[[str], None]) -> None:
-        """Serve until interrupted. Raises ServeError."""
         from crosswind.policies.vllm.serve import serve
 
         serve(request, say)

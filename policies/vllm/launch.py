@@ -49,7 +49,6 @@ class Launch:
 
     @property
     def url(self) -> str:
-        """The server's root."""
         name = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{name}:{self.port}"
 
@@ -81,7 +80,6 @@ class Launch:
         ]
 
     def variables(self, inherited: Mapping[str, str]) -> dict[str, str]:
-        """The server's environment variables."""
         defaults = {
             "VLLM_NO_USAGE_STATS": "1",
             "DO_NOT_TRACK": "1",

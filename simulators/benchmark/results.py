@@ -14,8 +14,7 @@ from crosswind.simulators.benchmark.metrics import mean_by_key, wilson
 from crosswind.simulators.benchmark.suites import CLEAN, NOISY
 from crosswind.simulators.environment import Environment
 from crosswind.simulators.episodes.campaign import CampaignSettings, play_campaign, run_loop
-from crosswind.simulators.episodes.record import Job, Record
-from crosswind.simulators.episodes.tally import ProgressTally
+from crosswind.simulators.episodes.record import Job, ProgressTally, Record
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from crosswind.simulators.benchmark.metrics import PairedDifference
 
 
 def results_table(results: Mapping[str, Any]) -> Table:
-    """One row per arm."""
     title = (
         f"{results['environment']} {results['split']}: {results['tasks']} tasks, temperature "
         f"{results['temperature']}, policy {results['policy_version'] or 'unknown'}"

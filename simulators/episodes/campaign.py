@@ -16,9 +16,8 @@ from crosswind.gateway.client import AsyncClient, GatewayError
 from crosswind.simulators.environment import Environment
 from crosswind.simulators.episodes.agent import AgentSettings, ToolAgent
 from crosswind.simulators.episodes.groups import GroupPlan, jobs, next_group
-from crosswind.simulators.episodes.record import Job, Record
+from crosswind.simulators.episodes.record import Job, ProgressTally, Record
 from crosswind.simulators.episodes.runner import EpisodeRunner, GatewayLostError, SessionRefusedError, run_all
-from crosswind.simulators.episodes.tally import ProgressTally
 from crosswind.simulators.episodes.users import UserModel
 
 PROGRESS_EVERY_S = 1.0

@@ -5,7 +5,6 @@ right.
 from __future__ import annotations
 
 import asyncio
-import threading
 from asyncio.subprocess import PIPE
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,11 +28,11 @@ from crosswind.policies.tiny.model import Shape, initial_weights
 from crosswind.policies.tiny.tokenizer import train_tokenizer
 from crosswind.policies.versions.version import Registry, write_metadata
 from crosswind.testing.replies import plain
-from crosswind.testing.server import listen
 from tests.gateway.engine import engine as scripted
 from tests.gateway.servers import Running, gateway, upstream
 from tests.gateway.sessions.peers import workers
 from tests.loop.children import COMMAND, ENVIRONMENT, Children
+from tests.serving import serve_in_thread
 
 BODY = {
     "model": "policy",
@@ -62,13 +61,9 @@ def registry(tmp_path: Path) -> Registry:
 @pytest.fixture
 def served(registry: Registry) -> Iterator[tuple[str, uvicorn.Server]]:
     """An engine on a thread of its own, and its server, to tamper with what is inside."""
-    bound = listen()
     server = make_server(registry.get("v1").path, seed=0, limits=BatchLimits(rows=4))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
-    thread.start()
-    yield f"http://127.0.0.1:{bound.getsockname()[1]}", server
-    server.should_exit = True
-    thread.join()
+    with serve_in_thread(server) as url:
+        yield url, server
 
 
 async def _policy(*arguments: str) -> tuple[int, str]:

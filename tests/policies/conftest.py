@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,12 +12,14 @@ import pytest
 import torch
 
 from crosswind.policies.embedded.batch import BatchLimits
+from crosswind.policies.embedded.checkpoint import read_shape
 from crosswind.policies.embedded.server import make_server
 from crosswind.policies.publishers.embedded import EmbeddedEngine
 from crosswind.policies.tiny.directory import write_policy, write_successor
 from crosswind.policies.tiny.model import Shape, initial_weights
 from crosswind.policies.tiny.tokenizer import train_tokenizer
 from crosswind.policies.versions.version import PolicyVersion, Registry
+from tests.serving import serve_in_thread
 
 TOOLS: list[dict[str, Any]] = [
     {
@@ -54,17 +54,8 @@ class Served:
 @contextmanager
 def serving(directory: Path, *, seed: int = 0, rows: int = 64) -> Iterator[str]:
     """The engine on a free port of the loopback; gives its root URL."""
-    server = make_server(directory, seed=seed, limits=BatchLimits(rows=rows))
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen(256)
-        thread = threading.Thread(target=server.run, args=([listener],))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join()
+    with serve_in_thread(make_server(directory, seed=seed, limits=BatchLimits(rows=rows))) as url:
+        yield url
 
 
 @pytest.fixture(scope="session")
@@ -90,17 +81,11 @@ def add_successor(
     spoil: Callable[[dict[str, torch.Tensor]], None] = lambda weights: None,
 ) -> PolicyVersion:
     """A version with other random weights, spoilt as wanted."""
-    weights = initial_weights(Shape(_vocabulary(parent)), step)
+    weights = initial_weights(read_shape(parent.path), step)
     spoil(weights)
     return registry.add(
         name, lambda path: write_successor(path, parent.path, weights), parent=parent.version, step=step
     )
-
-
-def _vocabulary(version: PolicyVersion) -> int:
-    from crosswind.policies.embedded.checkpoint import read_shape
-
-    return read_shape(version.path).vocabulary
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import socket
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +12,7 @@ from crosswind.policies.embedded.batch import BatchLimits
 from crosswind.policies.embedded.server import make_server
 from crosswind.policies.publishers.embedded import EmbeddedEngine
 from crosswind.trainer.learning import model
+from tests.serving import serve_in_thread
 from tests.trainer.practice import write_tiny_policy
 
 
@@ -50,14 +49,8 @@ def engine_url(first_policy: Path) -> Iterator[str]:
 @contextmanager
 def serving(policy: Path, port: int) -> Iterator[str]:
     """The embedded engine on this port, or on a free one for 0; gives its URL."""
-    listener = socket.create_server(("127.0.0.1", port))
-    server = make_server(policy, seed=0, limits=BatchLimits(rows=8))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-    thread.start()
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
-    listener.close()
+    with serve_in_thread(make_server(policy, seed=0, limits=BatchLimits(rows=8)), port) as url:
+        yield url
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ their help.
 
 from __future__ import annotations
 
-import importlib
 import json
 import shlex
 import sys
@@ -21,6 +20,7 @@ from crosswind.policies.deployment.deployment import NotConfirmed
 from crosswind.policies.engine import EngineError
 from crosswind.policies.versions.journal import JournalError
 from crosswind.policies.versions.version import NotWritten, Registry, VersionError, find_policy
+from crosswind.trainer.commands.imitation import imitation
 from crosswind.trainer.commands.resources import (
     StartDeadline,
     connect_control,
@@ -39,25 +39,12 @@ from crosswind.trainer.errors import RunFailed, RunRefused
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
-class LazyGroup(click.Group):
-    """A group with commands that live in modules of their own, imported when one is asked for."""
-
-    lazy = {"imitation": "crosswind.trainer.commands.imitation:imitation"}  # noqa: RUF012
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), *self.lazy])
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.lazy:
-            return super().get_command(ctx, cmd_name)
-        module, name = self.lazy[cmd_name].split(":")
-        command: click.Command = getattr(importlib.import_module(module), name)
-        return command
-
-
-@click.group(cls=LazyGroup)
+@click.group()
 def train() -> None:
     """Teach a policy: from rewarded groups (`run`), or from demonstrations (`imitation`)."""
+
+
+train.add_command(imitation)
 
 
 @train.command()

@@ -43,9 +43,8 @@ class CurriculumDriver:
         """Feed in a step's groups. Returns what changed, in words."""
         if self.state is None:
             return []
-        step = gap.advance(self.state, _observations(groups), self.settings.gap)
-        self.state = step.state
-        return step.changes
+        self.state, changes = gap.advance(self.state, _observations(groups), self.settings.gap)
+        return changes
 
     def continue_numbering(self, sink: CurriculumSink | None) -> None:
         """Number this run's curricula on from the one in force, so that no version means two things."""

@@ -10,7 +10,7 @@ are ours.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from math import sqrt
 from typing import Any
 
@@ -126,16 +126,10 @@ def begin(profile: str, noise_types: Iterable[str], highest_level: int, settings
     )
 
 
-@dataclass(slots=True)
-class Advance:
-    """A step of the scheduler: the new state, and what changed, in words."""
-
-    state: GapState
-    changes: list[str] = field(default_factory=list)
-
-
-def advance(state: GapState, observations: Iterable[Observation], settings: GapSettings) -> Advance:
-    """Feed in one training step's rollouts and decide. A pure function."""
+def advance(
+    state: GapState, observations: Iterable[Observation], settings: GapSettings
+) -> tuple[GapState, list[str]]:
+    """Feed in one training step's rollouts. Returns the new state, and what changed, in words. Pure."""
     groups: dict[str, list[Observation]] = {}
     for observation in observations:
         groups.setdefault(observation.group_id, []).append(observation)
@@ -157,7 +151,7 @@ def advance(state: GapState, observations: Iterable[Observation], settings: GapS
         state.version + bool(changes),
         history[-2 * settings.plateau_window :],
     )
-    return Advance(reached, changes)
+    return reached, changes
 
 
 def curriculum(state: GapState, *, group_share: float = 1.0, seed_scope: SeedScope = "session") -> Curriculum:

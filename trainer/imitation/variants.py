@@ -58,7 +58,6 @@ class Shares:
             raise ValueError(f"the shares add up to {total:g}: together they may be 1 at most")
 
     def as_dict(self) -> dict[str, float]:
-        """The shares by name."""
         return {field.name: float(getattr(self, field.name)) for field in fields(self)}
 
     @classmethod

@@ -29,7 +29,6 @@ class Progress:
         self._write({"event": "note", "message": message, **values} if self._as_json else message)
 
     def step(self, metrics: Mapping[str, Any]) -> None:
-        """A training step's end."""
         self._write({"event": "step", **metrics} if self._as_json else _format_step(metrics))
 
     def _write(self, line: str | Mapping[str, Any]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +12,7 @@ import uvicorn
 
 from crosswind.policies.embedded.app import EngineApp
 from crosswind.policies.embedded.batch import BatchLimits
+from tests.serving import serve_in_thread
 
 _CHOICE = {
     "token_ids": [1],
@@ -38,11 +37,5 @@ def serving_as_vllm(directory: Path) -> Iterator[int]:
         await send({"type": "http.response.body", "body": raw})
 
     server = uvicorn.Server(uvicorn.Config(app, lifespan="on", log_level="warning"))
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=server.run, args=([listener],))
-        thread.start()
-        try:
-            yield int(listener.getsockname()[1])
-        finally:
-            server.should_exit = True
-            thread.join()
+    with serve_in_thread(server) as url:
+        yield int(url.rpartition(":")[2])

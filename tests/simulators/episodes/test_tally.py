@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from crosswind.simulators.environment import Verdict, load
 from crosswind.simulators.episodes.groups import GroupPlan, jobs
-from crosswind.simulators.episodes.record import Playthrough, Record
-from crosswind.simulators.episodes.tally import ProgressTally
+from crosswind.simulators.episodes.record import Playthrough, ProgressTally, Record
 
 RETAIL = load("retail")
 

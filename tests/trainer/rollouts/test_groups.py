@@ -22,7 +22,7 @@ from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.trainer.config.settings import configure
 from crosswind.trainer.rollouts.assembly import assemble_batch, count_refusals, divide
 from crosswind.trainer.rollouts.groups import Admission, Group, Rollout, read_group
-from crosswind.trainer.rollouts.source import GroupSource, NoGroups
+from crosswind.trainer.rollouts.source import GroupSource, NoGroups, TakenGroups
 from tests.trainer.practice import CLOCK, FIRST, session, turn
 
 ADMISSION = Admission({FIRST: 0, "second": 1, "third": 2}, staleness=1, temperature=1.0)
@@ -105,8 +105,8 @@ def test_quarantined_and_stopped_sessions_are_left_out_of_the_baseline_too(store
     group = read(store)
     assert [rollout.session.id for rollout in group.rollouts] == ["g-1", "g-3"]
     assert sorted(group.left_out) == ["noise_stopped", "quarantined"]
-    material = assemble_batch([group], DEMO, "third", "seed")
-    assert count_refusals([group], material) == {"noise_stopped": 1, "quarantined": 1}
+    batch = assemble_batch([group], DEMO, "third", "seed")
+    assert count_refusals([group], batch) == {"noise_stopped": 1, "quarantined": 1}
 
 
 def test_a_group_is_filtered_only_when_all_its_rewards_are_equal(store: SqliteStore) -> None:
@@ -116,9 +116,9 @@ def test_a_group_is_filtered_only_when_all_its_rewards_are_equal(store: SqliteSt
     groups = [read(store, name) for name in ("even", "apart", "half")]
     assert [group.uniform for group in groups] == [True, False, False]
     assert [group.flat_arms for group in groups] == [0, 2, 1]
-    material = assemble_batch(groups, configure("demo", {"optimiser.mini_batches": 1}), "third", "seed")
-    assert (material.filtered_groups, material.flat_arms) == (1, 3)
-    (mini_batch,) = material.mini_batches
+    batch = assemble_batch(groups, configure("demo", {"optimiser.mini_batches": 1}), "third", "seed")
+    assert (batch.filtered_groups, batch.flat_arms) == (1, 3)
+    (mini_batch,) = batch.mini_batches
     assert sorted(sample.advantage for sample in mini_batch.samples) == [-1.0, 1.0], (
         "only the clean arm of `half`"
     )
@@ -158,15 +158,15 @@ def test_the_kl_term_needs_rollouts_of_advantage_zero_too(store: SqliteStore) ->
 def test_a_rollout_that_is_too_long_does_not_train(store: SqliteStore) -> None:
     put(store, "g", [1.0, 0.0], turns={0: [fit_turn("g-0"), fit_turn("g-0", index=1)]})
     group = read(store)
-    material = assemble_batch([group], configure("demo", {"max_sequence": 7}), "third", "seed")
-    assert count_refusals([group], material) == {"too_long": 1}
-    assert len(material.samples) == 1
+    batch = assemble_batch([group], configure("demo", {"max_sequence": 7}), "third", "seed")
+    assert count_refusals([group], batch) == {"too_long": 1}
+    assert len(batch.samples) == 1
 
 
 def test_the_division_into_mini_batches_is_by_group_and_drawn_from_the_seed() -> None:
     groups = [Group(str(index), ()) for index in range(5)]
-    assert [[group.id for group in part] for part in divide(groups, 2)] == [["0", "1"], ["2", "3", "4"]]
-    assert [len(part) for part in divide(groups, 8)] == [1] * 5
+    assert divide(groups, 2) == [groups[:2], groups[2:]]
+    assert divide(groups, 8) == [[group] for group in groups]
     assert divide([], 2) == []
 
 
@@ -188,41 +188,37 @@ def test_whitening_over_each_batch_and_over_the_buffer(store: SqliteStore) -> No
     assert best("buffer") == pytest.approx([0.5 / both, 0.75 / both])
 
 
-def stopped(*_: object) -> Event:
-    event = Event()
-    event.set()
-    return event
+def take(source: GroupSource, wanted: int, consumed: frozenset[str] = frozenset()) -> TakenGroups:
+    taken = source.take(wanted, consumed, ADMISSION, Event())
+    assert taken is not None
+    return taken
+
+
+def ids(taken: TakenGroups) -> list[str]:
+    return [group.id for group in taken.groups]
 
 
 def test_groups_are_taken_in_the_order_of_their_completion_and_once(store: SqliteStore) -> None:
     for name in ("c", "a", "b"):
         put(store, name, [1.0, 0.0])
     source = GroupSource(store, {}, poll_seconds=0.001)
-    first = source.take(2, frozenset(), ADMISSION, Event())
-    assert first is not None
-    assert [group.id for group in first.groups] == ["c", "a"]
-    rest = source.take(1, frozenset({"c", "a"}), ADMISSION, Event())
-    assert rest is not None
-    assert [group.id for group in rest.groups] == ["b"]
+    assert ids(take(source, 2)) == ["c", "a"]
+    assert ids(take(source, 1, frozenset({"c", "a"}))) == ["b"]
 
 
 def test_evaluations_and_foreign_labels_are_passed_over(store: SqliteStore) -> None:
     put(store, "eval", [1.0, 0.0], labels={"purpose": "eval"})
     put(store, "theirs", [1.0, 0.0], labels={"purpose": "train", "run": "theirs"})
     put(store, "ours", [1.0, 0.0], labels={"purpose": "train", "run": "ours"})
-    taken = GroupSource(store, {"run": "ours"}).take(1, frozenset(), ADMISSION, Event())
-    assert taken is not None
-    assert [group.id for group in taken.groups] == ["ours"]
-    assert taken.dropped == []
+    taken = take(GroupSource(store, {"run": "ours"}), 1)
+    assert (ids(taken), taken.dropped) == (["ours"], [])
 
 
 def test_labels_that_are_no_texts_are_named_as_json_writes_them(store: SqliteStore) -> None:
     put(store, "ours", [1.0, 0.0], labels={"stage": 2, "warm": True, "after": None})
     put(store, "later", [1.0, 0.0], labels={"stage": 3, "warm": True, "after": None})
     named = {"stage": "2", "warm": "true", "after": "null"}
-    taken = GroupSource(store, named).take(1, frozenset(), ADMISSION, Event())
-    assert taken is not None
-    assert [group.id for group in taken.groups] == ["ours"]
+    assert ids(take(GroupSource(store, named), 1)) == ["ours"]
     with pytest.raises(NoGroups):
         GroupSource(store, {"missing": "null"}).take(1, frozenset(), ADMISSION, Event(), wait_seconds=0.01)
 
@@ -235,15 +231,14 @@ def test_a_group_without_a_rollout_that_trains_is_dropped_and_counted(store: Sql
         turns={index: [fit_turn(f"old-{index}", version=FIRST)] for index in range(2)},
     )
     put(store, "new", [1.0, 0.0])
-    taken = GroupSource(store, {}).take(1, frozenset(), ADMISSION, Event())
-    assert taken is not None
-    assert (taken.dropped, taken.reasons) == (["old"], {"stale": 1})
-    assert [group.id for group in taken.groups] == ["new"]
+    taken = take(GroupSource(store, {}), 1)
+    assert (taken.dropped, taken.reasons, ids(taken)) == (["old"], {"stale": 1}, ["new"])
 
 
 def test_waiting_ends_when_told_to_or_after_the_time_given(store: SqliteStore) -> None:
     source = GroupSource(store, {}, poll_seconds=0.001)
-    assert source.take(1, frozenset(), ADMISSION, stopped()) is None
+    (stop := Event()).set()
+    assert source.take(1, frozenset(), ADMISSION, stop) is None
     with pytest.raises(NoGroups, match=r"no group completed for 0.01 s \(0 of 1 are there\)"):
         source.take(1, frozenset(), ADMISSION, Event(), wait_seconds=0.01)
 
