@@ -7,7 +7,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable
+import tracemalloc
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,34 @@ class Running:
         """The session as it is stored."""
         await self.flush()
         return (await self.api("GET", f"/api/sessions/{session}/trajectory")).json()
+
+
+async def read_stream(answer: httpx.Response, then: Callable[[bytes], object] = bool) -> bytes:
+    """All bytes of a streamed answer; `then` is called with those so far after each part."""
+    got = b""
+    async for part in answer.aiter_raw():
+        got += part
+        then(got)
+    return got
+
+
+def raising(error: Exception) -> Callable[..., Any]:
+    """A function that fails."""
+
+    def fail(*_: object, **__: object) -> Any:
+        raise error
+
+    return fail
+
+
+@contextlib.contextmanager
+def peak_memory() -> Iterator[Callable[[], int]]:
+    """How many bytes were allocated at most within the block, by tracemalloc."""
+    tracemalloc.start()
+    try:
+        yield lambda: tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def upstream(*steps: Step) -> ScriptedProvider:

@@ -11,7 +11,7 @@ import pytest
 from crosswind.gateway.trajectory.store import StoreError
 from crosswind.testing import ScriptedProvider
 from tests.gateway.dialogue import PROFILE, body, call, history, lead, result, user
-from tests.gateway.servers import Running, gateway, upstream
+from tests.gateway.servers import Running, gateway, raising, upstream
 
 
 def clean_texts(turns: int) -> list[Any]:
@@ -113,11 +113,8 @@ async def test_a_ledger_that_cannot_be_read_means_no_new_noise(
         async with gateway(tmp_path, app, noise=PROFILE) as running:
             await lead(running, "s", range(1))
         async with gateway(tmp_path, app, noise=PROFILE) as running:
-
-            def broken(_: str, __: int) -> Any:
-                raise StoreError("the ledger is lost")
-
-            monkeypatch.setattr(running.gateway.store, "ledger_since", broken)
+            lost = raising(StoreError("the ledger is lost"))
+            monkeypatch.setattr(running.gateway.store, "ledger_since", lost)
             await lead(running, "s", range(1, 2))
             assert app.requests[-1].texts() == clean_texts(2)
             stored = await running.trajectory("s")
@@ -127,12 +124,9 @@ async def test_a_ledger_that_cannot_be_read_means_no_new_noise(
 async def test_a_store_that_cannot_be_read_does_not_stop_traffic(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    broken = raising(StoreError("no such disk"))
     async with upstream() as app:
         async with gateway(tmp_path, app, noise=PROFILE) as running:
-
-            def broken(_: str) -> Any:
-                raise StoreError("no such disk")
-
             monkeypatch.setattr(running.gateway.store, "session", broken)
             await lead(running, "new", range(2))
             assert app.requests[-1].texts() == clean_texts(2)
@@ -171,10 +165,7 @@ async def test_the_kill_switch_works_when_the_store_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with upstream() as app, gateway(tmp_path, app, noise=PROFILE) as running:
-
-        def full(_: Any) -> None:
-            raise OSError(28, "No space left on device")
-
+        full = raising(OSError(28, "No space left on device"))
         monkeypatch.setattr(running.gateway.store, "write", full)
         await stop(running, enabled=False)
         await lead(running, "s", range(1))
@@ -236,28 +227,10 @@ async def test_a_marked_retry_is_another_attempt_at_the_same_turn(tmp_path: Path
         assert app.requests[0].body == app.requests[1].body == app.requests[2].body
 
 
-async def test_noise_that_cannot_be_written_lets_the_clean_request_through(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*_: Any, **__: Any) -> Any:
-        raise RuntimeError("a defect")
-
-    monkeypatch.setattr("crosswind.gateway.protocols.chat.codec.ChatMessages.write", broken)
-    async with upstream() as app, gateway(tmp_path, app, capture="on", noise=PROFILE) as running:
-        await lead(running, "s", range(1))
-        assert app.requests[0].texts() == clean_texts(1) and "return_token_ids" not in app.requests[0].json
-        stored = await running.trajectory("s")
-        assert stored["turns"][0]["fitness"] == "noise_failed"
-        assert [one["after"] for one in stored["events"]] == [None]
-
-
 async def test_an_operator_that_fails_lets_the_clean_request_through(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: Any, **__: Any) -> Any:
-        raise RuntimeError("a defect")
-
-    monkeypatch.setattr("crosswind.gateway.noise.decide.perturb", broken)
+    monkeypatch.setattr("crosswind.gateway.noise.decide.perturb_messages", raising(RuntimeError("a defect")))
     async with upstream() as app, gateway(tmp_path, app, noise=PROFILE) as running:
         await lead(running, "s", range(1))
         assert app.requests[0].texts() == clean_texts(1)

@@ -10,7 +10,7 @@ import pytest
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.turn.exchange import Exchange
 from tests.gateway.dialogue import PROFILE, history, lead
-from tests.gateway.servers import gateway, upstream
+from tests.gateway.servers import gateway, raising, upstream
 from tests.studies.audit.stores import audited, broken
 
 NOISY = f"""{PROFILE}\
@@ -25,8 +25,7 @@ def clean(turns: int) -> list[Any]:
     return [message["content"] for message in history(turns)]
 
 
-def raising(*_: Any, **__: Any) -> Any:
-    raise RuntimeError("a defect")
+DEFECT = raising(RuntimeError("a defect"))
 
 
 @pytest.mark.parametrize("restarted", [False, True])
@@ -42,16 +41,16 @@ def raising(*_: Any, **__: Any) -> Any:
 async def test_noise_that_could_not_be_shown_is_withdrawn_and_stays_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, restarted: bool, fails: str
 ) -> None:
-    failing = raising
+    failing = DEFECT
     if fails == "crosswind.gateway.proxy.outgoing.Exchange":
         made = Exchange
 
         def failing(*given: Any, **named: Any) -> Any:
             # Only what carries noise fails, as a defect of a writer of noise would.
-            return raising() if given[4].replacements else made(*given, **named)
+            return DEFECT() if given[4].replacements else made(*given, **named)
 
     async with upstream() as app:
-        async with gateway(tmp_path, app, noise=NOISY) as running:
+        async with gateway(tmp_path, app, capture="on", noise=NOISY) as running:
             await lead(running, "s", range(1))
             with monkeypatch.context() as defect:
                 defect.setattr(fails, failing)
@@ -66,6 +65,7 @@ async def test_noise_that_could_not_be_shown_is_withdrawn_and_stays_so(
         async with gateway(tmp_path, app, noise=NOISY) as running:
             stored = await running.trajectory("s")
     assert app.requests[1].texts() == clean(2), "the clean request went through"
+    assert ["return_token_ids" in seen.json for seen in app.requests[:2]] == [True, "_record_faults" in fails]
     assert stored["turns"][1]["fitness"] == "noise_failed"
     said = [event for event in stored["events"] if event["turn_index"] == 1]
     assert [(one["operator"], one["after"]) for one in said] == [("tool.timeout", None)]
@@ -84,7 +84,7 @@ async def test_tools_that_could_not_be_shown_otherwise_stay_as_declared(
     async with upstream() as app:
         async with gateway(tmp_path, app, noise=NOISY) as running:
             with monkeypatch.context() as defect:
-                defect.setattr(Request, "_restore_history", raising)
+                defect.setattr(Request, "_restore_history", DEFECT)
                 await lead(running, "s", range(1))
             await lead(running, "s", range(1, 2))
         async with gateway(tmp_path, app, noise=NOISY) as running:
@@ -102,7 +102,7 @@ async def test_a_defect_on_the_way_back_leaves_what_was_shown_on_record(
 ) -> None:
     async with upstream() as app, gateway(tmp_path, app, noise=NOISY) as running:
         with monkeypatch.context() as defect:
-            defect.setattr("crosswind.gateway.proxy.relay.shape_answer", raising)
+            defect.setattr("crosswind.gateway.proxy.relay.shape_answer", DEFECT)
             answered = await running.chat({"model": "tiny", "messages": history(1)}, "s")
             assert answered.status_code == 500
         stored = await running.trajectory("s")

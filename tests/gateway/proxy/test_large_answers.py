@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import tracemalloc
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import pytest
 from crosswind.testing.replies import CUT, JSON, Part, ReceivedRequest, plain
 from tests.gateway.closed_world import ABBREVIATED, profile, tool
 from tests.gateway.dialogue import PROFILE, body, history, user
-from tests.gateway.servers import Running, answer, gateway, upstream
+from tests.gateway.servers import Running, answer, gateway, peak_memory, upstream
 
 LIMIT = 64 << 10
 PIECE = b'"' + b"x" * (32 << 10) + b'",'
@@ -79,16 +78,13 @@ async def test_it_goes_on_before_the_upstream_is_done_and_never_stands_in_memory
     large = Large(1000, held_at=10)
     async with upstream(large) as app, gateway(tmp_path, app, **SMALL) as running:
         url = f"{running.data}/s/s/v1/chat/completions"
-        tracemalloc.start()
-        try:
+        with peak_memory() as measure:
             async with running.http.stream("POST", url, json=body(user("hello"))) as came:
                 got = hashlib.sha256()
                 async for piece in came.aiter_raw():
                     large.go_on.set()
                     got.update(piece)
-            peak = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
+            peak = measure()
         assert got.digest() == large.sent.digest()
         assert peak < 1000 * len(PIECE) // 4, (
             "all sides together: the upstream's, the gateway's, the client's"

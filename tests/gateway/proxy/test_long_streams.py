@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import tracemalloc
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from crosswind.testing.replies import DONE, SSE, Part, ReceivedRequest, chunks
 from tests.gateway.closed_world import ABBREVIATED, profile, tool
 from tests.gateway.dialogue import body, user
 from tests.gateway.engine import engine
-from tests.gateway.servers import Running, delta, event, gateway, upstream
+from tests.gateway.servers import Running, delta, event, gateway, peak_memory, read_stream, upstream
 
 LIMIT = 64 << 10
 SMALL: dict[str, Any] = {"limits": {"stream": LIMIT, "event": 8 << 10}}
@@ -77,14 +76,11 @@ async def test_memory_is_bounded(tmp_path: Path) -> None:
     async with upstream(long) as app, gateway(tmp_path, app, **SMALL) as running:
         url = f"{running.data}/s/s/v1/chat/completions"
         size = 0
-        tracemalloc.start()
-        try:
+        with peak_memory() as measure:
             async with running.http.stream("POST", url, json=ASKED) as came:
                 async for piece in came.aiter_raw():
                     size += len(piece)
-            peak = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
+            peak = measure()
         assert size == 30_000 * len(PIECE) + len(END)
         assert peak < size // 4, "all sides together: the upstream's, the gateway's, the client's"
 
@@ -152,10 +148,6 @@ async def test_what_follows_the_completion_for_ever_does_not_keep_it(tmp_path: P
     ):
         url = f"{running.data}/s/s/v1/chat/completions"
         async with asyncio.timeout(60), running.http.stream("POST", url, json=ASKED) as came:
-            got = b""
-            async for piece in came.aiter_raw():
-                got += piece
-                if b'"stop"' in got:
-                    seen.set()
+            got = await read_stream(came, lambda got: b'"stop"' in got and seen.set())
         assert got.endswith(DONE)
         assert (await turn_of(running))["fitness"] == "no_token_ids"

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from crosswind.testing.replies import CUT, DONE, JSON, Part, ReceivedRequest, chunks
-from tests.gateway.servers import Running, delta, event, gateway, upstream
+from tests.gateway.servers import Running, delta, event, gateway, read_stream, upstream
 
 BODY = {"model": "tiny", "messages": [{"role": "user", "content": "hi"}], "stream": True}
 CALL = [{"index": 0, "id": "c1", "type": "function", "function": {"name": "get_order", "arguments": "{}"}}]
@@ -57,14 +57,14 @@ async def test_the_first_byte_is_relayed_before_the_second_chunk_exists(tmp_path
 
     parts = [event([delta(text)]) for text in "abc"]
     reply = chunks(*parts, event([delta(finish="stop")]), DONE, before=before)
+
+    def note(got: bytes) -> None:
+        for number, text in enumerate("abc"):
+            if f'"content": "{text}"'.encode() in got:
+                seen[number].set()
+
     async with upstream(reply) as app, gateway(tmp_path, app) as running, streaming(running) as answer:
-        got = b""
-        async for chunk in answer.aiter_raw():
-            got += chunk
-            for number, text in enumerate("abc"):
-                if f'"content": "{text}"'.encode() in got:
-                    seen[number].set()
-        assert got.endswith(DONE)
+        assert (await read_stream(answer, note)).endswith(DONE)
 
 
 async def test_a_client_that_goes_away_cancels_the_upstream(tmp_path: Path) -> None:
@@ -98,8 +98,7 @@ async def test_a_stream_that_the_upstream_cuts_is_cut_for_the_client_and_attribu
     async with upstream(chunks(event([delta("a")]), CUT)) as app, gateway(tmp_path, app) as running:
         with pytest.raises(httpx.RemoteProtocolError):
             async with streaming(running) as answer:
-                async for _ in answer.aiter_raw():
-                    pass
+                await read_stream(answer)
         (turn,) = await eventually(running, 1)
         assert (turn["error"]["source"], turn["fitness"], turn["delivered"]) == (
             "upstream",
@@ -140,11 +139,7 @@ async def test_a_completed_stream_is_released_though_the_upstream_does_not_end_i
     reply = chunks(event([delta("a")]), event([delta(finish="stop")]), b": bye\n\n", before=before)
     async with upstream(reply) as app, gateway(tmp_path, app, timeouts={"after_completion": 0.01}) as running:
         async with streaming(running) as answer:
-            got = b""
-            async for chunk in answer.aiter_raw():
-                got += chunk
-                if b'"stop"' in got:
-                    finished.set()
+            got = await read_stream(answer, lambda got: b'"stop"' in got and finished.set())
         assert got.endswith(b": bye\n\n")
 
 
