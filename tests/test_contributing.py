@@ -16,7 +16,7 @@ from crosswind.injectors import faults, registry
 from crosswind.injectors import operator as operator_module
 from crosswind.testing import chunks
 from tests import ROOT
-from tests.gateway.proxy.test_faults import ask, profile
+from tests.gateway.proxy.faulty import CHAT, profile
 from tests.gateway.servers import delta, event, gateway, upstream
 
 SHOWN = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
@@ -59,7 +59,7 @@ async def test_the_fault_that_is_shown_acts_on_a_live_stream(
         upstream(chunks(*sent, b"data: [DONE]\n\n")) as app,
         gateway(tmp_path, app, profile=profile(name, tmp_path)) as running,
     ):
-        stream = await ask(running, stream=True)
+        stream = await running.http.post(**CHAT.request(running, stream=True))
         [injected] = (await running.trajectory("one"))["events"]
         [turn] = (await running.trajectory("one"))["turns"]
     number = injected["draw"]["number"]

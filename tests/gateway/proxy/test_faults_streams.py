@@ -15,11 +15,10 @@ from pydantic import Field, TypeAdapter
 
 from crosswind.gateway.http.sse import EventSplitter
 from crosswind.gateway.protocols.messages.answer import MessagesAnswer
-from crosswind.testing import Answer, Call, Dialogue, ScriptedProvider
+from crosswind.testing import Answer, Call
 from tests.gateway.protocols.messages import conversation as messages
 from tests.gateway.protocols.responses import conversation as responses
-from tests.gateway.proxy.test_faults import profile
-from tests.gateway.servers import Running, gateway
+from tests.gateway.proxy.faulty import MESSAGES, serving, turns
 
 WORDS: dict[str, Any] = {"text": "I look both of them up for you.", "reasoning": "Two orders are meant."}
 CALLS = (Call("get_order", {"order_id": "W1"}), Call("get_order", {"order_id": "W2"}))
@@ -43,28 +42,18 @@ async def events(
 ) -> tuple[list[dict[str, Any]], dict[str, Any], bytes]:
     """The events that the client got, and the body that is on record as delivered."""
 
-    def policy(_: Dialogue) -> Answer:
-        return Answer(**WORDS, calls=() if operator == "model.length_cut" else CALLS)
-
-    async with (
-        ScriptedProvider(policy) as app,
-        gateway(tmp, app.url, profile=profile(operator, tmp)) as running,
-    ):
-        raw = await streamed(running, path, body)
-        (turn,) = (await running.trajectory("one"))["turns"]
-        assert turn["error"]["type"] == operator and not app.refusals
+    said = Answer(**WORDS, calls=() if operator == "model.length_cut" else CALLS)
+    async with serving(tmp, operator, lambda _: said) as (_, running):
+        request = {"url": f"{running.data}/s/one/v1/{path}", "json": body | {"stream": True}}
+        answer = await running.http.post(**MESSAGES.request(running) | request)
+        (turn,) = await turns(running)
+    assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/event-stream")
+    assert turn["error"]["type"] == operator
+    raw = answer.content
     parts = EventSplitter(1 << 20).feed(raw)
     told = [json.loads(part.data) for part in parts]
     assert [f"event: {one['type']}".encode() for one in told] == [part.raw.split(b"\n")[0] for part in parts]
     return told, json.loads(turn["delivered_view"]), raw
-
-
-async def streamed(running: Running, path: str, body: dict[str, Any]) -> bytes:
-    key = {"x-api-key": "unused-but-long", **messages.VERSION}
-    url = f"{running.data}/s/one/v1/{path}"
-    answer = await running.http.post(url, json=body | {"stream": True}, headers=key)
-    assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/event-stream")
-    return answer.content
 
 
 @OPERATORS

@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 import uvloop
 
-from tests.gateway.proxy.test_faults import ASKED, POLICY, faulty
-from tests.gateway.servers import Running, upstream
+from tests.gateway.proxy.faulty import CHAT, serving, turns
+from tests.gateway.servers import Running
 
 
 async def received(running: Running, stream: bool) -> tuple[bytes, bool]:
     """All that came over the connection, and whether it was reset."""
     host, port = running.data.removeprefix("http://").split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
-    asked = json.dumps({**ASKED, "stream": stream}).encode()
+    asked = json.dumps(CHAT.body | {"stream": stream}).encode()
     writer.write(
         b"POST /s/one/v1/chat/completions HTTP/1.1\r\nhost: here\r\ncontent-type: application/json\r\n"
-        b"content-length: %d\r\n\r\n%b" % (len(asked), asked)
+        b"authorization: Bearer unused-but-long\r\ncontent-length: %d\r\n\r\n%b" % (len(asked), asked)
     )
     got = b""
     try:
@@ -36,13 +36,13 @@ async def received(running: Running, stream: bool) -> tuple[bytes, bool]:
 
 async def broken(tmp: Path, operator: str, stream: bool) -> tuple[bytes, bool, Any]:
     """All that came, whether the connection was reset, and the turn on record."""
-    async with upstream(POLICY) as app, faulty(tmp, app, operator) as running:
+    async with serving(tmp, operator) as (_, running):
         got, was_reset = await received(running, stream)
         for _ in range(1000):  # a stream is read to its end, for the record, after its client was cut off
-            turns = (await running.trajectory("one"))["turns"]
-            if turns and turns[0]["delivered"] != "unknown":
+            recorded = await turns(running)
+            if recorded and recorded[0]["delivered"] != "unknown":
                 break
-        return got, was_reset, turns[0]
+        return got, was_reset, recorded[0]
 
 
 @pytest.mark.parametrize("stream", [False, True])

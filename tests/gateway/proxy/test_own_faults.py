@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,7 @@ import pytest
 from crosswind import AnswerEdit, Close, Fault, ModelAnswer, Recovery, Reply, Result, Send, Site, StreamEvent
 from crosswind.injectors import operator, registry
 from crosswind.injectors.faults import fault_from
-from tests.gateway.proxy.test_faults import POLICY, TEXT, ask, profile, texts, turns
-from tests.gateway.servers import gateway, upstream
+from tests.gateway.proxy.faulty import CHAT, TEXT, serving, turns
 
 HTML = b"<html>Bad gateway</html>"
 
@@ -75,12 +74,15 @@ class FailingFault(Fault):
             yield Send(event.raw)
 
 
+Inject = Callable[..., Awaitable[tuple[httpx.Response, dict[str, Any]]]]
+
+
 @pytest.fixture
-def inject(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]:
-    """Registers an operator that always gives this payload, and gives the profile that has it."""
+def inject(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inject:
+    """Has an operator give this payload in an exchange; gives the client's answer and the turn."""
     monkeypatch.setattr(operator, "_registered", dict(registry.operators()))
 
-    def register(payload: Any, *, fault: bool = True) -> str:
+    async def ask(payload: Any, *, fault: bool = True, **more: Any) -> tuple[httpx.Response, dict[str, Any]]:
         class Own:
             def draw(self, *_: Any) -> dict[str, Any]:
                 return {}
@@ -90,53 +92,49 @@ def inject(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
 
         name, site = "transport.own", Site.TRANSPORT
         operator._registered[name] = operator.Registered(name, site, Recovery.RETRY, Own(), fault=fault)
-        return profile(name, tmp_path)
+        async with serving(tmp_path, name) as (_, running):
+            answer = await running.http.post(**CHAT.request(running, **more))
+            [turn] = await turns(running)
+        return answer, turn
 
-    yield register
-
-
-async def answered(tmp: Path, profile: str, *, stream: bool) -> tuple[httpx.Response, dict[str, Any]]:
-    async with upstream(POLICY) as app, gateway(tmp, app, profile=profile) as running:
-        response = await ask(running, stream=stream)
-        [turn] = await turns(running)
-        return response, turn
+    return ask
 
 
-async def test_a_page_in_place_of_the_answer(tmp_path: Path, inject: Callable[..., str]) -> None:
-    response, turn = await answered(tmp_path, inject(HtmlFault()), stream=False)
-    assert (response.status_code, response.content) == (502, HTML)
-    assert response.headers["content-type"] == "text/html"
+def text_of(answer: httpx.Response) -> str:
+    return "".join(re.findall(r'"content": ?"([^"]*)"', answer.text))
+
+
+async def test_a_page_in_place_of_the_answer(inject: Inject) -> None:
+    answer, turn = await inject(HtmlFault())
+    assert (answer.status_code, answer.content) == (502, HTML)
+    assert answer.headers["content-type"] == "text/html"
     assert (turn["error"]["source"], turn["error"]["type"]) == ("injected", "transport.own")
 
 
-async def test_a_body_and_headers_that_are_changed(tmp_path: Path, inject: Callable[..., str]) -> None:
-    response, turn = await answered(tmp_path, inject(LongerFault()), stream=False)
-    assert response.content.endswith(b"}  ") and response.headers["x-more"] == "1"
-    assert int(response.headers["content-length"]) == len(response.content)
+async def test_a_body_and_headers_that_are_changed(inject: Inject) -> None:
+    answer, turn = await inject(LongerFault())
+    assert answer.content.endswith(b"}  ") and answer.headers["x-more"] == "1"
+    assert int(answer.headers["content-length"]) == len(answer.content)
     assert turn["error"]["type"] == "transport.own"
 
 
-async def test_a_stream_that_ends_early(tmp_path: Path, inject: Callable[..., str]) -> None:
-    response, turn = await answered(tmp_path, inject(RedialFault()), stream=True)
-    assert response.content.count(b"\n\n") == 3 and TEXT.startswith(texts(response.content).strip())
+async def test_a_stream_that_ends_early(inject: Inject) -> None:
+    answer, turn = await inject(RedialFault(), stream=True)
+    assert answer.content.count(b"\n\n") == 3 and TEXT.startswith(text_of(answer))
     assert turn["error"]["message"] == "the stream ended in its middle" and TEXT in turn["produced"]
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
-async def test_an_answer_that_is_edited(tmp_path: Path, inject: Callable[..., str], stream: bool) -> None:
-    response, turn = await answered(tmp_path, inject(ShoutedFault()), stream=stream)
-    came = texts(response.content) if stream else response.json()["choices"][0]["message"]["content"]
-    assert came.strip() == TEXT.upper() and TEXT in turn["produced"]
+async def test_an_answer_that_is_edited(inject: Inject, stream: bool) -> None:
+    answer, turn = await inject(ShoutedFault(), stream=stream)
+    assert text_of(answer) == TEXT.upper() and TEXT in turn["produced"]
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
 @pytest.mark.parametrize("where", ["request", "response", "stream"])
-async def test_one_that_fails_is_left_out(
-    tmp_path: Path, inject: Callable[..., str], where: str, stream: bool
-) -> None:
-    response, turn = await answered(tmp_path, inject(FailingFault(where), fault=False), stream=stream)
-    came = texts(response.content) if stream else response.json()["choices"][0]["message"]["content"]
-    assert came.strip() == TEXT and turn["error"] is None
+async def test_one_that_fails_is_left_out(inject: Inject, where: str, stream: bool) -> None:
+    answer, turn = await inject(FailingFault(where), fault=False, stream=stream)
+    assert text_of(answer) == TEXT and turn["error"] is None
 
 
 @pytest.mark.parametrize(
@@ -158,9 +156,7 @@ def test_settings_that_are_no_faults_are_refused(settings: Any, why: str) -> Non
         fault_from(settings)
 
 
-async def test_settings_in_place_of_a_fault_act_as_it_would(
-    tmp_path: Path, inject: Callable[..., str]
-) -> None:
+async def test_settings_in_place_of_a_fault_act_as_it_would(inject: Inject) -> None:
     settings = {"kind": "status", "where": "request", "status": 503}
-    response, turn = await answered(tmp_path, inject(settings), stream=False)
-    assert response.status_code == 503 and turn["error"]["type"] == "transport.own"
+    answer, turn = await inject(settings)
+    assert answer.status_code == 503 and turn["error"]["type"] == "transport.own"
