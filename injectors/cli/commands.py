@@ -17,13 +17,20 @@ from rich.table import Table
 
 from crosswind.injectors import registry
 from crosswind.injectors.cli import examples
-from crosswind.injectors.cli.documents import DocumentError, conversation, instructions, messages_and_tools
-from crosswind.injectors.cli.preview import Previewed
-from crosswind.injectors.cli.preview import preview as previewed
-from crosswind.injectors.cli.rendering import event, heading, listed, reflowed, spoken
+from crosswind.injectors.cli.documents import DocumentError, conversation, find_instructions, read_document
+from crosswind.injectors.cli.preview import PreviewEvent
+from crosswind.injectors.cli.preview import preview as preview_events
+from crosswind.injectors.cli.rendering import (
+    reflow,
+    render_event,
+    render_heading,
+    render_message,
+    render_operator,
+)
 from crosswind.injectors.conversation import Conversation, Site
 from crosswind.injectors.engine.plan import NOISY, Assignment, Plan, Seed, make_plan
-from crosswind.injectors.profiles import load as profile
+from crosswind.injectors.profiles import load as profiles
+from crosswind.injectors.profiles.load import Profile, ProfileError
 from crosswind.injectors.wording import Texts
 
 GROUP = "crosswind.noise"
@@ -33,14 +40,23 @@ TEXTS = "crosswind.texts"
 
 
 class ConfigurationError(click.ClickException):
-    """One line on stderr that names what to mend; exit code 2."""
+    """One line on stderr that names what to fix; exit code 2."""
 
     exit_code = 2
 
 
+@contextmanager
+def report_errors(prefix: str = "") -> Iterator[None]:
+    """Report a ValueError as a ConfigurationError."""
+    try:
+        yield
+    except ValueError as error:
+        raise ConfigurationError(f"{prefix}{error}") from error
+
+
 class Commands(click.Group):
-    """The commands here, and those that packages above this one add by the entry-point group
-    `crosswind.noise`: what reads a store, or speaks HTTP, isn't known here."""
+    """The commands here, and those that other packages add by the entry-point group `crosswind.noise`: this
+    package reads no store and speaks no HTTP."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*super().list_commands(ctx), *(entry.name for entry in entry_points(group=GROUP))})
@@ -69,14 +85,14 @@ def list_() -> None:
     """List the operators, site by site, and the built-in profiles."""
     console = Console()
     for site in Site:
-        console.print(heading(f"Site {site.value}"))
+        console.print(render_heading(f"Site {site.value}"))
         for name, entry in sorted(registry.operators().items()):
             if entry.site is site:
-                console.print(listed(name, entry))
+                console.print(render_operator(name, entry))
     table = Table("profile", "levels", "summary", title="Profiles", title_justify="left")
-    for name in profile.names():
-        known = profile.load(name)
-        table.add_row(name, "\n".join(profile.levels(name)), escape(known.summary))
+    for name in profiles.names():
+        known = profiles.load(name)
+        table.add_row(name, "\n".join(profiles.levels(name)), escape(known.summary))
     console.print(table)
 
 
@@ -89,19 +105,19 @@ def show(name: str, seed: int) -> None:
     base = name.partition("/level-")[0]
     try:
         # As it is, for a copy of one's own: never broken into lines of the terminal's width.
-        click.echo(profile.source(base).rstrip("\n"))
+        click.echo(profiles.source(base).rstrip("\n"))
         return
-    except profile.ProfileError:
+    except ProfileError:
         pass  # It is no profile, by whatever name.
     try:
         entry = registry.resolve(name)
     except registry.UnknownOperatorError as error:
-        known = [*registry.operators(), *registry.aliases(), *profile.names()]
+        known = [*registry.operators(), *registry.aliases(), *profiles.names()]
         raise ConfigurationError(
             f"unknown operator or profile {name!r}; {registry.nearest(name, known)}"
         ) from error
-    console.print(heading(entry.name))
-    console.print(reflowed(entry.documentation), markup=False, highlight=False)
+    console.print(render_heading(entry.name))
+    console.print(reflow(entry.documentation), markup=False, highlight=False)
     facts = {"recovery": entry.recovery.value, "site": entry.site.value, "source": entry.source}
     facts["other names"] = ", ".join(entry.aliases)
     facts["options"] = ", ".join(f"{option} ({default!r})" for option, default in entry.options.items())
@@ -114,7 +130,7 @@ def show(name: str, seed: int) -> None:
         if example is None:
             console.print("  no effect on the example with this seed; try another --seed")
         else:
-            console.print(event(example.before, example.after, example.note))
+            console.print(render_event(example.before, example.after, example.note))
 
 
 @noise.command()
@@ -143,43 +159,38 @@ def preview(
     """Show what a profile does to CONVERSATION: before, after and why. It is a JSON file of messages, or of a
     request's body in the shape of Chat Completions, Responses or Messages."""
     console = Console()
-    messages, seen = read_conversation(conversation_file)
-    try:
+    messages, view = read_conversation(conversation_file)
+    profile = read_profile(profile_name)
+    with report_errors():
         plan = make_plan(
-            read_profile(profile_name),
-            Seed(seed, "preview"),
-            Assignment(NOISY, level=level, noise_type=noise_type),
+            profile, Seed(seed, "preview"), Assignment(NOISY, level=level, noise_type=noise_type)
         )
-    except ValueError as error:
-        raise ConfigurationError(str(error)) from error
     with ExitStack() as stack:
-        texts = None if config is None else stack.enter_context(_written(config))
+        texts = None if config is None else stack.enter_context(_open_texts(config))
         if as_json:
-            for one in _events(plan, messages, seen, texts):
+            for one in _events(plan, messages, view, texts):
                 click.echo(json.dumps(asdict(one), ensure_ascii=False))
             return
         at = "" if plan.level is None else f"level {plan.level}, "
-        told = f"profile {plan.profile}, {at}seed {seed}, type {plan.noise_type or 'any'}"
-        console.print(told, markup=False)
-        print_preview(console, plan, messages, seen, texts)
+        summary = f"profile {plan.profile}, {at}seed {seed}, type {plan.noise_type or 'any'}"
+        console.print(summary, markup=False)
+        print_preview(console, plan, messages, view, texts)
 
 
-def _events(plan: Plan, messages: list[Any], seen: Conversation, texts: Texts | None) -> list[Previewed]:
+def _events(plan: Plan, messages: list[Any], view: Conversation, texts: Texts | None) -> list[PreviewEvent]:
     turns = sum(message["role"] == "assistant" for message in messages)
-    return list(previewed(plan, seen, turns, instructions=instructions(messages), texts=texts))
+    return list(preview_events(plan, view, turns, instructions=find_instructions(messages), texts=texts))
 
 
 @contextmanager
-def _written(config: Path) -> Iterator[Texts]:
-    """What a gateway's model wrote. Whoever knows of gateways opens it, found by an entry point."""
+def _open_texts(config: Path) -> Iterator[Texts]:
+    """The texts that a gateway's model wrote. A package that knows gateways opens them, by an entry point."""
     opener = next(iter(entry_points(group=TEXTS)), None)
     if opener is None:
         raise ConfigurationError(f"--config: nothing reads it: install a package with an entry point {TEXTS}")
     with ExitStack() as stack:
-        try:
+        with report_errors("--config: "):
             texts = stack.enter_context(opener.load()(config))
-        except ValueError as error:
-            raise ConfigurationError(f"--config: {error}") from error
         yield texts
 
 
@@ -187,15 +198,15 @@ def print_preview(
     console: Console,
     plan: Plan,
     messages: list[Any],
-    seen: Conversation,
+    view: Conversation,
     texts: Texts | None = None,
 ) -> None:
-    """The whole conversation, with each event under what it befalls."""
-    events = _events(plan, messages, seen, texts)
+    """Print the whole conversation, with each event under the message that it changes."""
+    events = _events(plan, messages, view, texts)
     _print_events(console, [one for one in events if one.message is None and one.answer is None])
     answer = -1
     for number, message in enumerate(messages):
-        console.print(spoken(number, message))
+        console.print(render_message(number, message))
         answer += message["role"] == "assistant"
         _print_events(console, [one for one in events if one.message == number])
         if message["role"] == "assistant":
@@ -207,33 +218,22 @@ def print_preview(
     )
 
 
-def _print_events(console: Console, events: Iterable[Previewed]) -> None:
+def _print_events(console: Console, events: Iterable[PreviewEvent]) -> None:
     for one in events:
-        console.print(heading(f"{one.decision.rule} at severity {one.decision.severity:g}: {one.place}"))
-        console.print(event(one.before, one.after, one.note))
+        console.print(
+            render_heading(f"{one.decision.rule} at severity {one.decision.severity:g}: {one.place}")
+        )
+        console.print(render_event(one.before, one.after, one.note))
 
 
-def read_profile(name_or_file: str) -> profile.Profile:
-    """A built-in profile by name, or the profile in a YAML file."""
+def read_profile(name_or_file: str | Path, tools: Sequence[str] = ()) -> Profile:
+    """The profile in a YAML file, or the built-in one of that name; `tools` are those that it may name, if
+    they are known."""
     path = Path(name_or_file)
-    if path.suffix in (".yaml", ".yml"):
-        return parsed(path)
-    try:
-        return profile.load(name_or_file)
-    except profile.ProfileError as error:
-        raise ConfigurationError(str(error)) from error
-
-
-def parsed(path: Path, tools: Sequence[str] = ()) -> profile.Profile:
-    """The profile in a YAML file, or the built-in one of that name; `tools` are those that it may name, where
-    they are known.
-    """
-    try:
-        if path.suffix not in (".yaml", ".yml") and not path.exists():
-            return profile.load(str(path))
-        return profile.parse(_read(path), str(path), tools=tools)
-    except profile.ProfileError as error:
-        raise ConfigurationError(str(error)) from error
+    with report_errors():
+        if path.suffix not in (".yaml", ".yml") and not path.is_file():
+            return profiles.load(str(name_or_file))
+        return profiles.parse(_read(path), str(path), tools=tools)
 
 
 def _read(path: Path) -> str:
@@ -246,9 +246,9 @@ def _read(path: Path) -> str:
 
 
 def read_conversation(path: Path) -> tuple[list[Any], Conversation]:
-    """The chat messages in a JSON file, and the view that operators see of them."""
+    """The chat messages in a JSON file, and what operators see of them."""
     try:
-        messages, tools = messages_and_tools(json.loads(_read(path)))
+        messages, tools = read_document(json.loads(_read(path)))
         return messages, conversation(messages, tools)
     except DocumentError as error:
         raise ConfigurationError(f"{path}: {error}") from error

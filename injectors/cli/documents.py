@@ -1,14 +1,15 @@
-"""A conversation as people keep it in a file: the messages alone, or a request's body with its tools, in the
-shape of OpenAI's Chat Completions or Responses, or of Anthropic's Messages."""
+"""Read conversations from JSON files: the messages alone, or a request's body with its tools, in the form of
+OpenAI's Chat Completions or Responses, or of Anthropic's Messages."""
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import dataclass, field
 from typing import Any
 
-from crosswind.injectors.cli.api_formats import chat_document
+from crosswind.injectors.cli.api_formats import to_chat
 from crosswind.injectors.conversation import (
     Conversation,
     InstructionText,
@@ -26,70 +27,66 @@ Message = Mapping[str, Any]
 
 
 class DocumentError(ValueError):
-    """The file is no list of chat messages; the message names the place and the mend."""
+    """The file is no list of chat messages; the message names the place and the fix."""
 
 
-def messages_and_tools(document: Any) -> tuple[list[Message], list[Mapping[str, Any]]]:
-    """The messages and tools of a JSON document: a list of messages, or a request's body. Those of Responses
-    and of Anthropic's Messages become chat messages."""
-    tools: Any = []
-    document = chat_document(document)
-    messages = document
-    if isinstance(document, Mapping):
-        messages, tools = document.get("messages"), document.get("tools") or []
+def read_document(document: Any) -> tuple[list[Message], list[Mapping[str, Any]]]:
+    """The chat messages and tools of a JSON document: a list of messages, or a request's body."""
+    document = to_chat(document)
+    body = document if isinstance(document, Mapping) else {"messages": document}
+    messages, tools = body.get("messages"), body.get("tools") or []
     if not isinstance(messages, list):
         raise DocumentError("expected a list of chat messages, or an object with a list `messages`")
     for at, message in enumerate(messages):
         if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
-            raise DocumentError(
-                f"messages[{at}] is no object with a `role`: write {{'role': 'user', ...}}, say"
-            )
+            fix = "write {'role': 'user', ...}, say"
+            raise DocumentError(f"messages[{at}] is no object with a `role`: {fix}")
     if not isinstance(tools, list):
-        raise DocumentError(
-            f"`tools` is no list, but {type(tools).__name__}: write [{{'type': 'function', ...}}]"
-        )
+        kind = type(tools).__name__
+        raise DocumentError(f"`tools` is no list, but {kind}: write [{{'type': 'function', ...}}]")
     return messages, tools
 
 
 def conversation(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> Conversation:
     """The view that operators see of OpenAI chat messages: the same items, with the same anchors, as a
     gateway reads in a request's body."""
-    reading = _Reading()
+    reading = _Reader()
     items = [item for at, message in enumerate(messages) for item in reading.items(at, message)]
     schemas = ToolList(_schemas(tools))
     others = [tool for tool in tools if isinstance(tool, Mapping) and not _is_function(tool)]
     return Conversation(tuple(items), schemas, taken=other_names(others))
 
 
-class _Reading:
-    """What the messages so far tell of the next one: calls by their ids, and how many of each there were."""
+@dataclass(slots=True)
+class _Reader:
+    """Reads messages one by one, with what the earlier ones tell of the next."""
 
-    def __init__(self) -> None:
-        self._calls: dict[str, list[ToolCall]] = {}
-        self._unnamed: deque[ToolCall] = deque()
-        self._seen: Counter[str] = Counter()
-        self._ordinals: Counter[str] = Counter()
+    _calls: defaultdict[str, list[ToolCall]] = field(default_factory=lambda: defaultdict(list))
+    _unnamed: deque[ToolCall] = field(default_factory=deque)
+    """Calls without an id, in order."""
+    _seen: Counter[str] = field(default_factory=Counter)
+    """Texts and results, by anchor."""
+    _ordinals: Counter[str] = field(default_factory=Counter)
 
     def items(self, at: int, message: Message) -> Iterator[UserText | ToolResult]:
         role = message["role"]
         if role == "assistant":
             for call in _calls(message):
-                if call.call_id:
-                    self._calls.setdefault(call.call_id, []).append(call)
-                else:
-                    self._unnamed.append(call)
+                (self._calls[call.call_id] if call.call_id else self._unnamed).append(call)
         if role not in ("user", "tool"):
             return
-        texts = list(_texts(at, message.get("content")))
-        yield from self._user(texts) if role == "user" else self._result(texts, message)
+        texts, ordinal = _texts(at, message.get("content")), self._ordinals[role]
         self._ordinals[role] += 1
-
-    def _user(self, texts: list[tuple[Ref, str]]) -> Iterator[UserText]:
+        if role == "tool":
+            yield from self._results(texts, ordinal, message)
+            return
         for ref, text in texts:
-            yield UserText(ref, text, self._anchor(Site.USER_TEXT, text), self._ordinals["user"])
+            yield UserText(ref, text, self._anchor(Site.USER_TEXT, text), ordinal)
 
-    def _result(self, texts: list[tuple[Ref, str]], message: Message) -> Iterator[ToolResult]:
-        call, occurrence = self._answered(message)
+    def _results(
+        self, texts: Iterable[tuple[Ref, str]], ordinal: int, message: Message
+    ) -> Iterator[ToolResult]:
+        call, occurrence = self._answered_call(message)
         logical = logical_call(call.name, call.arguments)
         for order, (ref, text) in enumerate(texts):
             if call.call_id:
@@ -97,9 +94,9 @@ class _Reading:
                 self._seen[anchor] += 1
             else:
                 anchor = self._anchor(Site.TOOL_RESULT, text)
-            yield ToolResult(ref, text, anchor, self._ordinals["tool"], call, logical)
+            yield ToolResult(ref, text, anchor, ordinal, call, logical)
 
-    def _answered(self, message: Message) -> tuple[ToolCall, int]:
+    def _answered_call(self, message: Message) -> tuple[ToolCall, int]:
         """The call that a result answers, and the result's occurrence among those of that id. Endpoints
         repeat ids and leave them out."""
         call_id = _text(message.get("tool_call_id"))
@@ -127,28 +124,24 @@ def other_names(tools: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     return frozenset(name for name in names if isinstance(name, str))
 
 
-def instructions(messages: Sequence[Message]) -> InstructionText | None:
-    """The system prompt, where the messages begin with one."""
+def find_instructions(messages: Sequence[Message]) -> InstructionText | None:
+    """The system prompt, if the messages begin with one."""
     first = messages[0] if messages else {}
     if first.get("role") not in ("system", "developer"):
         return None
-    texts = ((ref, text) for ref, text in _texts(0, first.get("content")) if text.strip())
-    found = next(texts, None)
-    if found is None:
-        return None
-    ref, text = found
-    return InstructionText(ref, text, text_anchor(Site.INSTRUCTIONS, text, 0), 0)
+    for ref, text in _texts(0, first.get("content")):
+        if text.strip():
+            return InstructionText(ref, text, text_anchor(Site.INSTRUCTIONS, text, 0), 0)
+    return None
 
 
-def replaced(messages: Sequence[Message], replacements: Mapping[Ref, str]) -> list[dict[str, Any]]:
-    """The messages with the texts of `Perturbed.replacements` in their places. The originals aren't
-    changed."""
+def apply_replacements(messages: Sequence[Message], replacements: Mapping[Ref, str]) -> list[dict[str, Any]]:
+    """A copy of the messages with the texts of `Perturbed.replacements` in their places."""
     out: list[dict[str, Any]] = [deepcopy(dict(message)) for message in messages]
     for ref, text in replacements.items():
-        if ref.part is None:
-            out[ref.message]["content"] = text
-        else:
-            out[ref.message]["content"][ref.part]["text"] = text
+        message = out[ref.message]
+        holder, key = (message, "content") if ref.part is None else (message["content"][ref.part], "text")
+        holder[key] = text
     return out
 
 

@@ -10,8 +10,13 @@ from typing import Any
 
 import click
 
-from crosswind.injectors.cli.commands import ConfigurationError, parsed, read_conversation
-from crosswind.injectors.cli.forecast import Dialogue, Expectation, expect, tools_of
+from crosswind.injectors.cli.commands import (
+    ConfigurationError,
+    read_conversation,
+    read_profile,
+    report_errors,
+)
+from crosswind.injectors.cli.preview import Forecast, RecordedDialogue, forecast, tools_in
 from crosswind.injectors.profiles.load import Profile
 
 
@@ -46,17 +51,15 @@ def check(
 ) -> None:
     """Check a profile (a YAML file, or a built-in one's name), and say in expected numbers what it will do to
     a conversation (a JSON file of messages, or of a request's body in Chat's, Responses' or Messages' shape)
-    or to what a store's agents sent. Exit code 2 and one line that says what to mend if the profile is wrong.
+    or to what a store's agents sent. Exit code 2 and one line that says what to fix if the profile is wrong.
     """
     dialogues = _dialogues(target, sessions) if target is not None else []
-    profile = parsed(profile_file, tools_of(dialogues))
+    profile = read_profile(profile_file, tools_in(dialogues))
     if target is None:
         click.echo(f"{profile_file}: {_sound(profile)}")
         return
-    try:
-        expectation = expect(profile, dialogues, range(seed, seed + seeds), level)
-    except ValueError as error:
-        raise ConfigurationError(str(error)) from error
+    with report_errors():
+        expectation = forecast(profile, dialogues, range(seed, seed + seeds), level)
     if as_json:
         click.echo(json.dumps(_document(profile, expectation)))
     else:
@@ -69,13 +72,13 @@ def _sound(profile: Profile) -> str:
     return f"profile {profile.name!r} version {profile.version} is sound: {rules}, {profile.compose.value}"
 
 
-def _dialogues(target: str, sessions: int) -> Sequence[Dialogue]:
+def _dialogues(target: str, sessions: int) -> Sequence[RecordedDialogue]:
     """The conversation of a JSON file, or those of a store: a URL, or a file that is an SQLite database."""
     path = Path(target)
     if "://" not in target and not _is_database(path):
         messages, conversation = read_conversation(path)
         turns = sum(message["role"] == "assistant" for message in messages)
-        return [Dialogue(path.name, conversation, turns)]
+        return [RecordedDialogue(path.name, conversation, turns)]
     from crosswind.gateway.trajectory.store import StoreError, open_store
     from crosswind.studies.check.stored_dialogues import dialogues
 
@@ -98,7 +101,7 @@ def _is_database(path: Path) -> bool:
         return False  # Reading it as a conversation says what is wrong.
 
 
-def _document(profile: Profile, found: Expectation) -> dict[str, Any]:
+def _document(profile: Profile, found: Forecast) -> dict[str, Any]:
     return {
         "profile": profile.name,
         "version": profile.version,
@@ -119,7 +122,7 @@ def _document(profile: Profile, found: Expectation) -> dict[str, Any]:
     }
 
 
-def _print(found: Expectation, conversations: int) -> None:
+def _print(found: Forecast, conversations: int) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Column, Table

@@ -10,12 +10,12 @@ from crosswind.gateway.sessions.restore import tell
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.trajectory.record import Trajectory
 from crosswind.gateway.trajectory.store import Store
-from crosswind.injectors.cli.forecast import Dialogue
+from crosswind.injectors.cli.preview import RecordedDialogue
 from crosswind.injectors.conversation import Conversation
 from crosswind.injectors.engine.plan import Plan
 
 
-def dialogues(store: Store, limit: int) -> Iterator[Dialogue]:
+def dialogues(store: Store, limit: int) -> Iterator[RecordedDialogue]:
     """The newest sessions' longest conversations, as their agents sent them; none where there are no
     bodies."""
     for session in store.sessions(limit=limit):
@@ -23,7 +23,7 @@ def dialogues(store: Store, limit: int) -> Iterator[Dialogue]:
         found = None if trajectory is None else _longest(trajectory)
         if found is not None:
             conversation, turns = found
-            yield Dialogue(session.id, conversation, turns)
+            yield RecordedDialogue(session.id, conversation, turns)
 
 
 def _longest(trajectory: Trajectory) -> tuple[Conversation, int] | None:

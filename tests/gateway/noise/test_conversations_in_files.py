@@ -19,7 +19,7 @@ from msgspec.structs import asdict
 from crosswind.gateway.cli import root
 from crosswind.gateway.protocols.codec import Codec, SessionReader, codec_named
 from crosswind.gateway.trajectory.store import open_store
-from crosswind.injectors.cli.documents import conversation, instructions, messages_and_tools
+from crosswind.injectors.cli.documents import conversation, find_instructions, read_document
 from crosswind.injectors.conversation import ToolResult
 from crosswind.testing.replies import plain
 from tests.gateway import dialogue
@@ -130,8 +130,8 @@ def test_a_file_is_read_as_a_body_is(name: str, acts: list[Any]) -> None:
     assert codec is not None
     split = codec.split(json.dumps(document).encode())
     assert split is not None
-    told, tools = messages_and_tools(document)
-    assert instructions(told) is not None
+    told, tools = read_document(document)
+    assert find_instructions(told) is not None
     assert _view(conversation(told, tools).items) == _view(_read(codec, split).items)
 
 
@@ -145,7 +145,7 @@ def test_declared_tools_are_read_as_a_body_s_are(module: Any, name: str) -> None
     codec = codec_named(name)
     assert codec is not None
     split = codec.split(json.dumps(document).encode())
-    told, tools = messages_and_tools(document)
+    told, tools = read_document(document)
     assert conversation(told, tools).tools == _read(codec, split).tools
     assert [tool.name for tool in conversation(told, tools).tools] == ["get_order"]
 

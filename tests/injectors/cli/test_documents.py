@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from crosswind.injectors.cli.documents import conversation, replaced
+from crosswind.injectors.cli.documents import apply_replacements, conversation
 from crosswind.injectors.conversation import ToolResult, UserText
 from tests.injectors.dialogues import TOOLS, call
 
@@ -44,6 +44,6 @@ def test_replacing_leaves_the_original_alone() -> None:
         {"role": "user", "content": [{"type": "text", "text": "hello", "cache": 1}]}
     ]
     (item,) = conversation(messages).items
-    noisy = replaced(messages, {item.ref: "helo"})
+    noisy = apply_replacements(messages, {item.ref: "helo"})
     assert noisy == [{"role": "user", "content": [{"type": "text", "text": "helo", "cache": 1}]}]
     assert messages[0]["content"][0]["text"] == "hello"

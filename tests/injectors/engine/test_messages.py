@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.injectors.cli.documents import conversation, replaced
+from crosswind.injectors.cli.documents import apply_replacements, conversation
 from crosswind.injectors.conversation import Conversation, Ref
 from crosswind.injectors.engine.decision import Decision, Item, Known
 from crosswind.injectors.engine.messages import perturb_messages, replay
@@ -233,7 +233,7 @@ def test_a_history_serialised_anew_meets_the_same_noise() -> None:
 def test_noise_is_put_back_into_the_document_and_nowhere_else() -> None:
     messages = reserialised(order_desk())
     found = perturb_messages(plan_of(ALL, seed=3), conversation(messages), {}).replacements
-    noisy = replaced(messages, found)
+    noisy = apply_replacements(messages, found)
     for at, (before, after) in enumerate(zip(messages, noisy, strict=True)):
         if Ref(at, 0) in found:
             assert after["content"][0]["text"] == found[Ref(at, 0)] != before["content"][0]["text"]
