@@ -19,6 +19,7 @@ from crosswind.testing.dialogue import (
     Answer,
     Call,
     Decide,
+    DecideMessage,
     Dialogue,
     Message,
     SampledAnswer,
@@ -26,6 +27,7 @@ from crosswind.testing.dialogue import (
     Tool,
     ToolCall,
     ToolResult,
+    answer_messages,
     script,
 )
 from crosswind.testing.errors import ProviderError
@@ -38,6 +40,7 @@ __all__ = [
     "Answer",
     "Call",
     "Decide",
+    "DecideMessage",
     "Dialogue",
     "Message",
     "ProviderError",
@@ -49,6 +52,7 @@ __all__ = [
     "Tool",
     "ToolCall",
     "ToolResult",
+    "answer_messages",
     "apply_operator",
     "chunks",
     "plain",

@@ -134,15 +134,6 @@ class Answer:
         """The whole text."""
         return "".join(self.text) if isinstance(self.text, tuple) else self.text
 
-    @classmethod
-    def of_message(cls, message: Mapping[str, Any]) -> Answer:
-        """The answer that a chat message of the assistant's is."""
-        calls = tuple(
-            Call(call["function"]["name"], call["function"]["arguments"], call["id"])
-            for call in message.get("tool_calls") or ()
-        )
-        return cls(message.get("content"), calls)
-
 
 Decide = Callable[[Dialogue], Answer | Awaitable[Answer]]
 Step = Answer | Decide | Reply
@@ -158,6 +149,24 @@ def script(*steps: Answer | Decide) -> Decide:
         return step if isinstance(step, Answer) else step(dialogue)
 
     return decide
+
+
+DecideMessage = Callable[[list[dict[str, Any]], list[dict[str, Any]]], Mapping[str, Any]]
+"""The assistant's next message, from the messages and the tools of a chat request."""
+
+
+def answer_messages(decide: DecideMessage) -> Decide:
+    """A step from a function that decides in chat messages."""
+
+    def answer(dialogue: Dialogue) -> Answer:
+        message = decide(dialogue.body["messages"], dialogue.body.get("tools") or [])
+        calls = tuple(
+            Call(call["function"]["name"], call["function"]["arguments"], call["id"])
+            for call in message.get("tool_calls") or ()
+        )
+        return Answer(message.get("content"), calls)
+
+    return answer
 
 
 def words(text: str) -> list[str]:

@@ -13,7 +13,7 @@ from openai import AsyncOpenAI
 from crosswind.gateway.trajectory.store import open_store
 from crosswind.simulators.environment import load
 from crosswind.simulators.episodes.agent import AgentSettings, ToolAgent
-from crosswind.studies.proof.scripted_policy import ScriptedPolicy
+from crosswind.testing import ScriptedProvider, answer_messages
 from tests.loop.children import Children
 from tests.loop.replaying import compared
 
@@ -51,10 +51,10 @@ async def test_the_same_seed_gives_the_same_noise_everywhere(children: Children,
     profile = tmp_path / "many.yaml"
     profile.write_text(PROFILE)
     stores = [tmp_path / f"{name}.db" for name in ("one", "another", "other-seed")]
-    async with ScriptedPolicy(RETAIL.oracle().decide).running() as policy:
+    async with ScriptedProvider(answer_messages(RETAIL.oracle().decide), strict=False) as policy:
         for number, (store, seed) in enumerate(zip(stores, (SEED, SEED, "6"), strict=True)):
             gateway = children.gateway(
-                policy.url.removesuffix("/v1"),
+                policy.url,
                 store,
                 *("--profile", str(profile), "--seed", seed),
                 environment={"PYTHONHASHSEED": str(number)},

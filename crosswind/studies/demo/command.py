@@ -87,15 +87,15 @@ def demo(engine: str, out: Path, **given: Any) -> None:
 
     from rich.console import Console
 
-    from crosswind.studies.demo.processes import ChildFailed, stoppable
     from crosswind.studies.demo.run import run
     from crosswind.studies.demo.summary import show
+    from crosswind.studies.stack import ChildFailed, run_stoppable
 
     settings = sized(engine, {"out": out, **given})
     _replace(out)
     console = Console()
     try:
-        result = asyncio.run(stoppable(run(settings, console)))
+        result = asyncio.run(run_stoppable(run(settings, console)))
     except ChildFailed as error:
         raise click.ClickException(str(error)) from error
     except (KeyboardInterrupt, asyncio.CancelledError):

@@ -7,23 +7,21 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from crosswind.studies.demo.processes import Child, Processes, answering, free_ports
 from crosswind.studies.demo.progress import TrainingProgress
 from crosswind.studies.demo.settings import DemoSettings
-
-
-@dataclass(frozen=True, slots=True)
-class Addresses:
-    """Where the run's servers listen."""
-
-    engine: str
-    data: str
-    control: str
+from crosswind.studies.stack import (
+    Child,
+    Processes,
+    RunningGateway,
+    free_port,
+    run_bench,
+    start_engine,
+    start_gateway,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,91 +42,84 @@ async def run(settings: DemoSettings, console: Console) -> DemoResult:
         console.print(
             f"[bold]1[/]  A small policy is served ({settings.engine}); the gateway stands in front of it."
         )
-        addresses = await _serve(settings, processes)
+        engine, gateway = await _serve(settings, processes)
         console.print(
-            f"   agents use {addresses.data}/v1, the control plane is {addresses.control}", soft_wrap=True
+            f"   agents use {gateway.data}/v1, the control plane is {gateway.control}", soft_wrap=True
         )
 
         console.print(
             f"[bold]2[/]  Before training: {settings.held_out_tasks} held-out tasks, clean and noisy."
         )
-        before, cost = await _evaluate(settings, processes, addresses, "before")
+        before, cost = await _evaluate(settings, processes, gateway.control, "before")
 
         left = settings.seconds - (time.monotonic() - begun) - 1.3 * cost - settings.report_seconds
         console.print(
             f"[bold]3[/]  Rollouts and training, together: at most {settings.steps} steps, {left:.0f} s."
         )
-        steps = await _train(settings, processes, addresses, console, left)
+        steps = await _train(settings, processes, engine, gateway.control, console, left)
 
         console.print(
             f"[bold]4[/]  After training: the same {settings.held_out_tasks} tasks, with the same noise."
         )
-        after, _ = await _evaluate(settings, processes, addresses, "after")
+        after, _ = await _evaluate(settings, processes, gateway.control, "after")
         comparison = await _report(settings, processes)
     return DemoResult(before, after, comparison, steps, time.monotonic() - begun)
 
 
-async def _serve(settings: DemoSettings, processes: Processes) -> Addresses:
-    free = iter(free_ports(3))
-    engine_port, port, control_port = (asked or next(free) for asked in settings.ports)
-    addresses = Addresses(*(f"http://127.0.0.1:{each}" for each in (engine_port, port, control_port)))
+async def _serve(settings: DemoSettings, processes: Processes) -> tuple[str, RunningGateway]:
+    """The engine's URL, and the gateway in front of it; they start side by side."""
     log = ("--log", str(settings.out / "logs" / "engine.log")) if settings.engine == "vllm" else ()
-    engine = await processes.start(
-        "policy serve",
-        *("policy", "serve", settings.policy, "--engine", settings.engine, "--port", str(engine_port), *log),
-    )
-    gateway = await processes.start(
-        "serve",
-        *(
-            "serve",
-            "--upstream",
-            f"{addresses.engine}/v1",
-            "--port",
-            str(port),
-            "--control-port",
-            str(control_port),
+    engine_port, port, control_port = settings.ports
+    engine_port = engine_port or free_port()
+    return await asyncio.gather(
+        start_engine(
+            processes,
+            settings.policy,
+            *("--engine", settings.engine, *log),
+            port=engine_port,
+            wait_s=settings.start_seconds,
         ),
-        *(
-            "--store",
-            f"sqlite:///{settings.store}",
-            "--profile",
-            settings.profile,
-            "--seed",
-            str(settings.seed),
+        start_gateway(
+            processes,
+            f"http://127.0.0.1:{engine_port}/v1",
+            settings.store,
+            *("--profile", settings.profile, "--seed", str(settings.seed), "--capture", "on"),
+            ports=(port, control_port),
+            wait_s=settings.start_seconds,
         ),
-        *("--capture", "on"),
     )
-    await asyncio.gather(
-        answering(engine, f"{addresses.engine}/policy", settings.start_seconds),
-        answering(gateway, f"{addresses.data}/healthz", settings.start_seconds),
-    )
-    return addresses
 
 
 async def _evaluate(
-    settings: DemoSettings, processes: Processes, addresses: Addresses, when: str
+    settings: DemoSettings, processes: Processes, control: str, when: str
 ) -> tuple[Mapping[str, Any], float]:
     """`crosswind bench` on the held-out tasks, with the same noise both times; and its cost in seconds."""
     begun = time.monotonic()
-    path = settings.out / f"{when}.json"
-    await processes.run(
-        f"bench {when}",
-        *("bench", "--control", addresses.control, "--environment", "retail", "--split", "test"),
+    measured = await run_bench(
+        processes,
+        *("--control", control, "--environment", "retail", "--split", "test"),
         *("--tasks", str(settings.held_out_tasks), "--profile", settings.profile, "--rotate"),
         *("--level", str(settings.evaluation_level), "--temperature", "1.0", "--seed", str(settings.seed)),
-        *("--concurrency", str(settings.concurrency), "--json", str(path)),
+        *("--concurrency", str(settings.concurrency)),
+        out=settings.out / f"{when}.json",
+        name=f"bench {when}",
     )
-    return _read(path), time.monotonic() - begun
+    return measured, time.monotonic() - begun
 
 
 async def _train(
-    settings: DemoSettings, processes: Processes, addresses: Addresses, console: Console, seconds: float
+    settings: DemoSettings,
+    processes: Processes,
+    engine: str,
+    control: str,
+    console: Console,
+    seconds: float,
 ) -> list[Mapping[str, Any]]:
     """Rollouts go on while the trainer learns from completed groups and swaps each new version in."""
     trainer = await processes.start(
         "train",
         *("train", "run", "--preset", "demo", "--store", f"sqlite:///{settings.store}"),
-        *("--policy", settings.policy, "--engine", addresses.engine, "--control", addresses.control),
+        *("--policy", settings.policy, "--engine", engine, "--control", control),
         *("--objective", "gspo", "--steps", str(settings.steps)),
         *("--groups-per-step", str(settings.groups_per_step), "--group-size", str(settings.group_size)),
         *("--seed", str(settings.seed), "--out", str(settings.out / "train"), "--fresh", "--json-progress"),
@@ -140,7 +131,7 @@ async def _train(
             lines = trainer.lines()
             # The trainer's first line comes after it declared its curriculum, which groups are to follow.
             _show(progress, console, json.loads(await anext(lines, "{}")))
-            rollouts = await _start_rollouts(settings, processes, addresses)
+            rollouts = await _start_rollouts(settings, processes, control)
             tasks.create_task(_watch_rollouts(rollouts, trainer, progress))
             async for line in lines:
                 _show(progress, console, json.loads(line))
@@ -151,10 +142,10 @@ async def _train(
     return progress.rows
 
 
-async def _start_rollouts(settings: DemoSettings, processes: Processes, addresses: Addresses) -> Child:
+async def _start_rollouts(settings: DemoSettings, processes: Processes, control: str) -> Child:
     return await processes.start(
         "rollout",
-        *("rollout", "run", "--control", addresses.control, "--environment", "retail", "--split", "train"),
+        *("rollout", "run", "--control", control, "--environment", "retail", "--split", "train"),
         *("--group-size", str(settings.group_size), "--concurrency", str(settings.concurrency)),
         *("--profile", settings.profile, "--temperature", "1.0", "--seed", str(settings.seed)),
         "--json-progress",
@@ -183,17 +174,12 @@ async def _end_after(child: Child, seconds: float) -> None:
 
 async def _report(settings: DemoSettings, processes: Processes) -> Mapping[str, Any]:
     before, after, comparison = (settings.out / f"{name}.json" for name in ("before", "after", "comparison"))
-    await processes.run(
-        "bench compare", "bench", "--compare", str(before), str(after), "--json", str(comparison)
+    compared = await run_bench(
+        processes, "--compare", str(before), str(after), out=comparison, name="bench compare"
     )
     await processes.run(
         "report",
         *("report", "--store", f"sqlite:///{settings.store}", "--before", str(before), "--after", str(after)),
         *("--comparison", str(comparison), "--out", str(settings.report)),
     )
-    return _read(comparison)
-
-
-def _read(path: Path) -> Mapping[str, Any]:
-    value: Mapping[str, Any] = json.loads(path.read_text())
-    return value
+    return compared

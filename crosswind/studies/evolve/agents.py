@@ -12,7 +12,7 @@ import httpx
 
 from crosswind.gateway.client import AsyncClient
 from crosswind.gateway.errors import ConfigurationError
-from crosswind.studies.demo.processes import Processes, answering, free_ports
+from crosswind.studies.stack import Processes, RunningGateway, start_engine, start_gateway
 
 START_SECONDS = 120.0
 """How long a server may take until it answers."""
@@ -20,10 +20,9 @@ ANSWER_SECONDS = 10.0
 """How long one that runs already may take."""
 
 
-async def check(flag: str, name: str) -> None:
-    """ConfigurationError where no agent of this name, as `Agent` takes it, can be served: one that is needed
-    when the search has ended would be missed only then.
-    """
+async def check_agent(flag: str, name: str) -> None:
+    """Raise ConfigurationError where no agent of this name can be served: the second one is needed only hours
+    later."""
     if "://" in name:
         try:
             async with httpx.AsyncClient(timeout=ANSWER_SECONDS, trust_env=False) as http:
@@ -41,14 +40,6 @@ async def check(flag: str, name: str) -> None:
         raise ConfigurationError(f"{flag} {name}: no policy: {said.decode(errors='replace').strip()}")
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
-    """Where an agent's gateway is controlled, and where it writes."""
-
-    control: str
-    store: str
-
-
 @dataclass(slots=True)
 class Agent:
     """An agent by its name: the base URL of an OpenAI-compatible server, or a policy for the embedded engine
@@ -61,37 +52,35 @@ class Agent:
     config: Path | None = None
     profiles: Mapping[str, str] = field(default_factory=dict)
     """Profiles that its gateway knows besides the built-in ones, as YAML by name."""
-    _served: Served | None = None
+    _gateway: RunningGateway | None = None
 
-    async def served(self) -> Served:
-        """Where it is served. ChildFailed where it can't be."""
-        if self._served is None:
-            self._served = await self._serve()
+    async def gateway(self) -> RunningGateway:
+        """The gateway in front of it, started on first use. ChildFailed where it can't be served."""
+        if self._gateway is None:
+            self._gateway = await self._serve()
             for name, yaml in self.profiles.items():
-                await self.put(name, yaml)
-        return self._served
+                await self.put_profile(name, yaml)
+        return self._gateway
 
-    async def put(self, name: str, yaml: str) -> None:
+    async def put_profile(self, name: str, yaml: str) -> None:
         """Make a profile known to the agent's gateway."""
-        async with AsyncClient((await self.served()).control) as control:
+        async with AsyncClient((await self.gateway()).control) as control:
             await control.put_profile(name, yaml)
 
-    async def _serve(self) -> Served:
-        engine_port, port, control_port = free_ports(3)
-        upstream, starting = self.name, []
-        if "://" not in self.name:
-            upstream = f"http://127.0.0.1:{engine_port}/v1"
-            arguments = ("policy", "serve", self.name, "--embedded", "--port", str(engine_port))
-            engine = await self.processes.start(f"policy serve {self.role}", *arguments)
-            starting.append(answering(engine, f"http://127.0.0.1:{engine_port}/health", START_SECONDS))
-        store = f"sqlite:///{(self.out / f'{self.role}.db').resolve()}"
-        gateway = await self.processes.start(
-            f"serve {self.role}",
-            *("serve", "--upstream", upstream, "--port", str(port), "--control-port", str(control_port)),
-            *("--store", store, "--profile", "off", "--capture", "off"),
+    async def _serve(self) -> RunningGateway:
+        upstream = self.name
+        if "://" not in upstream:
+            name = f"policy serve {self.role}"
+            engine = await start_engine(
+                self.processes, self.name, "--embedded", name=name, wait_s=START_SECONDS
+            )
+            upstream = f"{engine}/v1"
+        return await start_gateway(
+            self.processes,
+            upstream,
+            self.out / f"{self.role}.db",
+            *("--profile", "off", "--capture", "off"),
             *(("--config", str(self.config)) if self.config else ()),
+            name=f"serve {self.role}",
+            wait_s=START_SECONDS,
         )
-        planes = [f"http://127.0.0.1:{each}/healthz" for each in (port, control_port)]
-        starting += [answering(gateway, plane, START_SECONDS) for plane in planes]
-        await asyncio.gather(*starting)
-        return Served(f"http://127.0.0.1:{control_port}", store)

@@ -64,13 +64,13 @@ def evolve(**given: Any) -> None:
     """
     import asyncio
 
-    from crosswind.studies.demo.processes import ChildFailed, stoppable
     from crosswind.studies.evolve.run import evolve as run
     from crosswind.studies.evolve.settings import SearchSettings
+    from crosswind.studies.stack import ChildFailed, run_stoppable
 
     settings = SearchSettings(**given)
     try:
-        asyncio.run(stoppable(run(settings, click.echo)))
+        asyncio.run(run_stoppable(run(settings, click.echo)))
     except ChildFailed as error:
         raise click.ClickException(str(error)) from error
     except (KeyboardInterrupt, asyncio.CancelledError):

@@ -1,11 +1,15 @@
-"""How good a candidate is: how seldom the agent succeeds under it, and how much noise it takes for that."""
+"""How good a candidate is: how seldom the agent succeeds under it, and the dose of noise that it takes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from math import inf
 from typing import Any
+
+from crosswind.gateway.trajectory.record import Event
+from crosswind.gateway.trajectory.store import open_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ class Fitness:
         return Fitness(data["success"], data["sessions"], Dose(**data["dose"]))
 
 
-def pooled(parts: list[Fitness]) -> Fitness:
+def pool(parts: list[Fitness]) -> Fitness:
     """Several measurements of one candidate as one, each by its number of sessions."""
     sessions = sum(part.sessions for part in parts)
 
@@ -62,3 +66,30 @@ def pooled(parts: list[Fitness]) -> Fitness:
     doses = [asdict(part.dose) for part in parts]
     dose = Dose(**{name: mean([one[name] for one in doses]) for name in doses[0]})
     return Fitness(mean([part.success for part in parts]), sessions, dose)
+
+
+PAGE = 500
+
+
+def read_doses(store_url: str, run: str) -> dict[str, Dose]:
+    """The mean dose of the run's noisy sessions, by their profile. `run` is their label of that name."""
+    totals: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0, 0.0])
+    store = open_store(store_url)
+    try:
+        offset = 0
+        while page := store.sessions(label={"run": run}, limit=PAGE, offset=offset):
+            offset += len(page)
+            for session in page:
+                if session.arm == "noisy":
+                    met = _count_dose(store.events(session.id))
+                    total = totals[str(session.plan["profile"])]
+                    total[:] = [sum(pair) for pair in zip(total, (1.0, *met), strict=True)]
+    finally:
+        store.close()
+    return {profile: Dose(*(part / count for part in met)) for profile, (count, *met) in totals.items()}
+
+
+def _count_dose(events: Iterable[Event]) -> tuple[float, float, float]:
+    shown = [event for event in events if event.after is not None]
+    added = sum(max(0, len(event.after or "") - len(event.before)) for event in shown)
+    return float(len(shown)), sum(event.severity for event in shown), float(added)

@@ -1,14 +1,18 @@
-"""What a search found, frozen: a profile like any other, with the lineage that says where it came from."""
+"""What a search found, frozen: a profile like any other, with its lineage."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import yaml
 
 from crosswind.injectors.profiles.load import Profile, parse
-from crosswind.studies.evolve.space import Candidate
+from crosswind.studies.evolve.candidates import Candidate
+from crosswind.studies.evolve.fitness import Fitness
+from crosswind.studies.evolve.journal import Entry
+from crosswind.studies.evolve.search import Scored
+from crosswind.studies.evolve.settings import SearchSettings
 
 SOURCE = (
     "AgentNoiseBench, section 2.2.2 (eq. 1): profile parameters, searched so that a reference agent fails as "
@@ -17,7 +21,7 @@ SOURCE = (
 WIDTH = 118
 
 
-def text(
+def write_profile(
     name: str,
     version: int,
     candidate: Candidate,
@@ -46,3 +50,86 @@ def text(
     written: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=WIDTH)
     parse(written, name)
     return written
+
+
+METHOD = "screening of single operators, then a (6 + 8) evolution; doses over the cap rank last"
+
+
+def describe_lineage(
+    settings: SearchSettings,
+    entries: Iterable[Entry],
+    winner: Scored,
+    hand_made: Fitness,
+    held_out: Mapping[str, Mapping[str, Any]],
+) -> dict[str, Any]:
+    """The lineage as the frozen profile's YAML has it. `hand_made` and the winner's fitness are over the
+    tasks of the search and those that confirmed the choice."""
+    searched = [entry for entry in entries if entry["key"].startswith(f"{settings.searched.name} ")]
+    candidates = {entry["id"]: entry for entry in searched if "id" in entry}
+    return {
+        "method": METHOD,
+        "against": settings.against,
+        "environment": settings.environment,
+        "seed": settings.seed,
+        "evaluations": len(candidates),
+        "tasks": {one.name: one.count for one in (settings.searched, settings.confirmed, settings.apart)},
+        "candidate": winner.individual.id,
+        "ancestors": trace_ancestors(winner.individual.id, candidates),
+        "chosen_by": {"evolved": _rounded(winner.fitness), "hand_made": _rounded(hand_made)},
+        **{role: _agent(found) for role, found in held_out.items()},
+    }
+
+
+def trace_ancestors(candidate: str, candidates: Mapping[str, Entry]) -> list[dict[str, Any]]:
+    """The candidate and all that it descends from, the oldest first."""
+    found: dict[str, Entry] = {}
+    waiting = [candidate]
+    while waiting:
+        entry = candidates[waiting.pop()]
+        if entry["id"] not in found:
+            found[entry["id"]] = entry
+            waiting += entry["parents"]
+    ordered = sorted(found.values(), key=lambda entry: (entry["generation"], entry["id"]))
+    return [
+        {
+            "id": entry["id"],
+            "generation": entry["generation"],
+            "by": entry["origin"],
+            "parents": entry["parents"],
+            "success": round(entry["fitness"]["success"], 4),
+            "rules": [_rule(rule) for rule in entry["rules"]],
+        }
+        for entry in ordered
+    ]
+
+
+def _rule(rule: Mapping[str, Any]) -> str:
+    told = f"{rule['operator']}@{rule['severity']:g}"
+    return f"{told}: {rule['prompt']}" if "prompt" in rule else told
+
+
+def _agent(found: Mapping[str, Any]) -> dict[str, Any]:
+    """One agent's held-out figures."""
+    difference = found["difference"]
+    return {
+        "agent": found["agent"],
+        "policy": found["policy"],
+        "calm": round(found["calm"], 4),
+        "hand_made": _rounded(Fitness.from_json(found["hand_made"])),
+        "evolved": _rounded(Fitness.from_json(found["evolved"])),
+        "difference": {
+            "tasks": difference["n"],
+            **{name: round(difference[name], 4) for name in ("difference", "low", "high")},
+        },
+    }
+
+
+def _rounded(fitness: Fitness) -> dict[str, Any]:
+    """The success, and the dose a session."""
+    dose = fitness.dose
+    return {
+        "success": round(fitness.success, 4),
+        "injections": round(dose.injections, 3),
+        "severity": round(dose.severity, 3),
+        "added": round(dose.added, 1),
+    }

@@ -4,7 +4,6 @@ eq. 1, one rule of a candidate at a time."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
 
 import aiohttp
 
@@ -13,11 +12,9 @@ from crosswind.gateway.noise_model.chat_model import ModelFailed, ask_model
 from crosswind.injectors import registry
 from crosswind.injectors.identity import digest
 from crosswind.injectors.streams import Stream
+from crosswind.studies.evolve.candidates import Candidate, Space
 from crosswind.studies.evolve.journal import Journal
-from crosswind.studies.evolve.space import Candidate, Space
-
-if TYPE_CHECKING:
-    from crosswind.studies.evolve.search import Scored
+from crosswind.studies.evolve.search import Scored
 
 LONGEST = 600
 """Characters of a direction."""
@@ -33,24 +30,16 @@ VARIATIONS = 4
 """How many different texts the model is asked for, by rule and parent."""
 
 
-class Directions(Protocol):
-    """Proposes candidates whose rules differ in their prompt only."""
-
-    async def renewed(self, space: Space, parent: Scored, rng: Stream) -> Candidate | None:
-        """The parent with a new prompt for one of its rules; None where no rule has one, or none came."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class Proposed:
-    """Directions that a model proposes, told how the parent's did. What it said is kept in the journal, so
-    that a search that goes on makes the same candidates."""
+class ModelPrompts:
+    """Prompts that a model proposes, given how the parent did. Its answers are kept in the journal, so that a
+    search that goes on makes the same candidates."""
 
     http: aiohttp.ClientSession
     model: ChatModel
     journal: Journal
 
-    async def renewed(self, space: Space, parent: Scored, rng: Stream) -> Candidate | None:
+    async def change_prompt(self, space: Space, parent: Scored, rng: Stream) -> Candidate | None:
         candidate = parent.individual.candidate
         writable = [gene for gene in candidate.genes if space.writable(gene.operator)]
         variation = rng.integer(1, VARIATIONS)
@@ -58,7 +47,7 @@ class Proposed:
             return None
         gene = rng.choice(writable)
         does = registry.operators()[gene.operator].documentation.partition("\n\n")[0]
-        text = await self._asked(
+        text = await self._propose(
             f"The noise: {does}\nThe direction so far: {gene.prompt or 'none'}\nUnder it the assistant "
             f"solved {parent.fitness.success:.0%} of its tasks. Write one under which it solves fewer: "
             f"proposal {variation} of {VARIATIONS}, unlike the others."
@@ -69,7 +58,7 @@ class Proposed:
         genes = [replace(one, prompt=direction) if one is gene else one for one in candidate.genes]
         return Candidate.of(candidate.compose, genes)
 
-    async def _asked(self, question: str) -> str:
+    async def _propose(self, question: str) -> str:
         """The model's proposal; empty where it gave none."""
         key = f"prompt {digest(self.model.model, TASK, question)}"
         if (entry := self.journal.get(key)) is None:

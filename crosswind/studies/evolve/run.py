@@ -15,19 +15,39 @@ from crosswind.gateway.config.noise_model import NoiseModel
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.sessions.profiles import Profiles
 from crosswind.injectors.profiles.load import Profile, ProfileError
-from crosswind.studies.demo.processes import Processes
-from crosswind.studies.evolve import frozen
-from crosswind.studies.evolve.agents import Agent, check
-from crosswind.studies.evolve.evaluation import Bench
-from crosswind.studies.evolve.fitness import Fitness, pooled
+from crosswind.studies.evolve.agents import Agent, check_agent
+from crosswind.studies.evolve.candidates import Candidate, Space
+from crosswind.studies.evolve.fitness import Fitness, pool
+from crosswind.studies.evolve.frozen import describe_lineage, write_profile
 from crosswind.studies.evolve.journal import Journal
-from crosswind.studies.evolve.lineage import lineage
-from crosswind.studies.evolve.measurement import Measuring
-from crosswind.studies.evolve.prompts import Proposed
+from crosswind.studies.evolve.measurement import Bench, Measurements
+from crosswind.studies.evolve.prompts import ModelPrompts
 from crosswind.studies.evolve.search import Individual, Scored, Search
 from crosswind.studies.evolve.settings import FINALISTS, SearchSettings
-from crosswind.studies.evolve.space import Candidate, Space
-from crosswind.studies.evolve.wording import fitness_told, held_out_told
+from crosswind.studies.stack import Processes
+
+
+def describe_fitness(fitness: Fitness) -> str:
+    """A success with the dose that it took, a session."""
+    dose = fitness.dose
+    return (
+        f"success {fitness.success:.1%} at {dose.injections:.2f} injections a session, severities "
+        f"{dose.severity:.2f}, {dose.added:.0f} characters"
+    )
+
+
+def describe_held_out(found: Mapping[str, Any]) -> str:
+    """An agent's figures on the held-out tasks."""
+    difference = found["difference"]
+    low, high = (f"{100 * difference[name]:+.1f}" for name in ("low", "high"))
+    hand_made, evolved = (Fitness.from_json(found[name]) for name in ("hand_made", "evolved"))
+    return (
+        f"calm {found['calm']:.1%}; hand-made: {describe_fitness(hand_made)}; "
+        f"evolved: {describe_fitness(evolved)}; "
+        f"paired difference {100 * difference['difference']:+.1f} points, 95 % [{low}, {high}], "
+        f"{difference['n']} tasks"
+    )
+
 
 Say = Callable[[str], None]
 
@@ -51,9 +71,9 @@ async def evolve(settings: SearchSettings, say: Say) -> Mapping[str, Any]:
         raise ConfigurationError(str(error)) from None
     if not against.rules:
         raise ConfigurationError(_NO_DOSE.format(settings.against))
-    await check("--reference", settings.reference)
+    await check_agent("--reference", settings.reference)
     if settings.second is not None:
-        await check("--second", settings.second)
+        await check_agent("--second", settings.second)
     settings.out.mkdir(parents=True, exist_ok=True)
     journal = Journal(settings.out / "evaluations.jsonl", settings.identity())
     async with Processes(settings.out / "logs") as processes:
@@ -79,42 +99,42 @@ class Evolution:
     async def run(self) -> Mapping[str, Any]:
         """Search, choose, measure on held-out tasks, freeze."""
         settings = self.settings
-        reference = self._measuring(settings.reference, "reference")
-        hand_made = await reference.hand_made(settings.searched)
-        self.say(f"{self.against.name}: {fitness_told(hand_made)}; this dose is the cap")
+        reference = self._measure_on(settings.reference, "reference")
+        hand_made = await reference.measure_hand_made(settings.searched)
+        self.say(f"{self.against.name}: {describe_fitness(hand_made)}; this dose is the cap")
         if not hand_made.dose.injections:
             raise ConfigurationError(_NO_DOSE.format(settings.against))
-        survivors = await self._searched(reference, hand_made)
-        hand_made = pooled([hand_made, await reference.hand_made(settings.confirmed)])
-        winner = await self._chosen(survivors, hand_made, reference)
+        survivors = await self._search(reference, hand_made)
+        hand_made = pool([hand_made, await reference.measure_hand_made(settings.confirmed)])
+        winner = await self._choose(survivors, hand_made, reference)
         candidate = winner.individual.candidate
         self.say(f"chosen: {candidate}")
-        found = {"reference": await self._held_out("reference", reference, candidate)}
+        found = {"reference": await self._measure_held_out("reference", reference, candidate)}
         if settings.second is not None:
-            second = self._measuring(settings.second, "second")
-            found["second"] = await self._held_out("second", second, candidate)
-        told = lineage(settings, self.journal, winner, hand_made, found)
-        settings.frozen.write_text(self._text(candidate, told), encoding="utf-8")
+            second = self._measure_on(settings.second, "second")
+            found["second"] = await self._measure_held_out("second", second, candidate)
+        lineage = describe_lineage(settings, self.journal, winner, hand_made, found)
+        settings.frozen.write_text(self._write_profile(candidate, lineage), encoding="utf-8")
         self.say(f"frozen: {settings.frozen}")
-        return told
+        return lineage
 
-    def _measuring(self, agent: str, role: str) -> Measuring:
+    def _measure_on(self, agent: str, role: str) -> Measurements:
         settings = self.settings
         served = Agent(agent, role, self.processes, settings.out, settings.config, self.profiles)
         bench = Bench(served, settings.out, ("--environment", settings.environment, *settings.bench))
-        return Measuring(bench, self.journal, self.against)
+        return Measurements(bench, self.journal, self.against)
 
-    async def _searched(self, reference: Measuring, hand_made: Fitness) -> list[Scored]:
+    async def _search(self, reference: Measurements, hand_made: Fitness) -> list[Scored]:
         settings, dose = self.settings, hand_made.dose
         severity = dose.severity / dose.injections if dose.injections else 0.5
 
         async def evaluate(individuals: Sequence[Individual]) -> list[Fitness]:
-            return await reference.fitness(individuals, settings.searched)
+            return await reference.measure(individuals, settings.searched)
 
         def progress(count: int, survivors: Sequence[Scored]) -> None:
             best = survivors[0]
             counted = f"{count:4} of {settings.budget}"
-            self.say(f"{counted}  best: {fitness_told(best.fitness)}  {best.individual.candidate}")
+            self.say(f"{counted}  best: {describe_fitness(best.fitness)}  {best.individual.candidate}")
 
         model = self.noise_model
         search = Search(
@@ -128,15 +148,17 @@ class Evolution:
         if model is None:
             return await search.run()
         async with aiohttp.ClientSession() as http:
-            search.directions = Proposed(http, model, self.journal)
+            search.prompts = ModelPrompts(http, model, self.journal)
             return await search.run()
 
-    async def _chosen(self, survivors: Sequence[Scored], hand_made: Fitness, reference: Measuring) -> Scored:
+    async def _choose(
+        self, survivors: Sequence[Scored], hand_made: Fitness, reference: Measurements
+    ) -> Scored:
         """The best of the finalists over both sets of tasks, with the hand-made profile's dose as the cap."""
         finalists = survivors[:FINALISTS]
-        again = await reference.fitness([one.individual for one in finalists], self.settings.confirmed)
+        again = await reference.measure([one.individual for one in finalists], self.settings.confirmed)
         both = [
-            Scored(one.individual, pooled([one.fitness, more]))
+            Scored(one.individual, pool([one.fitness, more]))
             for one, more in zip(finalists, again, strict=True)
         ]
         best = min(both, key=lambda one: (*one.fitness.rank(hand_made.dose), one.individual.id))
@@ -144,15 +166,19 @@ class Evolution:
             self.say("on the other tasks no finalist keeps within the dose; the one nearest to it is taken")
         return best
 
-    async def _held_out(self, role: str, agent: Measuring, candidate: Candidate) -> Mapping[str, Any]:
+    async def _measure_held_out(
+        self, role: str, agent: Measurements, candidate: Candidate
+    ) -> Mapping[str, Any]:
         settings = self.settings
-        found = await agent.held_out(role, settings.name, self._text(candidate), settings.apart)
-        self.say(f"{role}, on held-out tasks: {held_out_told(found)}")
+        found = await agent.measure_held_out(
+            role, settings.name, self._write_profile(candidate), settings.apart
+        )
+        self.say(f"{role}, on held-out tasks: {describe_held_out(found)}")
         return found
 
-    def _text(self, candidate: Candidate, told: Mapping[str, Any] | None = None) -> str:
+    def _write_profile(self, candidate: Candidate, lineage: Mapping[str, Any] | None = None) -> str:
         settings = self.settings
         summary = (
             f"What {settings.reference} bears least at the dose of {self.against.name}, found by a search."
         )
-        return frozen.text(settings.name, settings.version, candidate, self.against, summary, told)
+        return write_profile(settings.name, settings.version, candidate, self.against, summary, lineage)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from crosswind.injectors.streams import Stream
+from crosswind.studies.evolve.candidates import ALL_OF, Candidate, Space, cross, mutate, thin, weaken
 from crosswind.studies.evolve.fitness import Dose, Fitness
-from crosswind.studies.evolve.mutation import crossed, mutated, thinned, weakened
-from crosswind.studies.evolve.prompts import Directions
-from crosswind.studies.evolve.space import ALL_OF, Candidate, Space
 
 TRIES = 50
 """To find a child that wasn't evaluated yet."""
@@ -48,6 +46,14 @@ Progress = Callable[[int, Sequence[Scored]], None]
 """Called after each generation with the number of evaluations so far and the survivors, the best first."""
 
 
+class PromptWriter(Protocol):
+    """Proposes candidates that differ from a parent in a prompt only."""
+
+    async def change_prompt(self, space: Space, parent: Scored, rng: Stream) -> Candidate | None:
+        """The parent with a new prompt for one of its rules; None where no rule has one, or none came."""
+        ...
+
+
 @dataclass(slots=True)
 class Search:
     """One run of the search. Its draws depend on the seed and on what was measured, on nothing else."""
@@ -58,15 +64,15 @@ class Search:
     budget: int
     evaluate: Evaluate
     progress: Progress
-    directions: Directions | None = None
-    """Writes new prompts for rules that a model writes for; None: there are none."""
+    prompts: PromptWriter | None = None
+    """For rules that a model writes for; None: there are none."""
     parents: int = 6
     offspring: int = 8
     _known: dict[str, Scored] = field(default_factory=dict)
 
     async def run(self) -> list[Scored]:
         """The survivors, the best first. At most `budget` candidates are evaluated."""
-        generation, fresh = 0, list(self._screening())
+        generation, fresh = 0, list(self._screen())
         survivors: list[Scored] = []
         while fresh:
             batch = fresh[: self.budget - len(self._known)]
@@ -74,41 +80,41 @@ class Search:
                 Scored(one, fitness) for one, fitness in zip(batch, await self.evaluate(batch), strict=True)
             ]
             self._known |= {one.individual.id: one for one in scored}
-            survivors = self._selected([*survivors, *scored])
+            survivors = self._select([*survivors, *scored])
             self.progress(len(self._known), survivors)
             generation += 1
             if len(self._known) >= self.budget:
                 break
-            fresh = await self._next(generation, survivors, scored)
+            fresh = await self._breed(generation, survivors, scored)
         return survivors
 
-    def _screening(self) -> Iterator[Individual]:
+    def _screen(self) -> Iterator[Individual]:
         """Single operators, in an order of the seed's, for half of the budget at most."""
         names = Stream(f"evolve|{self.seed}|screening").sample(self.space.operators, max(1, self.budget // 2))
         for name in names:
             yield Individual(Candidate.of(ALL_OF, [self.space.gene(name)]), 0, "screening")
 
-    def _selected(self, among: Sequence[Scored]) -> list[Scored]:
+    def _select(self, among: Sequence[Scored]) -> list[Scored]:
         ranked = sorted(among, key=lambda one: (*one.fitness.rank(self.cap), one.individual.id))
         return ranked[: self.parents]
 
-    async def _next(
+    async def _breed(
         self, generation: int, survivors: Sequence[Scored], last: Sequence[Scored]
     ) -> list[Individual]:
         """The next generation: milder forms of what hurt most at too high a dose, then children."""
-        found = self._milder(generation, survivors, last)[: self.offspring]
+        found = self._make_milder(generation, survivors, last)[: self.offspring]
         taken = {*self._known, *(one.id for one in found)}
         for number in range(TRIES):
             if len(found) == self.offspring:
                 break
             rng = Stream(f"evolve|{self.seed}|{generation}|{number}")
-            child = await self._child(generation, survivors, rng)
+            child = await self._make_child(generation, survivors, rng)
             if child.id not in taken:
                 taken.add(child.id)
                 found.append(child)
         return found
 
-    def _milder(
+    def _make_milder(
         self, generation: int, survivors: Sequence[Scored], last: Sequence[Scored]
     ) -> list[Individual]:
         best = min((one.fitness.success for one in survivors if self._within(one)), default=1.0)
@@ -116,7 +122,7 @@ class Search:
         found: dict[str, Individual] = {}
         for one in sorted(strong, key=lambda one: (one.fitness.success, one.individual.id)):
             factor = 1 / (1 + one.fitness.dose.excess(self.cap))
-            for origin, milder in (("thinned", thinned), ("weakened", weakened)):
+            for origin, milder in (("thinned", thin), ("weakened", weaken)):
                 child = milder(one.individual.candidate, factor)
                 if child.id not in self._known:
                     found[child.id] = Individual(child, generation, origin, (one.individual.id,))
@@ -125,16 +131,16 @@ class Search:
     def _within(self, one: Scored) -> bool:
         return one.fitness.dose.excess(self.cap) == 0
 
-    async def _child(self, generation: int, survivors: Sequence[Scored], rng: Stream) -> Individual:
+    async def _make_child(self, generation: int, survivors: Sequence[Scored], rng: Stream) -> Individual:
         # The better a survivor, the likelier it is a parent.
         weights = [float(len(survivors) - place) for place in range(len(survivors))]
         one, other = rng.weighted(survivors, weights), rng.weighted(survivors, weights)
         first = one.individual
-        if self.directions is not None and rng.chance(0.4):
-            worded = await self.directions.renewed(self.space, one, rng)
+        if self.prompts is not None and rng.chance(0.4):
+            worded = await self.prompts.change_prompt(self.space, one, rng)
             if worded is not None:
                 return Individual(worded, generation, "prompt", (first.id,))
         if other is not one and rng.chance(0.3):
-            child = crossed(first.candidate, other.individual.candidate, rng)
+            child = cross(first.candidate, other.individual.candidate, rng)
             return Individual(child, generation, "crossing", (first.id, other.individual.id))
-        return Individual(mutated(self.space, first.candidate, rng), generation, "mutation", (first.id,))
+        return Individual(mutate(self.space, first.candidate, rng), generation, "mutation", (first.id,))

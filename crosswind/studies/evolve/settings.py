@@ -7,10 +7,20 @@ from pathlib import Path
 from typing import Any
 
 from crosswind.injectors.identity import digest
-from crosswind.studies.evolve.evaluation import Tasks
 
 FINALISTS = 4
 """Survivors that are measured again, on other tasks than those they were selected on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """Which tasks are played: the first `count` of the seed's order of a split, each `samples` times."""
+
+    name: str
+    split: str
+    seed: int
+    count: int
+    samples: int = 1
 
 
 @dataclass(frozen=True, slots=True)

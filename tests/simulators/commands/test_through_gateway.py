@@ -18,7 +18,7 @@ import httpx
 
 from crosswind.gateway.client import AsyncClient
 from crosswind.simulators.environment import load
-from crosswind.studies.proof.scripted_policy import Decide, ScriptedPolicy
+from crosswind.testing import DecideMessage, ScriptedProvider, answer_messages
 
 RETAIL = load("retail")
 TYPES = ("tool.incomplete", "tool.misleading", "tool.timeout", "user.redundant", "user.typos")
@@ -31,12 +31,12 @@ async def command(*given: str) -> Process:
 
 
 @asynccontextmanager
-async def gateway(tmp_path: Path, decide: Decide) -> AsyncIterator[str]:
+async def gateway(tmp_path: Path, decide: DecideMessage) -> AsyncIterator[str]:
     """The gateway in front of a policy that decides so; gives the control plane's URL."""
-    async with ScriptedPolicy(decide, keep=True).running() as server:
+    async with ScriptedProvider(answer_messages(decide), strict=False) as server:
         store = f"sqlite:///{tmp_path / 'store.db'}"
         ports = ("--port", "0", "--control-port", "0")
-        process = await command("serve", "--upstream", server.url, "--store", store, *ports)
+        process = await command("serve", "--upstream", server.base_url, "--store", store, *ports)
         said = asyncio.create_task(_announced(process))
         try:
             yield await asyncio.wait_for(said, 60)
@@ -198,13 +198,13 @@ async def test_a_gateway_that_starts_a_moment_later_is_waited_for(tmp_path: Path
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     control = f"http://127.0.0.1:{port}"
-    async with ScriptedPolicy(RETAIL.oracle().decide, keep=True).running() as server:
+    async with ScriptedProvider(answer_messages(RETAIL.oracle().decide), strict=False) as server:
         rollouts = await command("rollout", "run", "--control", control, "--groups", "1", "--group-size", "2")
         assert rollouts.stderr is not None
         assert b"waiting up to 60 s for" in await rollouts.stderr.readline()
         store = f"sqlite:///{tmp_path / 'store.db'}"
         ports = ("--port", "0", "--control-port", str(port))
-        serving = await command("serve", "--upstream", server.url, "--store", store, *ports)
+        serving = await command("serve", "--upstream", server.base_url, "--store", store, *ports)
         try:
             code, _, err = await outcome(rollouts)
         finally:

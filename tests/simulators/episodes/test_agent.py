@@ -14,22 +14,22 @@ from crosswind.simulators.environment import Verdict, load
 from crosswind.simulators.episodes.agent import AgentSettings, ToolAgent
 from crosswind.simulators.episodes.demonstrations import play
 from crosswind.simulators.episodes.record import Playthrough
-from crosswind.studies.proof.scripted_policy import Decide, ScriptedPolicy
+from crosswind.testing import DecideMessage, ScriptedProvider, answer_messages
 
 RETAIL = load("retail")
 
 
 async def played_by(
-    decide: Decide, task_id: str, settings: AgentSettings
+    decide: DecideMessage, task_id: str, settings: AgentSettings
 ) -> tuple[Playthrough, Verdict, list[dict[str, Any]]]:
     """One episode of the agent with a model that decides so; also the request bodies."""
-    async with ScriptedPolicy(decide, keep=True).running() as server:
-        client = AsyncOpenAI(base_url=server.url, api_key="any", max_retries=0)
+    async with ScriptedProvider(answer_messages(decide), strict=False) as server:
+        client = AsyncOpenAI(base_url=server.base_url, api_key="any", max_retries=0)
         agent = ToolAgent(RETAIL.instructions, RETAIL.tools, settings)
         episode = RETAIL.reset(RETAIL.task(task_id), 0)
         try:
             played = await agent.play(client, episode, ("seed", 1))
-            return played, episode.verify(), server.requests
+            return played, episode.verify(), [request.json for request in server.requests]
         finally:
             episode.close()
             await client.close()
@@ -46,7 +46,7 @@ async def test_the_agent_relays_what_the_model_decides(number: int, stream: bool
     assert verdict.reward == 1.0 and played.error is None
     assert played.turns == len(answers) == len(requests)
     assert played.tool_calls == sum(len(answer.get("tool_calls", ())) for answer in answers)
-    assert played.output_tokens == 5 * len(answers)
+    assert played.output_tokens >= len(answers)
     assert requests[-1]["messages"] == expected[:-1]
     assert requests[0]["tools"] == list(RETAIL.tools)
 

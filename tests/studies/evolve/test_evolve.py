@@ -14,7 +14,7 @@ import yaml
 from crosswind.injectors.profiles.load import parse
 from crosswind.simulators.environment import load
 from crosswind.studies.evolve.prompts import TASK
-from crosswind.studies.proof.scripted_policy import Decide, ScriptedPolicy
+from crosswind.testing import DecideMessage, ScriptedProvider, answer_messages
 from tests.gateway.noise_model.writer import configured, writer
 
 RETAIL = load("retail")
@@ -23,7 +23,7 @@ TASKS = 7
 SIZES = ("--tasks", str(TASKS), "--held-out", str(2 * TASKS), "--samples", "1")
 
 
-def gives_up_at(text: str) -> Decide:
+def gives_up_at(text: str) -> DecideMessage:
     """The oracle, but for one weakness."""
     decide = RETAIL.oracle().decide
 
@@ -48,10 +48,10 @@ async def evolve(reference: str, second: str, out: Path, *more: str) -> tuple[in
 
 async def test_the_weakness_is_found_frozen_measured_and_doesnt_transfer(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    weak = ScriptedPolicy(gives_up_at("per-minute rate limit"), keep=True)
-    sound = ScriptedPolicy(RETAIL.oracle().decide, keep=True)
-    async with weak.running(), sound.running():
-        code, said, erred = await evolve(weak.url, sound.url, out)
+    weak = ScriptedProvider(answer_messages(gives_up_at("per-minute rate limit")), strict=False)
+    sound = ScriptedProvider(answer_messages(RETAIL.oracle().decide), strict=False)
+    async with weak, sound:
+        code, said, erred = await evolve(weak.base_url, sound.base_url, out)
         assert code == 0, said + erred
         frozen = (out / "profile.yaml").read_text()
         known = parse(frozen, "evolved")
@@ -67,12 +67,12 @@ async def test_the_weakness_is_found_frozen_measured_and_doesnt_transfer(tmp_pat
 
         # What was measured is not measured again, and leads to the same profile.
         before = len(weak.requests), len(sound.requests)
-        code, _, erred = await evolve(weak.url, sound.url, out)
+        code, _, erred = await evolve(weak.base_url, sound.base_url, out)
         assert code == 0, erred
         assert (len(weak.requests), len(sound.requests)) == before
         assert (out / "profile.yaml").read_text() == frozen
 
-        code, _, erred = await evolve(weak.url, sound.url, out, "--seed", "1")
+        code, _, erred = await evolve(weak.base_url, sound.base_url, out, "--seed", "1")
         assert code == 2 and "seed differ" in erred
 
 
@@ -93,11 +93,11 @@ async def test_a_prompt_is_found_where_only_words_of_a_model_reach_the_weakness(
             return {"role": "assistant", "content": "Let us talk about something else."}
         return dict(decide(messages))
 
-    agent = ScriptedPolicy(afraid, keep=True)
-    async with agent.running(), writer(write) as scribe:
+    agent = ScriptedProvider(answer_messages(afraid), strict=False)
+    async with agent, writer(write) as scribe:
         config = tmp_path / "noise.yaml"
         config.write_text(yaml.safe_dump({"noise_model": configured(scribe)}))
-        given = ["noise", "evolve", "--reference", agent.url, "--out", str(tmp_path / "run")]
+        given = ["noise", "evolve", "--reference", agent.base_url, "--out", str(tmp_path / "run")]
         given += ["--config", str(config), "--operators", "user.topic_drift", "--budget", "9"]
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "crosswind.gateway.cli", *given, *SIZES), stdout=PIPE, stderr=PIPE

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from crosswind.gateway.errors import ConfigurationError
+from crosswind.studies.evolve.frozen import trace_ancestors
 from crosswind.studies.evolve.journal import Journal
-from crosswind.studies.evolve.lineage import ancestors
 
 
 def test_what_was_added_is_there_again_also_after_a_torn_line(tmp_path: Path) -> None:
@@ -36,5 +36,5 @@ def test_ancestors_are_told_once_and_the_oldest_first() -> None:
         return {**known, "fitness": fitness, "rules": [{"operator": "tool.timeout", "severity": 0.5}]}
 
     family = [entry("a", 0), entry("b", 0), entry("c", 1, "a", "b"), entry("d", 2, "c", "a"), entry("x", 1)]
-    found = ancestors("d", {str(one["id"]): one for one in family})
+    found = trace_ancestors("d", {str(one["id"]): one for one in family})
     assert [one["id"] for one in found] == ["a", "b", "c", "d"]

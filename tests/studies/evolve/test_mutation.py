@@ -7,9 +7,19 @@ from hypothesis import strategies as st
 
 from crosswind.injectors.profiles import load as profile
 from crosswind.injectors.streams import Stream
-from crosswind.studies.evolve import frozen
-from crosswind.studies.evolve.mutation import crossed, mutated, thinned, weakened
-from crosswind.studies.evolve.space import ALL_OF, CHANCES, MOST, SEVERITIES, Candidate, Space
+from crosswind.studies.evolve.candidates import (
+    ALL_OF,
+    CHANCES,
+    MOST,
+    SEVERITIES,
+    Candidate,
+    Space,
+    cross,
+    mutate,
+    thin,
+    weaken,
+)
+from crosswind.studies.evolve.frozen import write_profile
 
 SPACE = Space.of(["*"], 0.7)
 AGAINST = profile.load("agentnoisebench/all")
@@ -21,7 +31,7 @@ def walked(seed: int, steps: int) -> Candidate:
     found = Candidate.of(ALL_OF, [SPACE.gene(rng.choice(SPACE.operators))])
     for _ in range(steps):
         other = Candidate.of(ALL_OF, [SPACE.gene(rng.choice(SPACE.operators))])
-        found = crossed(found, other, rng) if rng.chance(0.3) else mutated(SPACE, found, rng)
+        found = cross(found, other, rng) if rng.chance(0.3) else mutate(SPACE, found, rng)
     return found
 
 
@@ -32,7 +42,7 @@ walks = st.builds(walked, st.integers(0, 10_000), st.integers(0, 25))
 @given(candidate=walks)
 def test_every_candidate_is_a_sound_profile_that_says_what_it_is(candidate: Candidate) -> None:
     assert 1 <= len(candidate.genes) <= MOST
-    known = profile.parse(frozen.text("evolved", 3, candidate, AGAINST, "Found."), "evolved")
+    known = profile.parse(write_profile("evolved", 3, candidate, AGAINST, "Found."), "evolved")
     assert (known.version, known.bounds, known.assume_tools) == (3, AGAINST.bounds, AGAINST.assume_tools)
     assert [rule.operator for rule in known.rules] == [gene.operator for gene in candidate.genes]
     assert [rule.severity for rule in known.rules] == [gene.severity for gene in candidate.genes]
@@ -44,9 +54,9 @@ def test_every_candidate_is_a_sound_profile_that_says_what_it_is(candidate: Cand
 def test_milder_forms_act_more_rarely_or_less_hard_as_far_as_they_can(
     candidate: Candidate, factor: float
 ) -> None:
-    for was, now in zip(candidate.genes, thinned(candidate, factor).genes, strict=True):
+    for was, now in zip(candidate.genes, thin(candidate, factor).genes, strict=True):
         assert now.chance <= max(was.chance * factor, CHANCES[-1]) and now.severity == was.severity
-    for was, now in zip(candidate.genes, weakened(candidate, factor).genes, strict=True):
+    for was, now in zip(candidate.genes, weaken(candidate, factor).genes, strict=True):
         assert now.severity <= max(was.severity * factor, SEVERITIES[0]) and now.chance == was.chance
 
 
@@ -55,7 +65,7 @@ def test_options_with_a_few_values_are_open_to_the_search() -> None:
     assert SPACE.choices("user.typos") == {}
     seen = set()
     for seed in range(200):
-        child = mutated(SPACE, Candidate.of(ALL_OF, [SPACE.gene("user.boundary_probing")]), Stream(str(seed)))
+        child = mutate(SPACE, Candidate.of(ALL_OF, [SPACE.gene("user.boundary_probing")]), Stream(str(seed)))
         seen |= {dict(gene.options).get("target", "unset") for gene in child.genes}
     assert {"policy", "knowledge"} <= seen
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from crosswind.studies.evolve.fitness import Dose, Fitness, pooled
+from crosswind.studies.evolve.candidates import Space
+from crosswind.studies.evolve.fitness import Dose, Fitness, pool
 from crosswind.studies.evolve.search import Individual, Scored, Search
-from crosswind.studies.evolve.space import Space
 
 SPACE = Space.of(["user.*", "tool.*"], 0.7)
 CAP = Dose(1.0, 0.7, 150.0)
@@ -84,5 +84,5 @@ def test_a_dose_over_the_cap_ranks_behind_any_within_it() -> None:
 
 
 def test_measurements_are_pooled_by_their_sessions() -> None:
-    both = pooled([Fitness(0.0, 10, Dose(1.0, 2.0, 30.0)), Fitness(1.0, 30, Dose(2.0, 2.0, 10.0))])
+    both = pool([Fitness(0.0, 10, Dose(1.0, 2.0, 30.0)), Fitness(1.0, 30, Dose(2.0, 2.0, 10.0))])
     assert both == Fitness(0.75, 40, Dose(1.75, 2.0, 15.0))

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from crosswind.gateway.cli import root
 from crosswind.gateway.protocols.document import encode
 from crosswind.simulators.environment import load
-from crosswind.studies.proof.scripted_policy import ScriptedPolicy
 from crosswind.studies.replay.comparison import compare
+from crosswind.testing import ScriptedProvider, answer_messages
 from tests.gateway.closed_world import ABBREVIATED, Client, calling, profile, script, tool
 from tests.gateway.dialogue import PROFILE, TURNS, body, user
 from tests.gateway.policy import Said
@@ -124,13 +124,13 @@ async def test_an_upstream_is_asked_again_and_its_answers_compared(tmp_path: Pat
 async def test_a_base_url_without_its_version_segment_is_told_so(tmp_path: Path) -> None:
     async with upstream() as app:
         await noisy(tmp_path, "s", app)
-        async with ScriptedPolicy(load("retail").oracle().decide).running() as server:
-            bare = server.url.removesuffix("/v1")
+        async with ScriptedProvider(answer_messages(load("retail").oracle().decide), strict=False) as server:
+            bare = server.url
             done = await replayed(tmp_path, "s", "--against", f"{bare}/")
             assert done.exit_code == 1
             hint = f"HTTP 404 at {bare}/chat/completions: is {bare} a base URL, with its /v1?"
             assert done.stdout.count(hint) == len(TURNS)
-            assert (await replayed(tmp_path, "s", "--against", f"{server.url}/")).exit_code == 0
+            assert (await replayed(tmp_path, "s", "--against", f"{server.base_url}/")).exit_code == 0
     for url, says in (("127.0.0.1/v1", "give a URL such as"), ("http://a:b@x/v1", "a URL with a password")):
         refused = await replayed(tmp_path, "s", "--against", url)
         assert refused.exit_code == 2 and f"--against: {says}" in refused.stderr

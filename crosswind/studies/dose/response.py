@@ -1,18 +1,65 @@
-"""Dose and response: what an agent without recovery fails, and how far injections go, as severity rises."""
+"""The response of each operator to severity: failures without recovery, or distances."""
 
 from __future__ import annotations
 
+import difflib
+import json
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
+from typing import Any
 
-from crosswind.studies.proof.accounts import TOOK_PLACE, fates
-from crosswind.studies.proof.cases import FITTINGS, Fitting
-from crosswind.studies.proof.catalogue import Catalogue, Operator
-from crosswind.studies.proof.distance import distance, unit_of
-from crosswind.studies.proof.play import Outcome
-from crosswind.studies.proof.ranks import spearman
+from crosswind.studies.prove.cases import ADAPTATIONS, Adaptation, Catalogue, ListedOperator
+from crosswind.studies.prove.episodes import Outcome
+from crosswind.studies.prove.proof import TOOK_PLACE, injection_fates
+
+
+def spearman(xs: Sequence[float], ys: Sequence[float]) -> float:
+    """Rank correlation in [-1, 1], ties sharing their mean rank; nan where one of the two never changes."""
+    first, second = _ranks(xs), _ranks(ys)
+    mean = fmean(first)
+    product = sum((a - mean) * (b - mean) for a, b in zip(first, second, strict=True))
+    spread = math.sqrt(sum((a - mean) ** 2 for a in first) * sum((b - mean) ** 2 for b in second))
+    return product / spread if spread else math.nan
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    ordered = sorted(values)
+    return [ordered.index(value) + (ordered.count(value) + 1) / 2 for value in values]
+
+
+_WORD = re.compile(r"\w+")
+_BYTES = 2048
+"""The size of the answer for which a bandwidth is told in milliseconds."""
+
+
+def unit_of(operator: str, site: str) -> str:
+    """In what the distance of an operator's injections is told."""
+    if operator == "transport.duplicated_delivery":
+        return "requests repeated"
+    return "ms" if site == "transport" else "words edited"
+
+
+def distance(event: Mapping[str, Any]) -> float:
+    """The distance of one event that took place, in its operator's unit."""
+    if event["site"] != "transport":
+        return float(words_edited(event["before"], event["after"]))
+    settings = json.loads(event["after"])
+    if settings["kind"] == "duplicate":
+        return float(settings["times"]) - 1.0
+    if "bytes_per_s" in settings:
+        return 1000.0 * _BYTES / float(settings["bytes_per_s"])
+    return float(settings.get("delay_ms", settings.get("stall_ms", 0.0)))
+
+
+def words_edited(before: str, after: str) -> int:
+    """Words that were put in, taken out or exchanged (of a run of other length the longer side counts)."""
+    old, new = _WORD.findall(before), _WORD.findall(after)
+    blocks = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return sum(max(b - a, d - c) for tag, a, b, c, d in blocks if tag != "equal")
+
 
 ENOUGH = 0.9
 """The rank correlation that shows that the response rises with the dose."""
@@ -31,7 +78,7 @@ on counts as well, and one allowed in a row would spare the next answer."""
 class Response:
     """An operator's response to five severities: a share of failures, or a mean distance per task."""
 
-    operator: Operator
+    operator: ListedOperator
     unit: str
     severities: tuple[float, ...]
     values: tuple[float, ...]
@@ -51,21 +98,21 @@ class Response:
 
 
 @dataclass(slots=True)
-class Dose:
+class DoseResponses:
     """What was measured, per operator and severity, task by task."""
 
     catalogue: Catalogue
     _failed: dict[tuple[str, float], list[float]] = field(default_factory=dict)
     _distance: dict[tuple[str, float], list[float]] = field(default_factory=dict)
 
-    def see(self, outcome: Outcome) -> None:
+    def count(self, outcome: Outcome) -> None:
         """Count one episode."""
         case = outcome.case
         assert case.severity is not None
         key = (case.subject, case.severity)
         took_place = [
             event
-            for event, fate in fates(outcome.events, outcome.record.plan["bounds"])
+            for event, fate in injection_fates(outcome.events, outcome.record.plan["bounds"])
             if fate == TOOK_PLACE and event["operator"] == case.subject
         ]
         self._failed.setdefault(key, []).append(float(not outcome.solved))
@@ -81,12 +128,14 @@ class Dose:
             yield _response(operator, severities, [measured[name, severity] for severity in severities])
 
 
-def hurts(operator: Operator) -> bool:
+def hurts(operator: ListedOperator) -> bool:
     """Whether an agent that doesn't recover as the operator declares fails."""
-    return operator.recovery in HURTS and not FITTINGS.get(operator.name, Fitting()).distance
+    return operator.recovery in HURTS and not ADAPTATIONS.get(operator.name, Adaptation()).distance
 
 
-def _response(operator: Operator, severities: Sequence[float], measured: Sequence[list[float]]) -> Response:
+def _response(
+    operator: ListedOperator, severities: Sequence[float], measured: Sequence[list[float]]
+) -> Response:
     means = [fmean(each) for each in measured]
     errors = [_error(each, mean) for each, mean in zip(measured, means, strict=True)]
     return Response(

@@ -1,15 +1,20 @@
-"""Plays tasks under cases of noise through a gateway, and asks it what was injected."""
+"""Plays tasks under cases of noise through a gateway of its own, and asks it what was injected."""
 
 from __future__ import annotations
 
 import asyncio
+import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count, islice
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 import httpx
 from openai import DefaultAsyncHttpxClient
+from rich.progress import Progress
 
 from crosswind.gateway.client import AsyncClient
 from crosswind.simulators.draws import stable_seed
@@ -17,9 +22,13 @@ from crosswind.simulators.environment import Environment, Task
 from crosswind.simulators.episodes.agent import AgentSettings, ToolAgent
 from crosswind.simulators.episodes.record import Job, Record
 from crosswind.simulators.episodes.runner import EpisodeRunner, model_client
-from crosswind.studies.proof.cases import Case
+from crosswind.studies.prove.cases import Case, Catalogue, fetch_catalogue
+from crosswind.studies.stack import Processes, start_gateway
+from crosswind.testing import ScriptedProvider, answer_messages
 
 MAX_TURNS = 60
+START_S = 60.0
+"""How long the gateway may take to start."""
 PATIENCE = 6
 """Answers that a recovering agent asks for anew before it goes on with what it has."""
 
@@ -56,14 +65,14 @@ class Tasks:
         self._left_out = frozenset(leaving_out)
         self._next = self._of(())
 
-    def following(self, cases: Iterable[Case], each: int) -> list[Assignment]:
+    def assign_next(self, cases: Iterable[Case], each: int) -> list[Assignment]:
         """For each case the next tasks; the first of its kinds, where it has any."""
         return [
             Assignment(case, self._first(case, each) if case.kinds else list(islice(self._next, each)))
             for case in cases
         ]
 
-    def first(self, cases: Iterable[Case], each: int) -> list[Assignment]:
+    def assign_first(self, cases: Iterable[Case], each: int) -> list[Assignment]:
         """For each case the same tasks: the first."""
         return [Assignment(case, self._first(case, each)) for case in cases]
 
@@ -79,7 +88,7 @@ class Tasks:
 async def play(
     environment: Environment,
     control: str,
-    todo: Sequence[Assignment],
+    assignments: Sequence[Assignment],
     *,
     seed: int,
     recovers: bool,
@@ -93,11 +102,11 @@ async def play(
     answer that doesn't come ends its episode.
     """
     async with AsyncClient(control) as client:
-        for case in {one.case.profile: one.case for one in todo}.values():
+        for case in {one.case.profile: one.case for one in assignments}.values():
             if case.yaml is not None:
                 await client.put_profile(case.profile, case.yaml)
         stages = [_stage(environment, client, stream=stream, recovers=recovers) for stream in (False, True)]
-        jobs = iter(zip(count(), _jobs(todo, seed), strict=False))
+        jobs = iter(zip(count(), _jobs(assignments, seed), strict=False))
 
         async def work() -> None:
             for number, (case, job) in jobs:
@@ -131,8 +140,8 @@ async def _refuse_other_types(response: httpx.Response) -> None:
         raise httpx.RemoteProtocolError(f"the answer's type is {kind!r}")
 
 
-def _jobs(todo: Sequence[Assignment], seed: int) -> Iterator[tuple[Case, Job]]:
-    for one in todo:
+def _jobs(assignments: Sequence[Assignment], seed: int) -> Iterator[tuple[Case, Job]]:
+    for one in assignments:
         for task in one.tasks:
             yield one.case, _job(one.case, task, seed)
 
@@ -149,3 +158,69 @@ def _job(case: Case, task: Task, seed: int) -> Job:
     if case.level is not None:
         session["level"] = case.level
     return Job(task, stable_seed("user", seed, task.id), ("proof", seed, task.id), session)
+
+
+class Counts(Protocol):
+    """What a measurement counts."""
+
+    def count(self, outcome: Outcome) -> None: ...
+
+
+C = TypeVar("C", bound=Counts)
+Plan = Callable[[Catalogue], tuple[Sequence[Assignment], C]]
+"""What to play on a gateway that offers this, and what counts the outcomes."""
+
+
+def run(
+    environment: Environment,
+    plan: Plan[C],
+    *,
+    seed: int,
+    recovers: bool,
+    concurrency: int,
+    store: Path | None,
+) -> tuple[C, float]:
+    """Play what the plan says, with the environment's oracle as the model; gives the counts and the seconds.
+
+    The gateway's store is left in the folder `store`, where one is given.
+    """
+
+    async def main() -> C:
+        oracle = environment.oracle(recovers=recovers)
+        provider = ScriptedProvider(answer_messages(oracle.decide), strict=False, keep=False)
+        with _store_folder(store) as folder, Progress(transient=True) as progress:
+            async with provider, Processes(folder / "logs") as processes:
+                gateway = await start_gateway(
+                    processes, provider.base_url, folder / "crosswind.db", "--profile", "off", wait_s=START_S
+                )
+                assignments, counts = plan(await fetch_catalogue(gateway.control))
+                bar = progress.add_task("episodes", total=sum(len(one.tasks) for one in assignments))
+
+                def count_outcome(outcome: Outcome) -> None:
+                    counts.count(outcome)
+                    progress.advance(bar)
+
+                await play(
+                    environment,
+                    gateway.control,
+                    assignments,
+                    seed=seed,
+                    recovers=recovers,
+                    concurrency=concurrency,
+                    on_outcome=count_outcome,
+                )
+        return counts
+
+    begun = time.monotonic()
+    counts = asyncio.run(main())
+    return counts, time.monotonic() - begun
+
+
+@contextmanager
+def _store_folder(given: Path | None) -> Iterator[Path]:
+    if given is not None:
+        given.mkdir(parents=True, exist_ok=True)
+        yield given
+        return
+    with tempfile.TemporaryDirectory(prefix="crosswind-") as made:
+        yield Path(made)

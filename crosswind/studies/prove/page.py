@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from crosswind.studies.proof.cases import FITTINGS, SEVERITIES, STAGES
-from crosswind.studies.proof.proof import MOST_WITHDRAWN, Proof, Row
+from crosswind.studies.prove.cases import ADAPTATIONS, SEVERITIES, STAGES
+from crosswind.studies.prove.proof import MOST_WITHDRAWN, Proof, Row
 
 _LEAD = """# The proof of solvability
 
@@ -46,9 +46,9 @@ call that had met as many as it may: it returned the truth.
 """
 
 
-def page(proof: Proof, *, tasks: Sequence[int], turns: int, seconds: float, command: str) -> str:
+def write_page(proof: Proof, *, tasks: Sequence[int], turns: int, seconds: float, command: str) -> str:
     """The page. `tasks` are those of each profile as written, of each varied one, and of each operator."""
-    problems = list(proof.problems())
+    problems = list(proof.find_problems())
     rows = [*proof.profiles.values(), *proof.operators.values()]
     lead = _LEAD.format(
         most=MOST_WITHDRAWN,
@@ -61,7 +61,7 @@ def page(proof: Proof, *, tasks: Sequence[int], turns: int, seconds: float, comm
     severities = ", ".join(f"{one:g}" for one in SEVERITIES)
     profiles = _PROFILES.format(written=tasks[0], varied=tasks[1], severities=severities, turns=turns)
     operators = _OPERATORS.format(alone=tasks[2], severities=severities)
-    parts = (profiles, *_profile_rows(proof), operators, *_operator_rows(proof), *_fittings(proof))
+    parts = (profiles, *_profile_rows(proof), operators, *_operator_rows(proof), *_adaptation_lines(proof))
     return lead + "".join(parts)
 
 
@@ -104,29 +104,29 @@ def _operator_rows(proof: Proof) -> Iterator[str]:
         )
 
 
-def _fittings(proof: Proof) -> Iterator[str]:
-    shown = [name for name in FITTINGS if any(name == own for own, _ in proof.operators)]
+def _adaptation_lines(proof: Proof) -> Iterator[str]:
+    shown = [name for name in ADAPTATIONS if any(name == own for own, _ in proof.operators)]
     if shown:
         yield "\nFitted to the domain:\n\n"
     for name in shown:
-        yield f"- {fitted(name)}\n"
+        yield f"- {describe_adaptation(name)}\n"
 
 
-def fitted(name: str) -> str:
+def describe_adaptation(name: str) -> str:
     """How an operator is fitted to the practice domain, and why, in words."""
-    fitting = FITTINGS[name]
+    adaptation = ADAPTATIONS[name]
     told = []
-    if fitting.kinds:
-        told.append(f"tasks of the kinds {', '.join(fitting.kinds)}")
-    if fitting.severities != SEVERITIES:
-        told.append(f"severities {', '.join(f'{one:g}' for one in fitting.severities)}")
-    if fitting.options:
-        told.append(", ".join(f"`{option}: {value}`" for option, value in fitting.options.items()))
-    if fitting.stream is not None:
-        told.append("streams only" if fitting.stream else "plain answers only")
-    if fitting.distance:
+    if adaptation.kinds:
+        told.append(f"tasks of the kinds {', '.join(adaptation.kinds)}")
+    if adaptation.severities != SEVERITIES:
+        told.append(f"severities {', '.join(f'{one:g}' for one in adaptation.severities)}")
+    if adaptation.options:
+        told.append(", ".join(f"`{option}: {value}`" for option, value in adaptation.options.items()))
+    if adaptation.stream is not None:
+        told.append("streams only" if adaptation.stream else "plain answers only")
+    if adaptation.distance:
         told.append("its distance is the response")
-    return f"`{name}`: {', '.join(told)} ({fitting.why})."
+    return f"`{name}`: {', '.join(told)} ({adaptation.why})."
 
 
 def _solved(row: Row) -> str:

@@ -1,14 +1,16 @@
-"""Child processes with one owner: started, watched, and stopped together."""
+"""The processes of a study: engines, gateways and other commands, started, awaited and stopped together."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -129,7 +131,7 @@ class Processes:
         await child.succeed()
 
 
-async def stoppable(run: Coroutine[Any, Any, T]) -> T:
+async def run_stoppable(run: Coroutine[Any, Any, T]) -> T:
     """Run it so that SIGTERM ends it as Ctrl-C does: every child is stopped first."""
     task = asyncio.current_task()
     assert task is not None
@@ -137,18 +139,67 @@ async def stoppable(run: Coroutine[Any, Any, T]) -> T:
     return await run
 
 
-async def answering(child: Child, url: str, seconds: float) -> None:
+@dataclass(frozen=True, slots=True)
+class RunningGateway:
+    """A gateway of the study's own: its two planes, and the URL of its store."""
+
+    data: str
+    control: str
+    store: str
+
+
+async def start_engine(
+    processes: Processes, policy: str, *options: str, port: int = 0, name: str = "policy serve", wait_s: float
+) -> str:
+    """`crosswind policy serve` for a policy; gives the engine's root URL once it serves. 0: a free port."""
+    port = port or free_port()
+    url = f"http://127.0.0.1:{port}"
+    child = await processes.start(name, "policy", "serve", policy, "--port", str(port), *options)
+    await wait_until_ready(child, f"{url}/policy", wait_s)
+    return url
+
+
+async def start_gateway(
+    processes: Processes,
+    upstream: str,
+    store: Path,
+    *options: str,
+    ports: tuple[int, int] = (0, 0),
+    name: str = "serve",
+    wait_s: float,
+) -> RunningGateway:
+    """`crosswind serve` in front of an upstream; given back once both planes answer. 0: a free port."""
+    data, control = (port or free_port() for port in ports)
+    gateway = RunningGateway(f"http://127.0.0.1:{data}", f"http://127.0.0.1:{control}", f"sqlite:///{store}")
+    child = await processes.start(
+        name,
+        *("serve", "--upstream", upstream, "--port", str(data), "--control-port", str(control)),
+        *("--store", gateway.store, *options),
+    )
+    for plane in (gateway.data, gateway.control):
+        await wait_until_ready(child, f"{plane}/healthz", wait_s)
+    return gateway
+
+
+async def run_bench(processes: Processes, *arguments: str, out: Path, name: str = "bench") -> dict[str, Any]:
+    """`crosswind bench`; gives what it wrote to `out`."""
+    await processes.run(name, "bench", *arguments, "--json", str(out))
+    measured: dict[str, Any] = json.loads(await asyncio.to_thread(out.read_text, "utf-8"))
+    return measured
+
+
+async def wait_until_ready(child: Child, url: str, wait_s: float) -> None:
     """Wait until the child's server answers `url` with 200. Its end, or no answer in time, raises."""
     async with httpx.AsyncClient(timeout=5.0, trust_env=False) as client:
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(wait_s):
                 while not await _answers(client, url):
                     if child.process.returncode is not None:
                         raise child.failure()
                     await asyncio.sleep(0.1)
         except TimeoutError:
             raise ChildFailed(
-                f"`crosswind {child.name}` did not answer {url} within {seconds:g} s: {child.log}"
+                f"`crosswind {child.name}` did not answer {url} within {wait_s:g} s: {child.log}"
             ) from None
 
 
@@ -159,11 +210,7 @@ async def _answers(client: httpx.AsyncClient, url: str) -> bool:
         return False
 
 
-def free_ports(count: int) -> list[int]:
-    """Distinct loopback ports that are free now."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    try:
-        return [int(each.getsockname()[1]) for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
+def free_port() -> int:
+    """A loopback port that is free now."""
+    with socket.create_server(("127.0.0.1", 0)) as bound:
+        return int(bound.getsockname()[1])

@@ -2,13 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from crosswind.studies.proof.accounts import Account, fates
-from crosswind.studies.proof.cases import SEVERITIES, STAGES
-from crosswind.studies.proof.catalogue import Catalogue
-from crosswind.studies.proof.play import Outcome
+from crosswind.studies.prove.cases import SEVERITIES, STAGES, Catalogue
+from crosswind.studies.prove.episodes import Outcome
+
+TOOK_PLACE, WITHDRAWN, BOUNDED = "took place", "withdrawn", "bounded"
+
+
+@dataclass(slots=True)
+class Account:
+    """Counts of injections."""
+
+    took_place: int = 0
+    withdrawn: int = 0
+    """The guard couldn't vouch for them."""
+    bounded: int = 0
+    """Their call had met as many faults as it may: it returned the truth, as planned."""
+
+    @property
+    def rate(self) -> float:
+        """The withdrawn share of those that were to take place; 0 where there were none."""
+        planned = self.took_place + self.withdrawn
+        return self.withdrawn / planned if planned else 0.0
+
+    def add(self, fate: str) -> None:
+        """Count one."""
+        self.took_place += fate == TOOK_PLACE
+        self.withdrawn += fate == WITHDRAWN
+        self.bounded += fate == BOUNDED
+
+
+def injection_fates(
+    events: Sequence[Mapping[str, Any]], bounds: Mapping[str, Any]
+) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Each event of a session with what became of it, in their order. `bounds` are the plan's."""
+    destroyed: Counter[str] = Counter()
+    for event in events:
+        call = event["logical_call"] or ""
+        if event["after"] is not None:
+            if call and event["recovery"] == "retry":
+                destroyed[call] += 1
+            yield event, TOOK_PLACE
+        elif call and (
+            destroyed[call] >= bounds["faults_per_call"] or destroyed.total() >= bounds["faults_per_session"]
+        ):
+            yield event, BOUNDED
+        else:
+            yield event, WITHDRAWN
+
 
 MOST_WITHDRAWN = 0.1
 """The share of an operator's injections, at one severity, that the guard may withdraw."""
@@ -40,7 +85,7 @@ class Proof:
     operators: dict[tuple[str, float], Row] = field(default_factory=dict)
     unsolved: list[str] = field(default_factory=list)
 
-    def see(self, outcome: Outcome) -> None:
+    def count(self, outcome: Outcome) -> None:
         """Count one episode."""
         case = outcome.case
         if case.subject in self.catalogue.operators:
@@ -50,7 +95,7 @@ class Proof:
             row = self.profiles.setdefault((case.subject, case.severity, case.stage), Row())
         row.played += 1
         row.solved += outcome.solved
-        for event, fate in fates(outcome.events, outcome.record.plan["bounds"]):
+        for event, fate in injection_fates(outcome.events, outcome.record.plan["bounds"]):
             # A profile's other rules are counted with their operators, alone.
             if case.subject in (event["operator"], *self.catalogue.profiles):
                 row.account.add(fate)
@@ -74,7 +119,7 @@ class Proof:
         found = [self.profiles.get((name, one, other), Row()) for one in severities for other in stages]
         return sum(found, Row())
 
-    def problems(self) -> Iterator[str]:
+    def find_problems(self) -> Iterator[str]:
         """What speaks against solvability, or against the noise having been there."""
         for one in self.unsolved:
             yield f"unsolved: {one}"

@@ -14,16 +14,12 @@ from hypothesis import strategies as st
 
 from crosswind.injectors.profiles.load import names, parse, source
 from crosswind.simulators.environment import load
-from crosswind.studies.proof.accounts import Account, fates
-from crosswind.studies.proof.cases import alone, as_written, varied
-from crosswind.studies.proof.catalogue import Catalogue
-from crosswind.studies.proof.commands import dose, prove
-from crosswind.studies.proof.distance import words_edited
-from crosswind.studies.proof.dose import Dose
-from crosswind.studies.proof.play import Tasks
-from crosswind.studies.proof.proof import Proof
-from crosswind.studies.proof.ranks import spearman
-from crosswind.studies.proof.run import run
+from crosswind.studies.dose.command import dose
+from crosswind.studies.dose.response import DoseResponses, spearman, words_edited
+from crosswind.studies.prove.cases import Catalogue, cases_alone, cases_as_written, cases_varied
+from crosswind.studies.prove.command import prove
+from crosswind.studies.prove.episodes import Tasks, run
+from crosswind.studies.prove.proof import Account, Proof, injection_fates
 
 RETAIL = load("retail")
 MANY = 40
@@ -31,15 +27,15 @@ MANY = 40
 
 
 def proof_of(profiles: Sequence[str], operators: Sequence[str], *, recovers: bool, each: int) -> Proof:
-    made: list[Proof] = []
-
     def plan(catalogue: Catalogue) -> Any:
-        made.append(Proof(catalogue))
-        cases = [*as_written(catalogue, profiles), *alone(catalogue, operators, RETAIL.repeatable)]
-        return Tasks(RETAIL, 3).following(cases, each), made[0].see
+        cases = [
+            *cases_as_written(catalogue, profiles),
+            *cases_alone(catalogue, operators, RETAIL.repeatable),
+        ]
+        return Tasks(RETAIL, 3).assign_next(cases, each), Proof(catalogue)
 
-    run(RETAIL, plan, seed=3, recovers=recovers, concurrency=32, store=None)
-    return made[0]
+    proof, _ = run(RETAIL, plan, seed=3, recovers=recovers, concurrency=32, store=None)
+    return proof
 
 
 def test_the_oracle_solves_tasks_under_every_profile() -> None:
@@ -52,7 +48,7 @@ def test_the_oracle_solves_tasks_under_every_profile() -> None:
 
 def test_every_profile_makes_a_profile_at_each_severity_in_each_stage() -> None:
     written = {name: yaml.safe_load(source(name)) for name in names()}
-    cases = list(varied(Catalogue(written, {}), ["*"]))
+    cases = list(cases_varied(Catalogue(written, {}), ["*"]))
     assert {case.subject for case in cases} == {name for name, each in written.items() if each["rules"]}
     for case in cases:
         assert case.yaml is not None
@@ -62,7 +58,7 @@ def test_every_profile_makes_a_profile_at_each_severity_in_each_stage() -> None:
 
 def test_an_oracle_without_recovery_is_told_of() -> None:
     proof = proof_of(["robustbench-tc/Timeout"], ["schema.ghost_tool"], recovers=False, each=2)
-    told = [*proof.problems()]
+    told = [*proof.find_problems()]
     assert len([one for one in told if one.startswith("unsolved: robustbench-tc/Timeout")]) == 2
     assert any(one.startswith("unsolved: proof/schema.ghost_tool/1") for one in told)
 
@@ -121,14 +117,12 @@ def test_responses_rise_with_the_dose(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_recovers_has_no_response() -> None:
-    made: list[Dose] = []
-
     def plan(catalogue: Catalogue) -> Any:
-        made.append(Dose(catalogue))
-        return Tasks(RETAIL, 0).first(alone(catalogue, ["tool.timeout"], ()), 3), made[0].see
+        assignments = Tasks(RETAIL, 0).assign_first(cases_alone(catalogue, ["tool.timeout"], ()), 3)
+        return assignments, DoseResponses(catalogue)
 
-    run(RETAIL, plan, seed=0, recovers=True, concurrency=16, store=None)
-    (response,) = made[0].responses()
+    measured, _ = run(RETAIL, plan, seed=0, recovers=True, concurrency=16, store=None)
+    (response,) = measured.responses()
     assert response.values == (0.0,) * 5 and not response.rises
 
 
@@ -176,7 +170,7 @@ def test_a_further_fault_on_a_call_is_bounded_and_not_withdrawn() -> None:
         event("b", None),
     ]
     account = Account()
-    for _, fate in fates(events, bounds):
+    for _, fate in injection_fates(events, bounds):
         account.add(fate)
     assert (account.took_place, account.withdrawn, account.bounded) == (2, 2, 1)
     assert account.rate == 0.5

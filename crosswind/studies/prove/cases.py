@@ -1,13 +1,75 @@
-"""Which noise is measured: profiles as they are and at each severity and stage, and each operator alone."""
+"""Which noise is measured: what a gateway offers, profiles as they are and varied, each operator alone."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from typing import Any
 
-from crosswind.studies.proof.catalogue import Catalogue
+import httpx
+import yaml
+
+
+@dataclass(frozen=True, slots=True)
+class ListedOperator:
+    """An operator as the gateway lists it."""
+
+    name: str
+    site: str
+    recovery: str
+    fault: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """The gateway's profiles, by name, and its operators."""
+
+    profiles: Mapping[str, Mapping[str, Any]]
+    operators: Mapping[str, ListedOperator]
+
+    def matching(self, globs: Sequence[str]) -> list[tuple[str, Mapping[str, Any]]]:
+        """The profiles whose names match one of the globs."""
+        return [(name, each) for name, each in self.profiles.items() if _matches(name, globs)]
+
+    def operators_matching(self, globs: Sequence[str]) -> Sequence[ListedOperator]:
+        """The operators whose names match one of the globs."""
+        return [one for name, one in sorted(self.operators.items()) if _matches(name, globs)]
+
+
+def find_unmatched(globs: Sequence[str], names: Collection[str]) -> str | None:
+    """What is wrong with the first glob that none of the names match, and the nearest name; None: nothing."""
+    for glob in globs:
+        if not any(fnmatchcase(name, glob) for name in names):
+            near = get_close_matches(glob, names, n=1)
+            return f"{glob!r} matches none; " + (f"did you mean {near[0]!r}?" if near else "widen it")
+    return None
+
+
+def _matches(name: str, globs: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, glob) for glob in globs)
+
+
+async def fetch_catalogue(control: str) -> Catalogue:
+    """Ask the gateway's control plane at this URL. httpx.HTTPError where it doesn't answer."""
+    async with httpx.AsyncClient(base_url=control, trust_env=False, timeout=30) as http:
+        names = (await _json(http, "/api/profiles"))["profiles"]
+        texts = {name: (await _json(http, f"/api/profiles/{name}"))["yaml"] for name in names}
+        listed = (await _json(http, "/api/operators"))["operators"]
+    operators = {
+        one["name"]: ListedOperator(one["name"], one["site"], one["recovery"], bool(one["fault"]))
+        for one in listed
+    }
+    return Catalogue({name: yaml.safe_load(text) for name, text in texts.items()}, operators)
+
+
+async def _json(http: httpx.AsyncClient, path: str) -> Any:
+    answer = await http.get(path)
+    answer.raise_for_status()
+    return answer.json()
+
 
 SEVERITIES = (0.2, 0.4, 0.6, 0.8, 1.0)
 STAGES = ("early", "middle", "late")
@@ -39,7 +101,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Fitting:
+class Adaptation:
     """How an operator is fitted to the practice domain, where it doesn't apply to all of it alike."""
 
     kinds: tuple[str, ...] = ()
@@ -51,29 +113,29 @@ class Fitting:
     why: str = ""
 
 
-FITTINGS: Mapping[str, Fitting] = {
-    "model.duplicated_call_id": Fitting(("spending",), why="only there an answer has several calls"),
-    "tool.misread": Fitting(
+ADAPTATIONS: Mapping[str, Adaptation] = {
+    "model.duplicated_call_id": Adaptation(("spending",), why="only there an answer has several calls"),
+    "tool.misread": Adaptation(
         ("status", "track", "payment"), why="only there the answer is a word that can be misread"
     ),
-    "tool.numeric_noise": Fitting(
+    "tool.numeric_noise": Adaptation(
         ("amount", "price", "stock", "spending"),
         (0.01, 0.02, 0.04, 0.08, 0.16),
         why="only there the answer is a number; a fifth more or less changes any of them",
     ),
-    "transport.sse_cut": Fitting(stream=True, why="it leaves plain answers alone"),
-    "transport.truncated_body": Fitting(stream=False, why="it leaves streams alone"),
-    "model.stream_cut": Fitting(stream=True, why="it leaves plain answers alone"),
-    "user.interaction_pattern": Fitting(
+    "transport.sse_cut": Adaptation(stream=True, why="it leaves plain answers alone"),
+    "transport.truncated_body": Adaptation(stream=False, why="it leaves streams alone"),
+    "model.stream_cut": Adaptation(stream=True, why="it leaves plain answers alone"),
+    "user.interaction_pattern": Adaptation(
         distance=True, why="it rewrites what a model that plays the user is told; here the user is a script"
     ),
-    "schema.bloat": Fitting(
+    "schema.bloat": Adaptation(
         options={"per_tool": 2}, why="the operator's 32 tools are used up soon by a list of 14"
     ),
 }
 
 
-def as_written(catalogue: Catalogue, globs: Sequence[str]) -> Iterator[Case]:
+def cases_as_written(catalogue: Catalogue, globs: Sequence[str]) -> Iterator[Case]:
     """Each profile that one of the globs matches, at each of its levels where it has any."""
     for name, profile in catalogue.matching(globs):
         levels: Sequence[int | None] = range(len(profile.get("levels") or ())) or [None]
@@ -81,25 +143,25 @@ def as_written(catalogue: Catalogue, globs: Sequence[str]) -> Iterator[Case]:
             yield Case(name, name, level)
 
 
-def varied(catalogue: Catalogue, globs: Sequence[str]) -> Iterator[Case]:
+def cases_varied(catalogue: Catalogue, globs: Sequence[str]) -> Iterator[Case]:
     """Each profile that one of the globs matches, all of its rules at one severity and in one stage."""
     for name, profile in catalogue.matching(globs):
         for severity in SEVERITIES if profile["rules"] else ():
             for stage in STAGES:
                 named = f"{OWN}/{name}/{severity:g}/{stage}"
-                text = _varied(profile, named, severity, stage)
+                text = _vary(profile, named, severity, stage)
                 yield Case(name, named, None, severity, stage, yaml=text)
 
 
-def alone(
+def cases_alone(
     catalogue: Catalogue, globs: Sequence[str], repeatable: Sequence[str], *, faults_per_call: int = 1
 ) -> Iterator[Case]:
     """Each operator that one of the globs matches, alone, at each severity; repeatable tools are declared."""
     for operator in catalogue.operators_matching(globs):
-        fitting = FITTINGS.get(operator.name, Fitting())
-        for severity in fitting.severities:
+        adaptation = ADAPTATIONS.get(operator.name, Adaptation())
+        for severity in adaptation.severities:
             named = f"{OWN}/{operator.name}/{severity:g}"
-            rule = {"operator": operator.name, "severity": severity, "options": dict(fitting.options)}
+            rule = {"operator": operator.name, "severity": severity, "options": dict(adaptation.options)}
             profile = {
                 "name": named,
                 "expected_turns": TURNS,
@@ -116,13 +178,13 @@ def alone(
                 named,
                 None,
                 severity,
-                kinds=fitting.kinds,
-                stream=fitting.stream,
+                kinds=adaptation.kinds,
+                stream=adaptation.stream,
                 yaml=json.dumps(profile),
             )
 
 
-def _varied(profile: Mapping[str, Any], name: str, severity: float, stage: str) -> str:
+def _vary(profile: Mapping[str, Any], name: str, severity: float, stage: str) -> str:
     def rule(one: Mapping[str, Any]) -> dict[str, Any]:
         when = {key: value for key, value in one.get("when", {}).items() if key != "during"}
         changed = {**one, "severity": severity, "when": {**when, "stage": stage}}

@@ -1,9 +1,9 @@
-"""What is searched: candidates for a profile, made of genes, each of which is one of its rules."""
+"""What is searched: candidates for a profile, made of genes, and the steps that make one from others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -11,6 +11,7 @@ from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.identity import digest
 from crosswind.injectors.operator import Registered
+from crosswind.injectors.streams import Stream
 from crosswind.injectors.wording import written_forms
 
 SEVERITIES = tuple(step / 20 for step in range(1, 21))
@@ -115,14 +116,14 @@ class Space:
 
     def choices(self, operator: str) -> Mapping[str, tuple[Any, ...]]:
         """The operator's options that have a few values to choose from."""
-        return choices(registry.operators()[operator])
+        return literal_options(registry.operators()[operator])
 
     def writable(self, operator: str) -> bool:
         """Whether a prompt of its own changes what the operator does."""
         return self.prompts and operator in written_forms()
 
 
-def choices(entry: Registered) -> dict[str, tuple[Any, ...]]:
+def literal_options(entry: Registered) -> dict[str, tuple[Any, ...]]:
     """The options whose type is a choice of literals, with these."""
     if not entry.options:
         return {}
@@ -138,3 +139,114 @@ def _literals(kind: Any) -> list[Any]:
     if members and all(get_origin(one) is Literal or one is type(None) for one in members):
         return [value for one in members for value in (get_args(one) if one is not type(None) else ())]
     return []
+
+
+LONGEST_STEP = 5
+"""Of a severity, in places of SEVERITIES."""
+
+Step = Callable[[Space, Candidate, Stream], Candidate]
+
+
+def mutate(space: Space, parent: Candidate, rng: Stream) -> Candidate:
+    """The parent with one or two small steps."""
+    child = parent
+    for _ in range(rng.integer(1, 2)):
+        child = rng.weighted(list(STEPS), [STEPS[step] for step in STEPS])(space, child, rng)
+    return child
+
+
+def cross(one: Candidate, other: Candidate, rng: Stream) -> Candidate:
+    """Rules of both parents, each with an even chance; at least one."""
+    genes = [*one.genes, *other.genes]
+    kept = [gene for gene in genes if rng.chance(0.5)] or [rng.choice(genes)]
+    return Candidate.of(rng.choice((one.compose, other.compose)), kept)
+
+
+def thin(parent: Candidate, factor: float) -> Candidate:
+    """The parent acting more rarely: every rule's chance times the factor, rounded down to CHANCES."""
+
+    def rarer(gene: Gene) -> Gene:
+        below = [chance for chance in CHANCES if chance <= gene.chance * factor]
+        return replace(gene, chance=max(below, default=CHANCES[-1]))
+
+    return Candidate.of(parent.compose, map(rarer, parent.genes))
+
+
+def weaken(parent: Candidate, factor: float) -> Candidate:
+    """The parent acting as often and less hard: every severity times the factor, rounded down."""
+
+    def weaker(gene: Gene) -> Gene:
+        below = [severity for severity in SEVERITIES if severity <= gene.severity * factor]
+        return replace(gene, severity=max(below, default=SEVERITIES[0]))
+
+    return Candidate.of(parent.compose, map(weaker, parent.genes))
+
+
+def _replace_gene(parent: Candidate, gene: Gene, instead: Gene) -> Candidate:
+    return Candidate.of(parent.compose, [instead if one is gene else one for one in parent.genes])
+
+
+def _change_severity(space: Space, parent: Candidate, rng: Stream) -> Candidate:
+    gene = rng.choice(parent.genes)
+    step = rng.integer(1, LONGEST_STEP) * (1 if rng.chance(0.5) else -1)
+    at = min(len(SEVERITIES) - 1, max(0, SEVERITIES.index(gene.severity) + step))
+    return _replace_gene(parent, gene, replace(gene, severity=SEVERITIES[at]))
+
+
+def _change_chance(space: Space, parent: Candidate, rng: Stream) -> Candidate:
+    gene = rng.choice(parent.genes)
+    return _replace_gene(parent, gene, replace(gene, chance=rng.choice(CHANCES)))
+
+
+def _change_schedule(space: Space, parent: Candidate, rng: Stream) -> Candidate:
+    gene = rng.choice(parent.genes)
+    return _replace_gene(parent, gene, replace(gene, schedule=rng.integer(0, len(SCHEDULES) - 1)))
+
+
+def _change_options(space: Space, parent: Candidate, rng: Stream) -> Candidate:
+    """Another value of an option; where no rule has one to choose, a step of severity."""
+    open_to = [gene for gene in parent.genes if space.choices(gene.operator)]
+    if not open_to:
+        return _change_severity(space, parent, rng)
+    gene = rng.choice(open_to)
+    name, values = rng.choice(list(space.choices(gene.operator).items()))
+    options = {**dict(gene.options), name: rng.choice(values)}
+    return _replace_gene(parent, gene, replace(gene, options=tuple(sorted(options.items()))))
+
+
+def _add_gene(space: Space, parent: Candidate, rng: Stream) -> Candidate:
+    if len(parent.genes) == MOST:
+        return _exchange_gene(space, parent, rng)
+    return Candidate.of(parent.compose, [*parent.genes, space.gene(rng.choice(space.operators))])
+
+
+def _drop_gene(space: Space, parent: Candidate, rng: Stream) -> Candidate:
+    if len(parent.genes) == 1:
+        return _add_gene(space, parent, rng)
+    gone = rng.choice(parent.genes)
+    return Candidate.of(parent.compose, [gene for gene in parent.genes if gene is not gone])
+
+
+def _exchange_gene(space: Space, parent: Candidate, rng: Stream) -> Candidate:
+    return _replace_gene(parent, rng.choice(parent.genes), space.gene(rng.choice(space.operators)))
+
+
+def _recompose(space: Space, parent: Candidate, rng: Stream) -> Candidate:
+    """The other way to put the rules together, or another weight of one of them."""
+    gene = rng.choice(parent.genes)
+    if parent.compose == ONE_OF and rng.chance(0.5):
+        return _replace_gene(parent, gene, replace(gene, weight=rng.choice(WEIGHTS)))
+    return Candidate.of(ALL_OF if parent.compose == ONE_OF else ONE_OF, parent.genes)
+
+
+STEPS: dict[Step, float] = {
+    _change_severity: 4,
+    _change_chance: 3,
+    _change_schedule: 2,
+    _change_options: 1,
+    _add_gene: 2,
+    _drop_gene: 1,
+    _exchange_gene: 1,
+    _recompose: 1,
+}
+"""Each step with how often it is taken, relative to the others."""

@@ -1,0 +1,1 @@
+"""`crosswind noise dose`: how the damage rises with severity."""

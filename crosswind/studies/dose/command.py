@@ -1,0 +1,66 @@
+"""`crosswind noise dose`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from crosswind.simulators.errors import require_extra
+from crosswind.studies.prove.cases import cases_alone
+from crosswind.studies.prove.options import (
+    check_patterns,
+    command_line,
+    end_with,
+    load_environment,
+    run_settings,
+    study_options,
+    write_page_to,
+)
+
+if TYPE_CHECKING:
+    from crosswind.studies.prove.cases import Catalogue
+    from crosswind.studies.prove.episodes import Assignment
+
+
+@click.command()
+@study_options
+@click.option(
+    "--tasks", type=click.IntRange(2), default=24, show_default=True, help="Held-out tasks per severity."
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write dose-response.md and its plots into this folder.",
+)
+def dose(**given: Any) -> None:
+    """Measure how failures without recovery, or distances, rise with severity."""
+    with require_extra():
+        from crosswind.studies.dose.page import DISTANCES, FAILURES, draw_plots, show_coefficient, write_page
+        from crosswind.studies.dose.response import FAILED, FAULTS_PER_CALL, DoseResponses
+        from crosswind.studies.prove.episodes import Tasks, run
+
+    environment = load_environment(given["environment"])
+
+    def plan(catalogue: Catalogue) -> tuple[Sequence[Assignment], DoseResponses]:
+        check_patterns("operators", given, catalogue.operators)
+        # A user who withholds leaves an agent without questions no chance in calm either.
+        held_out = Tasks(environment, given["seed"], leaving_out=environment.kinds.get("withholding", ()))
+        cases = cases_alone(
+            catalogue, given["operators"], environment.repeatable, faults_per_call=FAULTS_PER_CALL
+        )
+        return held_out.assign_first(cases, given["tasks"]), DoseResponses(catalogue)
+
+    measured, seconds = run(environment, plan, recovers=False, **run_settings(given))
+    responses = list(measured.responses())
+    text = write_page(responses, tasks=given["tasks"], seconds=seconds, command=command_line("dose", given))
+    out: Path | None = given["out"]
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        for name, failures in ((FAILURES, True), (DISTANCES, False)):
+            if drawn := [one for one in responses if (one.unit == FAILED) == failures]:
+                draw_plots(drawn, out / name)
+    write_page_to(text, out and out / "dose-response.md")
+    end_with([f"{one.operator.name}: ρ is {show_coefficient(one)}" for one in responses if not one.rises])

@@ -1,0 +1,1 @@
+"""`crosswind noise prove`: an oracle solves every task under every noise."""

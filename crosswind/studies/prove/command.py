@@ -1,0 +1,79 @@
+"""`crosswind noise prove`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from crosswind.simulators.errors import UsageError, require_extra
+from crosswind.studies.prove.cases import TURNS, cases_alone, cases_as_written, cases_varied
+from crosswind.studies.prove.options import (
+    check_patterns,
+    command_line,
+    end_with,
+    load_environment,
+    run_settings,
+    study_options,
+    write_page_to,
+)
+
+if TYPE_CHECKING:
+    from crosswind.studies.prove.cases import Catalogue
+    from crosswind.studies.prove.episodes import Assignment
+
+
+@click.command()
+@study_options
+@click.option(
+    "--profiles",
+    default=("*",),
+    show_default=True,
+    multiple=True,
+    metavar="GLOB",
+    help="Which built-in profiles; may be repeated.",
+)
+@click.option(
+    "--tasks",
+    type=(click.IntRange(0), click.IntRange(0), click.IntRange(0)),
+    default=(13, 3, 6),
+    show_default=True,
+    metavar="WRITTEN VARIED ALONE",
+    help="Held-out tasks for each profile, each profile's severity and stage, each operator's severity.",
+)
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the tables here, as Markdown."
+)
+def prove(**given: Any) -> None:
+    """Show that an oracle solves every task under every noise, and that the noise was there."""
+    with require_extra():
+        from crosswind.studies.prove.episodes import Tasks, run
+        from crosswind.studies.prove.page import write_page
+        from crosswind.studies.prove.proof import Proof
+
+    environment, tasks = load_environment(given["environment"]), given["tasks"]
+    if not any(tasks):
+        raise UsageError("--tasks: 0 0 0 proves nothing: give one of the three a number")
+
+    def plan(catalogue: Catalogue) -> tuple[Sequence[Assignment], Proof]:
+        if any(tasks[:2]):
+            check_patterns("profiles", given, catalogue.profiles)
+        if tasks[2]:
+            check_patterns("operators", given, catalogue.operators)
+        held_out = Tasks(environment, given["seed"])
+        cases = (
+            cases_as_written(catalogue, given["profiles"]),
+            cases_varied(catalogue, given["profiles"]),
+            cases_alone(catalogue, given["operators"], environment.repeatable),
+        )
+        assignments = [
+            one for which, each in zip(cases, tasks, strict=True) for one in held_out.assign_next(which, each)
+        ]
+        return assignments, Proof(catalogue)
+
+    proof, seconds = run(environment, plan, recovers=True, **run_settings(given))
+    text = write_page(proof, tasks=tasks, turns=TURNS, seconds=seconds, command=command_line("prove", given))
+    write_page_to(text, given["out"])
+    end_with([*proof.find_problems()])

@@ -1,0 +1,95 @@
+"""What `crosswind noise prove` and `crosswind noise dose` share: options, their checks, and how they end."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from crosswind.simulators.environment import UnknownEnvironmentError, load
+from crosswind.simulators.errors import UsageError
+from crosswind.studies.prove.cases import find_unmatched
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def study_options(command: F) -> F:
+    for option in (
+        click.option(
+            "--concurrency", type=click.IntRange(1), default=64, show_default=True, help="Episodes at once."
+        ),
+        click.option(
+            "--seed", type=int, default=0, show_default=True, help="Decides tasks, wording and noise."
+        ),
+        click.option("--environment", default="retail", show_default=True, help="The practice domain."),
+        click.option(
+            "--store",
+            type=click.Path(file_okay=False, path_type=Path),
+            help="Leave the gateway's store in this folder.",
+        ),
+        click.option(
+            "--operators",
+            default=("*",),
+            show_default=True,
+            multiple=True,
+            metavar="GLOB",
+            help="Which operators, alone; may be repeated.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def check_patterns(option: str, given: dict[str, Any], names: Collection[str]) -> None:
+    """Refuse a pattern that matches nothing: what isn't measured would seem to be in order."""
+    if (wrong := find_unmatched(given[option], names)) is not None:
+        raise UsageError(f"--{option}: {wrong}")
+
+
+def load_environment(name: str) -> Any:
+    try:
+        return load(name)
+    except UnknownEnvironmentError as error:
+        raise UsageError(f"--{error}") from None
+
+
+def run_settings(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: given[name] for name in ("seed", "concurrency", "store")}
+
+
+def command_line(name: str, given: dict[str, Any]) -> str:
+    """The command line that gives this again."""
+    context = click.get_current_context()
+    words = ["crosswind noise", name]
+    for option in context.command.params:
+        value = given[option.name or ""]
+        if (
+            value is not None
+            and context.get_parameter_source(option.name or "") is not click.core.ParameterSource.DEFAULT
+        ):
+            # An option of several values is repeated where it may be, else has them one after the other.
+            values = map(str, value) if isinstance(value, tuple) else (str(value),)
+            words += (
+                [f"--{option.name} {' '.join(values)}"]
+                if option.nargs > 1
+                else [f"--{option.name} {shlex.quote(each)}" for each in values]
+            )
+    return " ".join(words)
+
+
+def write_page_to(text: str, out: Path | None) -> None:
+    if out is None:
+        click.echo(text)
+        return
+    out.write_text(text, encoding="utf-8")
+    click.echo(str(out))
+
+
+def end_with(problems: Sequence[str]) -> None:
+    for problem in problems:
+        click.echo(problem, err=True)
+    sys.exit(1 if problems else 0)
