@@ -35,6 +35,7 @@ class Distractor:
         behind, order = draw_place(target, rng), f"{rng.integer(0, 2**32 - 1):08x}"
         name = target.tool.name
         true, phantom = (name, add_suffix(name, self._suffix, target.taken))
+        # Without a suffix the phantom takes the name, so the true tool needs a free one of its own.
         if not self._suffix:
             true, phantom = abbreviate(name), name
         if not present or phantom is None or phantom == true or (true != name and true in target.taken):

@@ -200,6 +200,7 @@ def _find_rewordable(text: str, tools: Sequence[ToolSchema]) -> Iterator[tuple[i
     protected = entities.protected_spans(entities.plainly_begun(text), tools)
     found = list(unprotected(_PHRASE, text, protected))
     opening = _OPENING.match(text)
+    # The opening verb changes its form only where no phrase of ours covers it.
     if opening and not (found and found[0].start() <= opening.start(1)):
         word = opening.group(1)
         if not touches(protected, *opening.span(1)):

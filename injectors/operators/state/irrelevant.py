@@ -99,6 +99,7 @@ def _draw_household_sentences(target: ToolResultTarget, volume: int, rng: Stream
     lowered = f"{text}\n{find_goal(beside)}".lower()
     absent = [name for name in HOUSEHOLD_OBJECTS if name not in lowered]
     places = find_gaps(text)
+    # Ids continue after the scene's own, so that no object can be taken for one of them.
     last_id = max(map(int, _ID.findall(text)), default=0)
     made: list[dict[str, Any]] = []
     for number in range(1, volume // PER_SENTENCE + 1):
@@ -116,6 +117,7 @@ def _draw_grid_lines(target: ToolResultTarget, volume: int, rng: Stream) -> list
     """
     if volume <= 0:
         return []
+    # Greater than every number in the text, so outside the grid whatever its size.
     outside = max((int(number) for number in _NUMBER.findall(target.text)), default=0) + 1
     made: list[str] = []
     row = outside

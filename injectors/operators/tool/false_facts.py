@@ -76,6 +76,7 @@ class Erroneous:
 def _draw_false_leaves(value: object, target: ToolResultTarget, count: int, rng: Stream) -> Draw | None:
     found = [(place, leaf) for place, leaf in facts(value, target) if isinstance(place[-1], str)]
     end = rng.choice(RESTATED)
+    # Where a clean field already has that ending, a restated one couldn't be told from it.
     if any(end in str(key) for place, _ in leaves(value) for key in place):
         return None
     peers = [leaf for _, leaf in found]

@@ -46,6 +46,7 @@ class Ambiguous:
         if target.ordinal > 0 or not is_prose(target.text):
             return None
         withheld = rng.shuffled(list(_find_withholdable(target))) if target.user_can_answer else []
+        # One fact at most, so that one answer of the user's brings everything back.
         edits = [fact for fact, point in zip(withheld, points, strict=False) if point < severity][:1]
         lost = [fact["was"] for fact in edits]
         edits += [blur for blur in _find_blurs(target) if rng.chance(severity)]

@@ -177,6 +177,7 @@ class OutOfScope:
     def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
         count = sum(rng.uniform() < severity for _ in range(2))
         declared = (f"{tool.name} {tool.description} {json.dumps(tool.parameters)}" for tool in target.tools)
+        # An errand that a tool could do would no longer be out of scope.
         offered = " ".join(declared).lower()
         beyond = [text for text, words in ERRANDS if not any(word in offered for word in words)]
         requests = rng.sample(beyond, 2)[:count]

@@ -106,6 +106,7 @@ def _contradict(
         if text[stop - 1] in ".!?" and not splits(target.protected, stop):
             return edit(stop, "", f" {doubt}")
         return _append(target, doubt)
+    # A sentence with quotation marks isn't repeated wrongly: a quoted value must stay the only one.
     wrong = rng.choice(others)
     twice = stop - begin <= LONGEST_SENTENCE and not QUOTES.search(text, begin, stop)
     if early and twice and not splits(target.protected, begin):
