@@ -19,7 +19,6 @@ from urllib.parse import quote
 
 import click
 
-from crosswind.gateway.client import Client
 from crosswind.gateway.trajectory.store import Store, StoreError, open_store
 from crosswind.policies.deployment.deployment import DeploymentObserver
 from crosswind.policies.deployment.gateway_observer import GatewayObserver
@@ -92,6 +91,8 @@ def connect_control(stack: ExitStack, url: str | None, deadline: StartDeadline) 
     """Connect to the gateway's control plane once it answers; None without a URL."""
     if url is None:
         return None
+    from crosswind.gateway.client import Client  # with pydantic, which a command's help needn't wait for
+
     client = stack.enter_context(Client(url))
     if "://" in url:
         deadline.wait(client.healthy, f"the gateway at {url}")

@@ -10,12 +10,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from crosswind.gateway.trajectory.store import StoreError
-from crosswind.injectors.profiles.load import ProfileError
 from crosswind.policies.deployment.deployment import NotConfirmed
 from crosswind.policies.engine import EngineError
 from crosswind.policies.versions.journal import JournalError
@@ -33,8 +32,10 @@ from crosswind.trainer.commands.resources import (
     stop_on_signals,
 )
 from crosswind.trainer.config.presets import PRESETS
-from crosswind.trainer.config.settings import SettingsError, TrainConfig, configure
 from crosswind.trainer.errors import RunFailed, RunRefused
+
+if TYPE_CHECKING:
+    from crosswind.trainer.config.settings import TrainConfig
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -136,6 +137,8 @@ def run(
 @click.argument("name", required=False)
 def presets(name: str | None) -> None:
     """List the presets, or print all settings of one as JSON."""
+    from crosswind.trainer.config.settings import SettingsError, configure  # with pydantic
+
     if name is None:
         for each in sorted(PRESETS):
             click.echo(each)
@@ -148,6 +151,8 @@ def presets(name: str | None) -> None:
 
 def _configure(preset: str, settings: dict[str, Any]) -> TrainConfig:
     """The preset as the flags change it. Flags win over --set."""
+    from crosswind.trainer.config.settings import SettingsError, configure  # with pydantic
+
     changes: dict[str, Any] = dict(_read_pairs("--set", settings.pop("changes")))
     changes = {name: _read_value(text) for name, text in changes.items()}
     bench = settings.pop("evaluate_with")
@@ -167,7 +172,9 @@ def _configure(preset: str, settings: dict[str, Any]) -> TrainConfig:
 
 
 def _train(run: Any) -> None:
-    from crosswind.trainer.run.loop import train as train_loop  # with torch
+    # Not at the top: pydantic and torch take long to import.
+    from crosswind.injectors.profiles.load import ProfileError
+    from crosswind.trainer.run.loop import train as train_loop
 
     try:
         state = train_loop(run)

@@ -91,7 +91,7 @@ def test_where_the_version_before_is_served_wrongly_too_nothing_is_called_good(
     assert _policy(served, "publish", line.root / "v1").exit_code == 0
     with tampered(monkeypatch, "v1", "v2"):
         done = _policy(served, "publish", line.root / "v2")
-        assert done.exit_code == 1 and "doesn't serve rightly either" in done.output
+        assert done.exit_code == 1 and "doesn't serve correctly either" in done.output
     statuses = line.journal.read_statuses()
     assert statuses["v1"].bad and statuses["v2"].bad
 

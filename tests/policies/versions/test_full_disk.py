@@ -64,7 +64,7 @@ def test_a_journal_that_the_disk_doesnt_take_says_so(tmp_path: Path, room: int) 
     journal = VersionJournal(tmp_path)
     journal.append("published", "v1")
     size = journal.path.stat().st_size
-    with no_file_above(size + room), pytest.raises(JournalError, match="bad of 'v1' can't be noted"):
+    with no_file_above(size + room), pytest.raises(JournalError, match="bad of 'v1' can't be written"):
         journal.append("bad", "v1", reason="r")
     assert [note.event for note in journal.entries()] == ["published"]
     journal.append("good", "v1")
@@ -74,14 +74,14 @@ def test_a_journal_that_the_disk_doesnt_take_says_so(tmp_path: Path, room: int) 
 def test_a_version_is_published_and_confirmed_though_the_journal_takes_nothing(
     served: Served, tmp_path: Path
 ) -> None:
-    """What can't be noted is said; the engine is set right all the same."""
+    """What can't be written is said; the engine is set right all the same."""
     registry = Registry(tmp_path / "versions")
     version = add_successor(registry, served.first, "v1")
     with no_file_above(0):
         done = CliRunner().invoke(policy, ["publish", str(version.path), "--engine", served.url])
     assert done.exit_code == 0, done.output
     assert "v1 serves" in done.output and "log-probabilities agree within" in done.output
-    assert "published of 'v1' can't be noted" in done.output and "free space" in done.output
+    assert "published of 'v1' can't be written" in done.output and "free space" in done.output
     assert registry.journal.entries() == []
     again = CliRunner().invoke(policy, ["verify", str(version.path), "--engine", served.url])
     assert again.exit_code == 0 and registry.journal.read_statuses()["v1"].confirmed is not None

@@ -244,7 +244,7 @@ def test_versions_that_cannot_be_kept_are_one_line(first_policy: Path, tmp_path:
     given += ["--store", f"sqlite:///{tmp_path}/s.db", "--wait", "0.1"]
     done = CliRunner().invoke(train, given)
     assert done.exit_code == 1
-    assert done.stderr.startswith("train: ") and "can't be noted" in done.stderr
+    assert done.stderr.startswith("train: ") and "can't be written" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

@@ -43,6 +43,9 @@ class Told(DeploymentObserver):
         assert confirmation.tokens > 0 and confirmation.max_difference < 1e-4
         self.news.append(f"confirmed {version}")
 
+    def on_doubted(self, version: str, reason: str) -> None:
+        self.news.append(f"doubted {version}")
+
 
 def low_half(done: Sequence[Completion]) -> float:
     """A bandit: the share of sampled tokens in the lower half of the vocabulary."""
