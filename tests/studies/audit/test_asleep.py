@@ -11,7 +11,7 @@ import pytest
 
 from crosswind.injectors import operator
 from crosswind.injectors.conversation import Site, ToolSchema
-from crosswind.injectors.engine.counters import Path as Walked
+from crosswind.injectors.engine.counters import BranchCounters
 from crosswind.injectors.engine.faults import LinkRules
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.guard import tools as tool_guard
@@ -69,11 +69,11 @@ def asleep(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for module, names in (
         (solvability, ("before_fault", "after_user", "after_tool")),
-        (tool_guard, ("refused", "harmful")),
+        (tool_guard, ("check_change", "check_duplicates")),
     ):
         for name in names:
             monkeypatch.setattr(module, name, nothing)
-    monkeypatch.setattr(Walked, "full", nothing)
+    monkeypatch.setattr(BranchCounters, "full", nothing)
     monkeypatch.setattr(LinkRules, "_may_destroy", lambda *_: True)
 
 

@@ -66,10 +66,10 @@ async def test_the_weakness_is_found_frozen_measured_and_doesnt_transfer(tmp_pat
         assert sum("id" in line and line["key"].startswith("search") for line in lines) == 10
 
         # What was measured is not measured again, and leads to the same profile.
-        before = len(weak.requests), len(sound.requests)
+        before = len(weak.dialogues), len(sound.dialogues)
         code, _, erred = await evolve(weak.base_url, sound.base_url, out)
         assert code == 0, erred
-        assert (len(weak.requests), len(sound.requests)) == before
+        assert (len(weak.dialogues), len(sound.dialogues)) == before
         assert (out / "profile.yaml").read_text() == frozen
 
         code, _, erred = await evolve(weak.base_url, sound.base_url, out, "--seed", "1")
