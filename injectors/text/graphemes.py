@@ -1,4 +1,4 @@
-"""Where a text may be cut so that no character, as readers see it, is torn.
+"""Find the places where a text may be cut without tearing a character, as readers see it.
 
 What belongs to one character follows the rules of Unicode's annex 29 for extended grapheme clusters, as far
 as general categories tell: marks, joiners and what they join, conjuncts, modifiers and flags, Hangul's jamo.
@@ -13,6 +13,17 @@ _CLINGING = (_JOINER, "\u200c", "\u0e33", "\u0eb3")
 """What goes on with a character though its category is no mark's: joiners, and am in Thai and Lao."""
 _VIRAMA = 9
 """The combining class of the marks that make a conjunct of two consonants."""
+_FLAG = (("\U0001f1e6", "\U0001f1ff"),)
+"""Regional indicators, of which two make a flag."""
+_TAG = (("\U000e0020", "\U000e007f"),)
+"""The letters of a flag's region."""
+_LEADING = (("\u1100", "\u115f"), ("\ua960", "\ua97c"))
+_VOWEL = (("\u1160", "\u11a7"), ("\ud7b0", "\ud7c6"))
+_FINAL = (("\u11a8", "\u11ff"), ("\ud7cb", "\ud7fb"))
+_SYLLABLE = (("\uac00", "\ud7a3"),)
+"""Hangul: leading consonants, vowels, final consonants, and whole syllables."""
+
+_Ranges = tuple[tuple[str, str], ...]
 
 
 def whole(text: str, at: int) -> int:
@@ -32,57 +43,40 @@ def _goes_on(text: str, at: int) -> bool:
     before, after = text[at - 1], text[at]
     if after < "\u0300":
         return False
-    if unicodedata.category(after) in ("Mn", "Me", "Mc") or after in _CLINGING:
+    category = unicodedata.category(after)
+    if category in ("Mn", "Me", "Mc") or after in _CLINGING or (category == "Lo" and _conjoins(text, at - 1)):
         return True
-    if unicodedata.category(after) == "Lo" and _conjoins(text, at - 1):
+    if before == _JOINER or "\U0001f3fb" <= after <= "\U0001f3ff" or _in(after, _TAG):
         return True
-    if before == _JOINER or "\U0001f3fb" <= after <= "\U0001f3ff" or _tag(after):
-        return True
-    if _flag(after) and _flag(before):
+    if _in(after, _FLAG) and _in(before, _FLAG):
         start = at
-        while start > 0 and _flag(text[start - 1]):
+        while start > 0 and _in(text[start - 1], _FLAG):
             start -= 1
         return (at - start) % 2 == 1
-    return _jamo(before, after)
+    return _is_syllable_of(before, after)
 
 
 def _conjoins(text: str, at: int) -> bool:
     """Whether a virama stands among the marks that end at a place: it binds the consonant behind them."""
-    while at >= 0 and (text[at] in _CLINGING or _tag(text[at]) or unicodedata.category(text[at])[0] == "M"):
+    while at >= 0 and (
+        text[at] in _CLINGING or _in(text[at], _TAG) or unicodedata.category(text[at])[0] == "M"
+    ):
         if unicodedata.combining(text[at]) == _VIRAMA:
             return True
         at -= 1
     return False
 
 
-def _tag(letter: str) -> bool:
-    """Whether it is one of the letters of a flag's region."""
-    return "\U000e0020" <= letter <= "\U000e007f"
-
-
-def _flag(letter: str) -> bool:
-    """Whether it is a regional indicator, of which two make a flag."""
-    return "\U0001f1e6" <= letter <= "\U0001f1ff"
-
-
-def _jamo(before: str, after: str) -> bool:
-    """Whether a letter of Hangul goes on with a syllable: behind a leading consonant another one, a vowel
+def _is_syllable_of(before: str, after: str) -> bool:
+    """Whether two letters of Hangul stand in one syllable: behind a leading consonant another one, a vowel
     or a whole syllable, then vowels, then final consonants."""
-    if "\u1100" <= before <= "\u115f" or "\ua960" <= before <= "\ua97c":
-        leading = "\u1100" <= after <= "\u115f" or "\ua960" <= after <= "\ua97c"
-        return leading or _vowel(after) or _syllable(after)
-    if _vowel(before) or (_syllable(before) and (ord(before) - 0xAC00) % 28 == 0):
-        return _vowel(after) or _final(after)
-    return (_final(before) or _syllable(before)) and _final(after)
+    if _in(before, _LEADING):
+        return _in(after, _LEADING + _VOWEL + _SYLLABLE)
+    open_syllable = _in(before, _SYLLABLE) and (ord(before) - 0xAC00) % 28 == 0
+    if _in(before, _VOWEL) or open_syllable:
+        return _in(after, _VOWEL + _FINAL)
+    return _in(before, _FINAL + _SYLLABLE) and _in(after, _FINAL)
 
 
-def _vowel(letter: str) -> bool:
-    return "\u1160" <= letter <= "\u11a7" or "\ud7b0" <= letter <= "\ud7c6"
-
-
-def _final(letter: str) -> bool:
-    return "\u11a8" <= letter <= "\u11ff" or "\ud7cb" <= letter <= "\ud7fb"
-
-
-def _syllable(letter: str) -> bool:
-    return "\uac00" <= letter <= "\ud7a3"
+def _in(letter: str, ranges: _Ranges) -> bool:
+    return any(first <= letter <= last for first, last in ranges)
