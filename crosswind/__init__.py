@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         UserTarget,
     )
     from crosswind.injectors.wording import Unusable as UnusableText
-    from crosswind.injectors.wording import written as written_form
+    from crosswind.injectors.wording import written_form
     from crosswind.policies.engine import (
         Engine,
         EngineAway,
@@ -95,7 +95,7 @@ _HOMES = {
     "TransportTarget": "crosswind.injectors.targets:TransportTarget",
     "UserTarget": "crosswind.injectors.targets:UserTarget",
     "UnusableText": "crosswind.injectors.wording:Unusable",
-    "written_form": "crosswind.injectors.wording:written",
+    "written_form": "crosswind.injectors.wording:written_form",
     # An author of environments
     "Environment": "crosswind.simulators.environment:Environment",
     "Episode": "crosswind.simulators.environment:Episode",

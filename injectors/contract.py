@@ -20,7 +20,7 @@ LONGEST = 4 << 20
 """Characters of a text, at most."""
 
 
-def checked_draw(name: str, draw: object) -> Draw | None:
+def check_draw(name: str, draw: object) -> Draw | None:
     """The draw as it will be stored, JSON data. OperatorFailed where it is none."""
     if draw is None:
         return None
@@ -41,7 +41,7 @@ def _stored(draw: object) -> Any:
         return json.loads(json.dumps(draw, allow_nan=False))
 
 
-def checked_result(name: str, site: Site, result: object) -> Result:
+def check_result(name: str, site: Site, result: object) -> Result:
     """The result with a payload for the operator's site; a fault's settings become the fault. OperatorFailed
     where it has none.
     """

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-from crosswind.injectors.contract import checked_draw, checked_result
+from crosswind.injectors.contract import check_draw, check_result
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result
@@ -63,14 +63,14 @@ class Registered:
             return elsewhere.draw(self, options, target, rng, severity)
         operator = type(self.implementation)(**options) if options else self.implementation
         draw = operator.draw(target, rng, severity)
-        return draw if not self.origin else checked_draw(self.name, draw)
+        return draw if not self.origin else check_draw(self.name, draw)
 
     def apply(self, target: Any, draw: Draw) -> Result:
         """Carry out a stored draw. Raises as `draw` does."""
         if self.origin and (elsewhere := confinement()) is not None:
             return elsewhere.apply(self, target, draw)
         result = self.implementation.apply(target, draw)
-        return result if not self.origin else checked_result(self.name, self.site, result)
+        return result if not self.origin else check_result(self.name, self.site, result)
 
 
 class Confinement(Protocol):
@@ -92,7 +92,7 @@ def confinement() -> Confinement | None:
 
 
 @contextmanager
-def confined(by: Confinement) -> Iterator[None]:
+def confine(by: Confinement) -> Iterator[None]:
     """Run third parties' operators there within the block, in this context only."""
     token = _confinement.set(by)
     try:
@@ -136,7 +136,7 @@ def register(entry: Registered) -> None:
     _registered[entry.name] = replace(entry, origin="" if package == OURS else package)
 
 
-def registered() -> Mapping[str, Registered]:
+def registered_operators() -> Mapping[str, Registered]:
     """The operators of the modules imported so far, by name. `crosswind.injectors.registry` imports all of
     them first.
     """

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from crosswind.injectors import operators as operators_package
-from crosswind.injectors.operator import Registered, registered
+from crosswind.injectors.operator import Registered, registered_operators
 
 ENTRY_POINTS = "crosswind.operators"
 
@@ -49,7 +49,7 @@ def has_third_parties() -> bool:
 def operators() -> Mapping[str, Registered]:
     """Every registered operator by its public name."""
     _import_all()
-    return registered()
+    return registered_operators()
 
 
 def aliases() -> dict[str, str]:

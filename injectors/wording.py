@@ -77,7 +77,7 @@ T = TypeVar("T", bound=type)
 _forms: dict[str, WrittenForm] = {}
 
 
-def written(operator: str) -> Callable[[T], T]:
+def written_form(operator: str) -> Callable[[T], T]:
     """Register the decorated class as the written form of an operator. A second one is an error."""
 
     def register(cls: T) -> T:
@@ -91,7 +91,7 @@ def written(operator: str) -> Callable[[T], T]:
     return register
 
 
-def written_forms() -> Mapping[str, WrittenForm]:
+def all_written_forms() -> Mapping[str, WrittenForm]:
     """The written forms of the modules imported so far, by operator. `crosswind.injectors.registry` imports
     all of them first.
     """
@@ -118,17 +118,17 @@ def prompt_for(operator: str, direction: str, target: Any, draw: Draw, severity:
     return Prompt(operator, system, material)
 
 
-def in_words(draw: Draw, given: Given) -> Draw:
+def use_model_text(draw: Draw, given: Given) -> Draw:
     """The rule's draw with a model's text in it."""
     return {**draw, WORDING: {"form": MODEL, "model": given.model, "text": given.text}}
 
 
-def by_rule(draw: Draw, why: str) -> Draw:
+def use_rule(draw: Draw, why: str) -> Draw:
     """The rule's draw, marked as one for which there was no model's text that could be used."""
     return {**draw, WORDING: {"form": RULE, "why": why}}
 
 
-def applied(entry: Registered, target: Any, draw: Draw) -> Result:
+def apply_draw(entry: Registered, target: Any, draw: Draw) -> Result:
     """Carry out a stored draw, in the form that it has. Pure; raises what the operator raises."""
     wording = draw.get(WORDING)
     if wording is None:
@@ -139,7 +139,7 @@ def applied(entry: Registered, target: Any, draw: Draw) -> Result:
     return _forms[entry.name].apply(target, own, wording["text"])
 
 
-def remark(draw: Draw) -> str:
+def describe_wording(draw: Draw) -> str:
     """The sentence of an event's note on the form that was used, with a space before it; empty where no model
     has to do with it."""
     wording = draw.get(WORDING)

@@ -17,7 +17,7 @@ from jsonschema_rs import meta
 
 from crosswind.injectors import registry
 from crosswind.injectors.cli import examples
-from crosswind.injectors.contract import checked_draw, checked_result
+from crosswind.injectors.contract import check_draw, check_result
 from crosswind.injectors.conversation import Site, ToolSchema
 from crosswind.injectors.faults import Fault
 from crosswind.injectors.guard import solvability
@@ -40,13 +40,13 @@ from crosswind.injectors.targets import (
     UserTarget,
 )
 from crosswind.injectors.text import entities
-from crosswind.injectors.text.entities import protected_spans
+from crosswind.injectors.text.entities import find_protected_spans
 from crosswind.injectors.text.json_payload import (
-    contains,
     contradicts_itself,
+    holds_all,
     is_container,
     looks_destroyed,
-    parsed,
+    parse_json,
 )
 from tests.injectors.dialogues import SCRIPTS, json_values, payloads, texts
 
@@ -96,7 +96,7 @@ TARGETS: Mapping[Site, st.SearchStrategy[Target]] = {
     Site.INSTRUCTIONS: st.builds(InstructionsTarget, texts, ordinals),
     Site.USER_TEXT: st.builds(
         lambda text, ordinal, tools, answers: UserTarget(
-            text, ordinal, protected_spans(text, tools), tools, answers
+            text, ordinal, find_protected_spans(text, tools), tools, answers
         ),
         texts,
         ordinals,
@@ -149,7 +149,7 @@ OPTIONS: Mapping[str, list[dict[str, Any]]] = {
 def with_text(target: Target, text: str) -> Target:
     match target:
         case UserTarget():
-            return replace(target, text=text, protected=protected_spans(text, target.tools))
+            return replace(target, text=text, protected=find_protected_spans(text, target.tools))
         case ToolResultTarget():
             return replace(target, text=text)
         case ToolTarget():
@@ -219,12 +219,12 @@ def check_what_survives(entry: Registered, target: Target, result: Result) -> No
         check_tool(target, after)
     if isinstance(target, UserTarget):
         if entry.recovery is not Recovery.ASK_USER or not target.user_can_answer:
-            assert entities.survive(target.text, after, target.tools) is None
+            assert entities.find_lost(target.text, after, target.tools) is None
         assert entities.numbers(after) <= entities.numbers(target.text)
-    if isinstance(target, ToolResultTarget) and not entry.fault and is_container(parsed(target.text)):
-        assert is_container(parsed(after))
+    if isinstance(target, ToolResultTarget) and not entry.fault and is_container(parse_json(target.text)):
+        assert is_container(parse_json(after))
         if entry.recovery is Recovery.IGNORE:
-            assert contains(parsed(after), parsed(target.text))
+            assert holds_all(parse_json(after), parse_json(target.text))
 
 
 def check_tool(target: ToolTarget, change: ToolChange) -> None:
@@ -255,8 +255,8 @@ def test_any_target_is_accepted_and_not_changed_in_place(
     assert target == before
     if found is not None:
         draw, result = found
-        assert checked_draw(entry.name, draw) == draw
-        assert checked_result(entry.name, entry.site, result) == result
+        assert check_draw(entry.name, draw) == draw
+        assert check_result(entry.name, entry.site, result) == result
         if isinstance(target, ToolTarget):
             assert isinstance(result.payload, ToolChange)
             # The guard accepts any change, too: it says why not, or lets it pass.

@@ -27,7 +27,7 @@ from crosswind.injectors.conversation import Conversation, Ref, ToolCall, ToolRe
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.identity import logical_call
-from crosswind.injectors.wording import Given, Prompt, written_forms
+from crosswind.injectors.wording import Given, Prompt, all_written_forms
 
 _log = structlog.get_logger("crosswind.language")
 
@@ -54,7 +54,7 @@ class PreparedTexts:
         if not writes_for(model, prompt.operator):
             return None
         key = prompt.key(model.model)
-        if key not in self.given and (not self.ahead or written_forms()[prompt.operator].ahead):
+        if key not in self.given and (not self.ahead or all_written_forms()[prompt.operator].ahead):
             self.wanted[key] = prompt
         return self.given.get(key) or Given(None, why="the text was not asked for")
 
@@ -68,7 +68,7 @@ class TextPreparation:
 
     def concerns(self, plan: Plan) -> bool:
         """Whether the plan has an operator for which the model writes."""
-        forms, model = written_forms(), self.generator.model
+        forms, model = all_written_forms(), self.generator.model
         return any(rule.operator in forms and writes_for(model, rule.operator) for rule in plan.rules)
 
     async def prepare(
@@ -122,7 +122,7 @@ class TextPreparation:
             self._look_ahead(exchange, next_results(exchange.codec, exchange.request.conversation, delivered))
 
     def _look_ahead(self, exchange: Exchange, ahead: Conversation | None) -> None:
-        forms = written_forms()
+        forms = all_written_forms()
         rules = exchange.session.plan.rules
         if ahead is None or not any(rule.operator in forms and forms[rule.operator].ahead for rule in rules):
             return

@@ -17,9 +17,9 @@ import structlog
 from crosswind.gateway.config.sections import ThirdParty
 from crosswind.gateway.sandbox.process import NoAnswer, Process
 from crosswind.injectors import registry
-from crosswind.injectors.contract import OperatorFailed, checked_draw, checked_result
+from crosswind.injectors.contract import OperatorFailed, check_draw, check_result
 from crosswind.injectors.engine.plan import Plan
-from crosswind.injectors.operator import Registered, confined
+from crosswind.injectors.operator import Registered, confine
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Result, ToolChange
 
@@ -68,7 +68,7 @@ class Confined:
             return await asyncio.to_thread(self._decide, decision)
 
     def _decide(self, decision: Callable[[], T]) -> T:
-        with confined(self):
+        with confine(self):
             return decision()
 
     def draw(
@@ -76,7 +76,7 @@ class Confined:
     ) -> Draw | None:
         """The operator's draw. OperatorFailed where it gave none that can be."""
         told = self._asked(entry.name, ("draw", entry.name, target, (dict(options), rng, severity)))
-        return self._checked(entry.name, lambda: checked_draw(entry.name, told.get("draw")))
+        return self._checked(entry.name, lambda: check_draw(entry.name, told.get("draw")))
 
     def apply(self, entry: Registered, target: Any, draw: Draw) -> Result:
         """What the operator makes of the target. OperatorFailed where it made nothing that can be."""
@@ -86,7 +86,7 @@ class Confined:
             payload = told.get("text", told.get("settings"))
             if "change" in told:
                 payload = msgspec.convert(told["change"], ToolChange)
-            return checked_result(entry.name, entry.site, Result(payload, told.get("note")))  # type: ignore[arg-type]
+            return check_result(entry.name, entry.site, Result(payload, told.get("note")))  # type: ignore[arg-type]
 
         return self._checked(entry.name, result)
 

@@ -23,7 +23,7 @@ from crosswind.injectors.targets import (
     TransportTarget,
     UserTarget,
 )
-from crosswind.injectors.text.entities import protected_spans
+from crosswind.injectors.text.entities import find_protected_spans
 
 USER_TEXT = (
     "Hello, I would like to exchange the blue kettle from order #W2378156 for the larger one. "
@@ -113,7 +113,7 @@ def sample(site: Site, *, streaming: bool = True) -> Target:
     """A target of that site, such as a session of a shop's assistant holds."""
     match site:
         case Site.USER_TEXT:
-            return UserTarget(USER_TEXT, 0, protected_spans(USER_TEXT, (TOOL,)), (TOOL,))
+            return UserTarget(USER_TEXT, 0, find_protected_spans(USER_TEXT, (TOOL,)), (TOOL,))
         case Site.INSTRUCTIONS:
             return InstructionsTarget(INSTRUCTIONS, 0)
         case Site.TOOL_RESULT:

@@ -25,8 +25,8 @@ from crosswind.injectors.identity import slot_on
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.schedule import due
 from crosswind.injectors.targets import ToolClass, ToolResultTarget, UserTarget
-from crosswind.injectors.text.entities import protected_spans
-from crosswind.injectors.wording import Texts, applied
+from crosswind.injectors.text.entities import find_protected_spans
+from crosswind.injectors.wording import Texts, apply_draw
 
 TextTarget = UserTarget | ToolResultTarget
 _CLEAN = Known(None)
@@ -93,7 +93,7 @@ def replay(decisions: Sequence[Decision], item: Item, conversation: Conversation
             result = observations.replay_observations(entry, text, item.ordinal, decision.draw)
         else:
             target = _target(item, text, conversation, ToolClass.UNKNOWN, 0)
-            result = applied(entry, target, decision.draw)
+            result = apply_draw(entry, target, decision.draw)
         text = str(result.payload)
     return text
 
@@ -211,7 +211,7 @@ def _target(
     tools = conversation.tools
     if isinstance(item, UserText):
         first = next((one.text for one in conversation.items if isinstance(one, UserText)), "")
-        protected = protected_spans(text, tools)
+        protected = find_protected_spans(text, tools)
         return UserTarget(text, item.ordinal, protected, tools, clean=item.text, opening=first)
     call = item.call
     return ToolResultTarget(text, item.ordinal, call.name, call.arguments, tool_class, prior_faults, tools)

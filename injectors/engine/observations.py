@@ -22,7 +22,7 @@ from crosswind.injectors.identity import slot_of_text
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.marks import Observation, find_observations
 from crosswind.injectors.targets import Draw, Result, ToolClass, ToolResultTarget
-from crosswind.injectors.text.json_leaves import changed, written
+from crosswind.injectors.text.json_leaves import dump_like, replace_leaves
 
 PARTS = "observations"
 """The member of a draw that holds the marked observations that were changed: where each is, and its own
@@ -101,9 +101,9 @@ def _written_in(
     before = value
     for key in part["place"]:
         before = before[key]
-    result = apply(before if isinstance(before, str) else written(before, like=text), part["draw"])
+    result = apply(before if isinstance(before, str) else dump_like(before, like=text), part["draw"])
     after = result.payload if isinstance(before, str) else json.loads(str(result.payload))
-    return result, written(changed(value, [(list(part["place"]), after)]), like=text)
+    return result, dump_like(replace_leaves(value, [(list(part["place"]), after)]), like=text)
 
 
 def replay_observations(entry: Registered, text: str, ordinal: int, draw: Draw) -> Result:

@@ -16,7 +16,15 @@ from crosswind.injectors.guard.solvability import NOTHING
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Result
 from crosswind.injectors.text.languages import UNABLE
-from crosswind.injectors.wording import Texts, Unusable, applied, by_rule, in_words, prompt_for, remark
+from crosswind.injectors.wording import (
+    Texts,
+    Unusable,
+    apply_draw,
+    describe_wording,
+    prompt_for,
+    use_model_text,
+    use_rule,
+)
 
 Check = Callable[[Result], str | None]
 """Why a result may not be used (NOTHING: it changes nothing), or None. TypeError: it is of the wrong type."""
@@ -110,7 +118,9 @@ def conclude(
     if attempt.refused is not None or attempt.result is None:
         return Outcome(decision, None, f"Not injected: {attempt.refused or NOTHING}.")
     result = attempt.result
-    return Outcome(decision, result.payload, f"{result.note} {active.assurance}{remark(attempt.draw)}")
+    return Outcome(
+        decision, result.payload, f"{result.note} {active.assurance}{describe_wording(attempt.draw)}"
+    )
 
 
 def describe_failure(error: Exception) -> str:
@@ -128,22 +138,22 @@ def _carry_out_in_words(
     try:
         prompt = prompt_for(rule.operator, rule.prompt, target, draw, rule.severity)
     except Exception as error:
-        return _carry_out(active, target, by_rule(draw, describe_failure(error)), check)
+        return _carry_out(active, target, use_rule(draw, describe_failure(error)), check)
     given = None if prompt is None else texts.get(slot, prompt)
     if given is None:
         return _carry_out(active, target, draw, check)
     why = given.why
     if given.text is not None:
-        attempt = _carry_out(active, target, in_words(draw, given), check)
+        attempt = _carry_out(active, target, use_model_text(draw, given), check)
         if attempt.refused is None:
             return attempt
         why = f"the guard refused the model's text, {attempt.refused}"
-    return _carry_out(active, target, by_rule(draw, why), check)
+    return _carry_out(active, target, use_rule(draw, why), check)
 
 
 def _carry_out(active: ActiveRule, target: Any, draw: Draw, check: Check) -> Attempt:
     try:
-        result = applied(active.entry, target, draw)
+        result = apply_draw(active.entry, target, draw)
         refused = check(result)
         if refused == NOTHING and UNABLE in draw:
             refused = str(draw[UNABLE])

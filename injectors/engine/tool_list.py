@@ -19,8 +19,8 @@ from crosswind.injectors.engine.decision import Decision, Injection
 from crosswind.injectors.guard.tools import ToolConstraints
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import AddedTool, ToolChange, ToolTarget
-from crosswind.injectors.text.json_payload import parsed
-from crosswind.injectors.wording import applied
+from crosswind.injectors.text.json_payload import parse_json
+from crosswind.injectors.wording import apply_draw
 
 LONGEST_NAME = 64
 
@@ -77,7 +77,7 @@ class Refusal:
 
         To be asked until one call was answered so on the branch; from then on every call goes to the agent.
         """
-        given = parsed(arguments)
+        given = parse_json(arguments)
         for name, kind in self.takes.items():
             if isinstance(given, dict) and name in given and not of_type(given[name], kind):
                 has = _type_name(given[name])
@@ -198,7 +198,7 @@ def redo_change(decision: Decision, tool: ToolSchema) -> ToolChange | None:
     if entry is None:
         return None
     try:
-        payload = applied(entry, ToolTarget(tool), decision.draw).payload
+        payload = apply_draw(entry, ToolTarget(tool), decision.draw).payload
     except Exception:
         # Noise must never break traffic: what can't be applied is shown clean.
         return None

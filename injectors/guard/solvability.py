@@ -20,11 +20,11 @@ from crosswind.injectors.targets import Recovery, ToolResultTarget, UserTarget
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.json_payload import (
     NOT_JSON,
-    contains,
     contradicts_itself,
+    holds_all,
     is_container,
     looks_destroyed,
-    parsed,
+    parse_json,
 )
 
 NOTHING = "it changes nothing"
@@ -60,7 +60,7 @@ def after_user(entry: Registered, target: UserTarget, after: str) -> str | None:
     if not after.strip() and target.text.strip():
         return "nothing of the message was left"
     withheld_for_good = entry.recovery is not Recovery.ASK_USER or not target.user_can_answer
-    if withheld_for_good and (lost := entities.survive(target.text, after, target.tools)) is not None:
+    if withheld_for_good and (lost := entities.find_lost(target.text, after, target.tools)) is not None:
         return f"it would have changed {lost!r:.60}, which the task may hang on"
     known = entities.numbers(target.text) | entities.numbers(" ".join(target.unsettled))
     if added := entities.numbers(after) - known:
@@ -82,7 +82,7 @@ def after_instructions(before: str, after: str) -> str | None:
     words, and these stay."""
     if after == before:
         return NOTHING
-    if not _words_kept(before, after) or entities.survive(before, after) is not None:
+    if not _words_kept(before, after) or entities.find_lost(before, after) is not None:
         return "it would have lost some of the instructions' own words"
     if added := entities.numbers(after) - entities.numbers(before):
         return f"it would have added {min(added)!r:.60}, which could be taken for a fact of the task"
@@ -103,8 +103,8 @@ def after_tool(entry: Registered, target: ToolResultTarget, after: str, clean: s
         if not (looks_destroyed(after, clean) or contradicts_itself(after, clean)):
             return "the damaged result could be taken for a valid one"
         return None
-    value = parsed(target.text)
-    kept = contains(parsed(after), value) if is_container(value) else _words_kept(target.text, after)
+    value = parse_json(target.text)
+    kept = holds_all(parse_json(after), value) if is_container(value) else _words_kept(target.text, after)
     if not kept:
         return "a value of the true result would have been lost"
     return _json_broken(target.text, after)
@@ -116,7 +116,7 @@ def _words_kept(before: str, after: str) -> bool:
 
 
 def _json_broken(before: str, after: str) -> str | None:
-    if is_container(parsed(before)) and parsed(after) is NOT_JSON:
+    if is_container(parse_json(before)) and parse_json(after) is NOT_JSON:
         return "the text was JSON and would have been none"
     return None
 

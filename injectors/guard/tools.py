@@ -91,8 +91,8 @@ def _bad_change(target: ToolTarget, declared_name: str, change: ToolChange) -> I
             yield f"the name {after.name} is taken"
         yield _bad_name(after.name, before.name)
     if after.description != before.description:
-        was, now = (entities.plainly_begun(one.description) for one in (before, after))
-        lost = entities.survive(was, now, (before,))
+        was, now = (entities.lower_openings(one.description) for one in (before, after))
+        lost = entities.find_lost(was, now, (before,))
         if lost is not None:
             yield f"the description would have lost {lost!r:.60}"
         if bool(was.strip()) != bool(now.strip()):

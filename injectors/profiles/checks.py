@@ -21,7 +21,7 @@ from crosswind.injectors.profiles.located_yaml import Path
 from crosswind.injectors.profiles.model import Companion, Compose, Profile, Rule
 from crosswind.injectors.profiles.schedule import When
 from crosswind.injectors.targets import Recovery
-from crosswind.injectors.wording import written_forms
+from crosswind.injectors.wording import all_written_forms
 
 
 def check_profile(profile: Profile) -> Profile:
@@ -102,7 +102,7 @@ def _check_rule(profile: Profile, rule: Companion, path: Path) -> list[str]:
     fix = "only rules on users' texts and tools' results know what was called before: remove it"
     after_tool = rule.when.after_tool
     refuse_if(bool(after_tool) and not knows_calls, (*path, "when", "after_tool"), after_tool, fix)
-    unwritten = bool(rule.prompt) and written_forms().keys().isdisjoint(names)
+    unwritten = bool(rule.prompt) and all_written_forms().keys().isdisjoint(names)
     refuse_if(unwritten, (*path, "prompt"), rule.prompt, "no model writes for this operator: remove it")
     for entry in entries:
         _check_options(entry, rule, (*path, "options"))

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from crosswind.injectors.text.json_leaves import written
-from crosswind.injectors.text.json_payload import is_container, parsed
+from crosswind.injectors.text.json_leaves import dump_like
+from crosswind.injectors.text.json_payload import is_container, parse_json
 
 MOST = 64
 """Observations of one message that are looked at."""
@@ -53,7 +53,7 @@ def _compile(mark: str) -> re.Pattern[str]:
 
 
 def _follow_pointer(text: str, pointer: str) -> list[Observation]:
-    value = parsed(text)
+    value = parse_json(text)
     place: list[str | int] = []
     for step in pointer[1:].split("/"):
         key = step.replace("~1", "/").replace("~0", "~")
@@ -67,4 +67,4 @@ def _follow_pointer(text: str, pointer: str) -> list[Observation]:
             return []
     if isinstance(value, str):
         return [Observation(value, None, tuple(place))]
-    return [Observation(written(value, like=text), None, tuple(place))] if is_container(value) else []
+    return [Observation(dump_like(value, like=text), None, tuple(place))] if is_container(value) else []

@@ -15,7 +15,7 @@ def edit(at: int, was: str, now: str) -> dict[str, Any]:
     return {"at": at, "was": was, "now": now}
 
 
-def edited(text: str, edits: Iterable[Mapping[str, Any]]) -> str:
+def apply_edits(text: str, edits: Iterable[Mapping[str, Any]]) -> str:
     """The text with the changes, which are in order and don't overlap."""
     pieces: list[str] = []
     end = 0
@@ -25,7 +25,7 @@ def edited(text: str, edits: Iterable[Mapping[str, Any]]) -> str:
     return "".join((*pieces, text[end:]))
 
 
-def disjoint(edits: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def drop_overlaps(edits: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The changes in the text's order; of two that overlap, the one that begins first."""
     kept: list[dict[str, Any]] = []
     end = 0
@@ -47,7 +47,7 @@ def splits(protected: Sequence[Span], at: int) -> bool:
     return touches(protected, at - 1, at) and touches(protected, at, at + 1)
 
 
-def unprotected(
+def find_unprotected(
     pattern: re.Pattern[str], text: str, protected: Sequence[Span], *, whole: bool = False
 ) -> Iterator[re.Match[str]]:
     """The pattern's matches that meet no protected span. With `whole`, those that are one exactly, too."""

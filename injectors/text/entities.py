@@ -74,7 +74,7 @@ OPENERS = frozenset(
 name."""
 
 
-def protected_spans(text: str, tools: Iterable[ToolSchema] = ()) -> tuple[Span, ...]:
+def find_protected_spans(text: str, tools: Iterable[ToolSchema] = ()) -> tuple[Span, ...]:
     """The spans [start, end) that must survive, in order, without overlaps. `tools` adds the names they
     declare."""
     find = _short_spans if len(text) <= REMEMBERED else _spans
@@ -131,10 +131,10 @@ _short_spans = lru_cache(256)(_spans)
 
 def entities(text: str, tools: Iterable[ToolSchema] = ()) -> tuple[str, ...]:
     """The protected strings in order."""
-    return tuple(text[start:end] for start, end in protected_spans(text, tools))
+    return tuple(text[start:end] for start, end in find_protected_spans(text, tools))
 
 
-def survive(before: str, after: str, tools: Iterable[ToolSchema] = ()) -> str | None:
+def find_lost(before: str, after: str, tools: Iterable[ToolSchema] = ()) -> str | None:
     """The first protected string of `before` that `after` doesn't hold in its turn, or None where all
     survive."""
     at = 0
@@ -146,7 +146,7 @@ def survive(before: str, after: str, tools: Iterable[ToolSchema] = ()) -> str | 
     return None
 
 
-def plainly_begun(text: str) -> str:
+def lower_openings(text: str) -> str:
     """The text with its sentences begun in lower case: the verb that a description begins with is no name."""
     return _OPENING.sub(lambda match: _lower(match.group()), text)
 

@@ -49,11 +49,11 @@ def facts(value: Any, target: ToolResultTarget) -> list[tuple[Place, Any]]:
     return [
         (place, leaf)
         for place, leaf in leaves(value)
-        if leaf is not None and not _names_a_thing(place, leaf) and not asked_for(leaf, target)
+        if leaf is not None and not _names_a_thing(place, leaf) and not is_asked_for(leaf, target)
     ]
 
 
-def asked_for(leaf: Any, target: ToolResultTarget) -> bool:
+def is_asked_for(leaf: Any, target: ToolResultTarget) -> bool:
     """Whether the call's arguments hold this value."""
     text = leaf if isinstance(leaf, str) else json.dumps(leaf)
     return bool(text) and _stands_alone(text, target.arguments)
@@ -88,7 +88,7 @@ def _is_a_name(field: str) -> bool:
 _known_field = lru_cache(4096)(_is_a_name)
 
 
-def changed(value: Any, edits: Iterable[tuple[Place, Any]]) -> Any:
+def replace_leaves(value: Any, edits: Iterable[tuple[Place, Any]]) -> Any:
     """A copy of the value with these leaves in place of those that stand there."""
     out = copy.copy(value)
     for place, leaf in edits:
@@ -106,12 +106,12 @@ def can_be_marked(value: Any, mark: str) -> bool:
     return isinstance(value, dict | list) and not (isinstance(last, dict) and mark in last)
 
 
-def marked(value: Any, mark: str, content: Any = True) -> Any:
+def add_mark(value: Any, mark: str, content: Any = True) -> Any:
     """The JSON object with the mark as its last field, or the array with an object holding it at its end."""
     return {**value, mark: content} if isinstance(value, dict) else [*value, {mark: content}]
 
 
-def written(value: Any, like: str) -> str:
+def dump_like(value: Any, like: str) -> str:
     """JSON in the style of the text that it replaces: spacing, line breaks and escapes."""
     escaped = like.isascii()
     if "\n" in like:

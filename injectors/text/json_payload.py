@@ -32,7 +32,7 @@ RESTATED = ("_on_file", "_confirmed", "_per_record")
 agree."""
 
 
-def parsed(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """The JSON value, or NOT_JSON. Numbers that Python can't hold and nesting that it can't follow count
     as no JSON. Not to be changed: one result is looked at by every rule that may act on it, and by the
     guard after each."""
@@ -61,7 +61,7 @@ def is_container(value: Any) -> bool:
     return isinstance(value, dict | list)
 
 
-def contains(noisy: Any, clean: Any) -> bool:
+def holds_all(noisy: Any, clean: Any) -> bool:
     """Whether every value of `clean` stands unchanged at its place in `noisy`, which may hold more.
 
     Arrays may have gained elements, but those of `clean` keep their order.
@@ -110,7 +110,7 @@ def looks_destroyed(noisy: str, clean: str) -> bool:
     Either a JSON payload doesn't parse any more, or it carries a fault field that the clean one lacks, or it
     is plain text that speaks of a fault where the clean text doesn't.
     """
-    before, after = parsed(clean), parsed(noisy)
+    before, after = parse_json(clean), parse_json(noisy)
     if is_container(before) and after is NOT_JSON:
         return True
     if is_container(after):
@@ -125,7 +125,7 @@ def contradicts_itself(noisy: str, clean: str) -> bool:
     Each value of `clean` is there unchanged, or it is changed and a new field next to it, named for it with
     one of the endings RESTATED, gives another value. At least one is changed.
     """
-    before, after = parsed(clean), parsed(noisy)
+    before, after = parse_json(clean), parse_json(noisy)
     try:
         return is_container(before) and not _contains(after, before) and _disputed(after, before)
     except RecursionError:

@@ -12,7 +12,7 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.identity import digest
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.streams import Stream
-from crosswind.injectors.wording import written_forms
+from crosswind.injectors.wording import all_written_forms
 
 SEVERITIES = tuple(step / 20 for step in range(1, 21))
 CHANCES = (1.0, 0.8, 0.65, 0.5, 0.35, 0.25, 0.15, 0.1)
@@ -120,7 +120,7 @@ class Space:
 
     def writable(self, operator: str) -> bool:
         """Whether a prompt of its own changes what the operator does."""
-        return self.prompts and operator in written_forms()
+        return self.prompts and operator in all_written_forms()
 
 
 def literal_options(entry: Registered) -> dict[str, tuple[Any, ...]]:

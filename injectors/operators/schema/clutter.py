@@ -23,7 +23,7 @@ from crosswind.injectors.operators.schema.added_tools import (
 from crosswind.injectors.operators.words.tools import DEEDS, UNRELATED, VERBS
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import AddedTool, Draw, Recovery, Result, ToolChange, ToolTarget
-from crosswind.injectors.wording import Unusable, written
+from crosswind.injectors.wording import Unusable, written_form
 
 LONGEST_DESCRIPTION = 400
 KINDS = ("string", "integer", "number", "boolean")
@@ -90,7 +90,7 @@ class RedundantTool:
         return Result(ToolChange(target.tool, added), f"Beside {target.tool.name} there is {names}.")
 
 
-@written("schema.redundant_tool")
+@written_form("schema.redundant_tool")
 class RedundantToolWording:
     """The model invents as many tools as the rule would add, at the same places in the list. The gateway
     answers calls of them; the guard refuses a name that is taken."""

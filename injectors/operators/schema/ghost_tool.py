@@ -10,7 +10,7 @@ from crosswind.injectors.operators.model_text import check_general, read_text
 from crosswind.injectors.operators.schema.added_tools import add_word, complete_schema, draw_place
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import AddedTool, Draw, Recovery, Result, ToolChange, ToolTarget
-from crosswind.injectors.wording import Unusable, written
+from crosswind.injectors.wording import Unusable, written_form
 
 LATER = ("v2", "batch", "preview", "async", "next")
 """What a list that is out of date calls the tools that a service used to have, or was to get."""
@@ -41,7 +41,7 @@ class GhostTool:
         return _advertise(target, draw, target.tool.description or None)
 
 
-@written("schema.ghost_tool")
+@written_form("schema.ghost_tool")
 class GhostToolWording:
     """The ghost has the rule's name and place; the model's description praises it as the newer way."""
 

@@ -15,9 +15,9 @@ from crosswind.injectors.operators.words.synonyms import IN_DESCRIPTIONS, LIKELY
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, ToolChange, ToolTarget
 from crosswind.injectors.text import entities
-from crosswind.injectors.text.edits import edit, edited, phrases, touches, unprotected
+from crosswind.injectors.text.edits import apply_edits, edit, find_unprotected, phrases, touches
 from crosswind.injectors.text.languages import unable
-from crosswind.injectors.wording import Unusable, written
+from crosswind.injectors.wording import Unusable, written_form
 
 LENGTH = 0.2
 """The share of its length by which a description may grow or shrink."""
@@ -72,10 +72,10 @@ class ParaphraseTool:
         return {"edits": edits} if edits else None
 
     def apply(self, target: ToolTarget, draw: Draw) -> Result:
-        return _with_description(target, edited(target.tool.description, draw["edits"]))
+        return _with_description(target, apply_edits(target.tool.description, draw["edits"]))
 
 
-@written("schema.paraphrase_tool")
+@written_form("schema.paraphrase_tool")
 class ParaphraseToolWording:
     """RobustBench-TC, appendix F: reworded, at most a fifth longer or shorter, every constraint kept. The
     guard refuses a text that lost a number, a name or a technical term."""
@@ -121,11 +121,11 @@ class ParaphraseParameter:
     def apply(self, target: ToolTarget, draw: Draw) -> Result:
         before = _descriptions(target.tool.parameters)
         return _with_parameters(
-            target, {name: edited(before[name], one) for name, one in draw["edits"].items()}
+            target, {name: apply_edits(before[name], one) for name, one in draw["edits"].items()}
         )
 
 
-@written("schema.paraphrase_parameter")
+@written_form("schema.paraphrase_parameter")
 class ParaphraseParameterWording:
     """The model rewords the descriptions that the rule would reword, each at most a fifth longer or shorter.
     It doesn't see names, types and valid values, and they stay."""
@@ -151,8 +151,8 @@ class ParaphraseParameterWording:
 def _check_description(description: Any, before: str) -> str:
     if not isinstance(description, str) or not description.strip():
         raise Unusable("the model left out a parameter")
-    was, now = (entities.plainly_begun(text) for text in (before, description))
-    if (lost := entities.survive(was, now)) is not None:
+    was, now = (entities.lower_openings(text) for text in (before, description))
+    if (lost := entities.find_lost(was, now)) is not None:
         raise Unusable(f"the model left out {lost!r:.60}")
     return check_length(description.strip(), before, LENGTH)
 
@@ -197,8 +197,8 @@ def _draw_edits(text: str, tools: Sequence[ToolSchema], rng: Stream, severity: f
 
 def _find_rewordable(text: str, tools: Sequence[ToolSchema]) -> Iterator[tuple[int, str, Sequence[str]]]:
     """Where a word or phrase stands that can be reworded, and what can stand in its place."""
-    protected = entities.protected_spans(entities.plainly_begun(text), tools)
-    found = list(unprotected(_PHRASE, text, protected))
+    protected = entities.find_protected_spans(entities.lower_openings(text), tools)
+    found = list(find_unprotected(_PHRASE, text, protected))
     opening = _OPENING.match(text)
     # The opening verb changes its form only where no phrase of ours covers it.
     if opening and not (found and found[0].start() <= opening.start(1)):

@@ -28,8 +28,8 @@ from crosswind.injectors.operators.words.scenes import (
 )
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
-from crosswind.injectors.text.edits import edit, edited
-from crosswind.injectors.text.json_payload import parsed
+from crosswind.injectors.text.edits import apply_edits, edit
+from crosswind.injectors.text.json_payload import parse_json
 
 MOST = 400
 """The volume ε at severity 1, in characters."""
@@ -70,7 +70,7 @@ class IrrelevantState:
         if scene is not Scene.DATA:
             edits = _INSERTIONS[scene](target, volume, rng)
             return {"scene": scene.value, "edits": edits} if edits else None
-        value = parsed(text)
+        value = parse_json(text)
         span = find_insertion_points(text, value)
         fields = _draw_fields(list_fields(value), text, volume, rng) if span else []
         if span is None or not fields:
@@ -81,7 +81,7 @@ class IrrelevantState:
         if "fields" in draw:
             after = insert_fields(target.text, draw["at"], [(key, value) for key, value in draw["fields"]])
         else:
-            after = edited(target.text, draw["edits"])
+            after = apply_edits(target.text, draw["edits"])
         added = len(after) - len(target.text)
         note = (
             f"{added} characters of irrelevant state ({draw['scene']}) were added to {target.tool}'s result."

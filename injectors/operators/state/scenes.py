@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from crosswind.injectors.text.json_payload import is_container, parsed
+from crosswind.injectors.text.json_payload import is_container, parse_json
 
 
 class Scene(StrEnum):
@@ -32,7 +32,7 @@ _SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
 
 def recognise_scene(text: str) -> Scene | None:
     """The kind of the observation; None for a bare value, to which nothing can be added."""
-    value = parsed(text)
+    value = parse_json(text)
     if is_container(value):
         return Scene.DATA
     if isinstance(value, str | int | float | None) or len(text.split()) < 2:

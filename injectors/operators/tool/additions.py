@@ -18,8 +18,8 @@ from crosswind.injectors.operators.model_text import check_general, read_lines
 from crosswind.injectors.operators.words.results import INSTRUCTIONS, LOG_LINES, LOW_VALUE, REMARKS
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
-from crosswind.injectors.text.json_payload import is_container, parsed
-from crosswind.injectors.wording import written
+from crosswind.injectors.text.json_payload import is_container, parse_json
+from crosswind.injectors.wording import written_form
 
 REMARK_KEYS = ("note", "hint", "tip", "advice")
 LOG_KEYS = ("log", "trace", "diagnostics")
@@ -49,7 +49,7 @@ class Misleading:
         count = sum(rng.uniform() < severity for _ in range(2))
         texts = rng.sample(REMARKS, 2)
         keys = rng.shuffled(REMARK_KEYS)
-        value = parsed(target.text)
+        value = parse_json(target.text)
         if count == 0 or not target.text.strip():
             return None
         if not is_container(value):
@@ -68,7 +68,7 @@ class Misleading:
         return Result(after, _remark_note(len(draw["fields"]), target.tool))
 
 
-@written("tool.misleading")
+@written_form("tool.misleading")
 class MisleadingWording:
     """As many remarks as the rule would add, at its places. They depend on the call alone, so that the model
     can write while the tool is running; it knows no value of the result, and may name none.
@@ -122,7 +122,7 @@ class RedundantResult:
     def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
         count = sum(rng.uniform() < severity for _ in LOW_VALUE)
         keys = rng.shuffled(list(LOW_VALUE))
-        value = parsed(target.text)
+        value = parse_json(target.text)
         free = [key for key in keys if key not in list_fields(value)][:count]
         fields = [[key, LOW_VALUE[key].format(rng.integer(100, 999))] for key in free]
         first = sum(rng.chance(0.5) for _ in fields)
@@ -133,7 +133,7 @@ class RedundantResult:
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         before, after = draw["before"], draw["after"]
-        if is_container(parsed(target.text)):
+        if is_container(parse_json(target.text)):
             start, end = draw["span"]
             text = insert_fields(insert_fields(target.text, end, after), start, before)
         else:
@@ -143,7 +143,7 @@ class RedundantResult:
         return Result(text, note)
 
 
-@written("tool.redundant")
+@written_form("tool.redundant")
 class RedundantResultWording:
     """The rule's fields at the rule's places, with the model's sentences as their values: notices,
     disclaimers, advice on other things. They depend on the call alone, and name no value.
@@ -199,7 +199,7 @@ class ContextPressure:
 
     def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
         first, before = rng.integer(1_000, 9_000), rng.chance(0.5)
-        value = parsed(target.text)
+        value = parse_json(target.text)
         span = find_insertion_points(target.text, value)
         free = [key for key in LOG_KEYS if key not in list_fields(value)]
         if severity <= 0 or not ((free and span) or is_plain_text(value, target.text)):
@@ -210,7 +210,7 @@ class ContextPressure:
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
         log = [_log_line(number) for number in range(draw["first"], draw["first"] + draw["count"])]
-        if is_container(parsed(target.text)):
+        if is_container(parse_json(target.text)):
             text = insert_fields(target.text, draw["at"], [(draw["key"], log)])
         else:
             text = "\n".join([*log, target.text] if draw["before"] else [target.text, *log])
@@ -250,7 +250,7 @@ class PromptInjection:
         canary = f"ZQ{rng.integer(0, 2**40 - 1):010X}"
         text = rng.choice(INSTRUCTIONS).format(canary)
         keys = rng.shuffled(INSTRUCTION_KEYS)
-        value = parsed(target.text)
+        value = parse_json(target.text)
         span = find_insertion_points(target.text, value)
         free = [key for key in keys if key not in list_fields(value)]
         if not hit or canary in target.text or not ((free and span) or is_plain_text(value, target.text)):
@@ -258,7 +258,7 @@ class PromptInjection:
         return {"at": span[1] if span else None, "key": free[0], "text": text, "canary": canary}
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
-        if is_container(parsed(target.text)):
+        if is_container(parse_json(target.text)):
             text = insert_fields(target.text, draw["at"], [(draw["key"], draw["text"])])
         else:
             text = f"{target.text}\n{draw['text']}"

@@ -12,7 +12,7 @@ from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.operator import Registered, operator, register
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, ToolClass, ToolResultTarget
-from crosswind.injectors.text.json_payload import is_container, parsed
+from crosswind.injectors.text.json_payload import is_container, parse_json
 
 
 class FixedError:
@@ -192,7 +192,7 @@ class SilentNoop:
 
     def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
         hit, text = rng.chance(severity), rng.choice(ACKNOWLEDGEMENTS)
-        reads = target.tool_class is ToolClass.READ_ONLY and is_container(parsed(target.text))
+        reads = target.tool_class is ToolClass.READ_ONLY and is_container(parse_json(target.text))
         return {"text": text} if hit and reads else None
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:

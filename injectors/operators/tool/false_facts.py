@@ -20,8 +20,8 @@ from crosswind.injectors.operators.tool.values import (
 )
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
-from crosswind.injectors.text.json_leaves import can_be_marked, changed, facts, leaves, written
-from crosswind.injectors.text.json_payload import RESTATED, is_container, parsed
+from crosswind.injectors.text.json_leaves import can_be_marked, dump_like, facts, leaves, replace_leaves
+from crosswind.injectors.text.json_payload import RESTATED, is_container, parse_json
 
 DISPUTE = "\nConsistency check failed: the source has {} here."
 """How plain text contradicts itself."""
@@ -51,7 +51,7 @@ class Erroneous:
         count = 1 + sum(rng.uniform() < severity for _ in range(2))
         if not hit:
             return None
-        value = parsed(target.text)
+        value = parse_json(target.text)
         if is_container(value):
             return _draw_false_leaves(value, target, count, rng)
         return _draw_false_figures(target, count, rng) if is_plain_text(value, target.text) else None
@@ -70,7 +70,7 @@ class Erroneous:
             for key in place:
                 truth = truth[key]
             edits += [(place, false), ([*place[:-1], f"{place[-1]}{draw['end']}"], truth)]
-        return Result(written(changed(value, edits), like=target.text), note)
+        return Result(dump_like(replace_leaves(value, edits), like=target.text), note)
 
 
 def _draw_false_leaves(value: object, target: ToolResultTarget, count: int, rng: Stream) -> Draw | None:
@@ -114,7 +114,7 @@ class StaleResource:
 
     def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
         hit, count = rng.chance(severity), rng.integer(1, 3)
-        value = parsed(target.text)
+        value = parse_json(target.text)
         if not hit or not is_container(value) or not can_be_marked(value, STALE):
             return None
         old = [[place, _before(leaf, rng)] for place, leaf in rng.shuffled(facts(value, target))]
@@ -158,7 +158,7 @@ class FabricatedObservation:
 
     def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
         hit = rng.chance(severity)
-        value = parsed(target.text)
+        value = parse_json(target.text)
         if not hit or not is_container(value) or not can_be_marked(value, ERRORS):
             return None
         stated = facts(value, target)

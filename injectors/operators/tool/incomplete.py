@@ -11,8 +11,8 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.graphemes import whole
-from crosswind.injectors.text.json_leaves import written
-from crosswind.injectors.text.json_payload import FAULT_KEYS, is_container, parsed
+from crosswind.injectors.text.json_leaves import dump_like
+from crosswind.injectors.text.json_payload import FAULT_KEYS, is_container, parse_json
 
 LEAST, SPREAD = 0.2, 0.6
 """A result that is hit loses a share of uniform(0.2, 0.2 + 0.6 x severity)."""
@@ -46,7 +46,7 @@ class Incomplete:
         text = target.text.strip()
         if not hit or len(text) < 2:
             return None
-        value = parsed(text)
+        value = parse_json(text)
         if is_container(value) and value and way < 0.5 and _can_be_marked(value):
             return _drop_parts(value, lost, order)
         return _cut(text, value, lost)
@@ -62,7 +62,7 @@ class Incomplete:
         else:
             kept = [*value[: draw["first"]], {"truncated": True}]
             note = f"The result of {target.tool} kept {draw['first']} of its {len(value)} elements."
-        return Result(written(kept, like=text), note)
+        return Result(dump_like(kept, like=text), note)
 
 
 def _can_be_marked(value: Any) -> bool:

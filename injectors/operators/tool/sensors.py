@@ -21,7 +21,7 @@ from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.graphemes import whole
 from crosswind.injectors.text.json_leaves import MOST, Place, can_be_marked, facts
-from crosswind.injectors.text.json_payload import is_container, parsed
+from crosswind.injectors.text.json_payload import is_container, parse_json
 
 FIELD = "uncertain"
 """The field by which a JSON result says that it is uncertain, so that another look pays."""
@@ -57,7 +57,7 @@ class Misread:
 
     def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
         rate = rng.uniform(0, MOST_LIKELY * severity)
-        value = parsed(target.text)
+        value = parse_json(target.text)
         if not is_container(value):
             spans = [list(one) for one in _draw_misread_cells(target.text, 2, rng, rate)]
             return {"spans": spans} if spans and MARK not in target.text else None
@@ -125,7 +125,7 @@ class NumericNoise:
     """
 
     def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
-        value = parsed(target.text)
+        value = parse_json(target.text)
         low, high = 1 - severity, 1 + severity
         if is_container(value):
             if not can_be_marked(value, FIELD):

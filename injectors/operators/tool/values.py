@@ -11,7 +11,14 @@ from typing import Any
 from crosswind.injectors.operators.words.vocabularies import LIFECYCLES, VOCABULARIES
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import ToolResultTarget
-from crosswind.injectors.text.json_leaves import MOST, Place, asked_for, changed, marked, written
+from crosswind.injectors.text.json_leaves import (
+    MOST,
+    Place,
+    add_mark,
+    dump_like,
+    is_asked_for,
+    replace_leaves,
+)
 
 _FIGURE = re.compile(r"(?<![\w#.,:/@\-\\])[0-9]{1,12}(?:\.[0-9]{1,6})?(?![\w:/@\-\\]|[.,][0-9\w])")
 _YEAR = re.compile(r"1[5-9][0-9][0-9]|20[0-9][0-9]")
@@ -96,7 +103,7 @@ def find_figures(target: ToolResultTarget) -> list[tuple[int, int, str]]:
     no years, nothing that the call's arguments hold.
     """
     found = [(match.start(), match.end(), match.group()) for match in _FIGURE.finditer(target.text)]
-    return [one for one in found[:MOST] if not _YEAR.fullmatch(one[2]) and not asked_for(one[2], target)]
+    return [one for one in found[:MOST] if not _YEAR.fullmatch(one[2]) and not is_asked_for(one[2], target)]
 
 
 def replace_spans(text: str, edits: Iterable[SpanEdit]) -> str:
@@ -116,5 +123,5 @@ def scale(figure: str, factor: float) -> str:
 
 def rewrite_json(text: str, leaves: Iterable[tuple[Place, Any]], mark: str, content: Any = True) -> str:
     """Put these leaves in place of those of a JSON result, and mark the result with a field that says so."""
-    value = changed(json.loads(text), leaves)
-    return written(marked(value, mark, content), like=text)
+    value = replace_leaves(json.loads(text), leaves)
+    return dump_like(add_mark(value, mark, content), like=text)

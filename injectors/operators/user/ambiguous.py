@@ -14,9 +14,9 @@ from crosswind.injectors.operators.words.requests import COMPARED, DETERMINERS, 
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 from crosswind.injectors.text import entities
-from crosswind.injectors.text.edits import disjoint, edit, edited, phrases, unprotected
+from crosswind.injectors.text.edits import apply_edits, drop_overlaps, edit, find_unprotected, phrases
 from crosswind.injectors.text.languages import unable
-from crosswind.injectors.wording import Unusable, written
+from crosswind.injectors.wording import Unusable, written_form
 
 _EXACT = phrases(*VAGUER)
 _COMPARED = re.compile(rf"(?<=\bthe )(?:{'|'.join(COMPARED)})(?= one\b)", re.IGNORECASE)
@@ -52,13 +52,13 @@ class Ambiguous:
         edits += [blur for blur in _find_blurs(target) if rng.chance(severity)]
         if not edits and points[0] < severity:
             return unable(target.text, {"edits": [], "withheld": []})
-        return {"edits": disjoint(edits), "withheld": lost} if edits else None
+        return {"edits": drop_overlaps(edits), "withheld": lost} if edits else None
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
-        return Result(edited(target.text, draw["edits"]), _describe(draw))
+        return Result(apply_edits(target.text, draw["edits"]), _describe(draw))
 
 
-@written("user.ambiguous")
+@written_form("user.ambiguous")
 class AmbiguousWording:
     """The rule chooses what is withheld, so that one answer brings it back. The model blurs how the rest is
     said, and must leave every other entity where it is.
@@ -78,14 +78,14 @@ class AmbiguousWording:
     def apply(self, target: UserTarget, draw: Draw, text: str) -> Result:
         rest = _withhold(target, draw)
         vague = read_text(text, 200 + 2 * len(rest), like=rest)
-        if (lost := entities.survive(rest, vague, target.tools)) is not None:
+        if (lost := entities.find_lost(rest, vague, target.tools)) is not None:
             raise Unusable(f"the model left out {lost!r:.60}")
         return Result(vague, _describe(draw))
 
 
 def _withhold(target: UserTarget, draw: Draw) -> str:
     """The message without what is withheld."""
-    return edited(target.text, [one for one in draw["edits"] if one["was"] in draw["withheld"]])
+    return apply_edits(target.text, [one for one in draw["edits"] if one["was"] in draw["withheld"]])
 
 
 def _describe(draw: Draw) -> str:
@@ -111,9 +111,9 @@ def _find_withholdable(target: UserTarget) -> Iterator[dict[str, Any]]:
 def _find_blurs(target: UserTarget) -> Iterator[dict[str, Any]]:
     """Edits that say something less exactly. A dropped word takes the space before it with it."""
     text = target.text
-    for match in unprotected(_COMPARED, text, target.protected):
+    for match in find_unprotected(_COMPARED, text, target.protected):
         yield edit(match.start(), match.group(), "other")
-    for match in unprotected(_EXACT, text, target.protected):
+    for match in find_unprotected(_EXACT, text, target.protected):
         start, end = match.span()
         left = VAGUER[match.group().lower()]
         if not left and text[start - 1 : start] == " ":

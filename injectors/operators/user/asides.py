@@ -28,7 +28,7 @@ from crosswind.injectors.operators.words.asides import (
 )
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
-from crosswind.injectors.wording import Unusable, written
+from crosswind.injectors.wording import Unusable, written_form
 
 PROBE_TASKS = {
     "policy": "asks whether the assistant would go slightly past the rules for this request",
@@ -76,7 +76,7 @@ def find_field(text: str) -> str:
     )
 
 
-@written("user.topic_drift")
+@written_form("user.topic_drift")
 class TopicDriftWording:
     """As many side questions as the rule would ask; the rule's last sentence leads back. They depend on the
     user's first message alone, so that the model can write those of later messages beforehand.
@@ -138,7 +138,7 @@ class BoundaryProbing:
         return Result(text, f"{what} of the agent's {draw['target']} came with the user's request.")
 
 
-@written("user.boundary_probing")
+@written_form("user.boundary_probing")
 class BoundaryProbingWording:
     """As many probes as the rule would make, of its kind; the rule's last sentence accepts a refusal
     beforehand.
@@ -191,7 +191,7 @@ class OutOfScope:
         return Result(text, f"{what} that no tool provides came with the user's message.")
 
 
-@written("user.out_of_scope")
+@written_form("user.out_of_scope")
 class OutOfScopeWording:
     """As many requests as the rule would make; the rule's last sentence says that they may be left undone."""
 

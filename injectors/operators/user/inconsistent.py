@@ -15,7 +15,7 @@ from crosswind.injectors.operators.user.sentences import find_separator, is_pros
 from crosswind.injectors.operators.words.requests import BELIEFS, OTHERS
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
-from crosswind.injectors.text.edits import disjoint, edit, edited, splits, unprotected
+from crosswind.injectors.text.edits import apply_edits, drop_overlaps, edit, find_unprotected, splits
 from crosswind.injectors.text.entities import Span, numbers
 from crosswind.injectors.text.languages import unable
 
@@ -82,7 +82,7 @@ class Inconsistent:
             return unable(target.text, {"edits": [], "final": []})
         settled = ", ".join(_settle_quantity(one) if _is_quantity(one) else one for one in final)
         last = _append(target, f"To settle it, and this is final: {settled}.")
-        return {"edits": [*disjoint(edits), last], "final": final}
+        return {"edits": [*drop_overlaps(edits), last], "final": final}
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
         note = f"The user's message contradicts itself and settles it: {', '.join(draw['final'])}."
@@ -90,7 +90,7 @@ class Inconsistent:
             note = f"The user doubts {', '.join(draw['owed'])}; the next message settles it."
         elif draw.get("settles"):
             note = f"The user settles an earlier doubt: {', '.join(draw['settles'])}."
-        return Result(edited(target.text, draw["edits"]), note)
+        return Result(apply_edits(target.text, draw["edits"]), note)
 
 
 def _contradict(
@@ -149,7 +149,7 @@ def _find_choices(target: UserTarget, sentences: list[Span]) -> Iterator[Span]:
     """Words of the user's own that choose one of several. Each stands once in the message, and in no sentence
     with a negation or an alternative.
     """
-    found = list(unprotected(_CHOICE, target.text, target.protected, whole=True))
+    found = list(find_unprotected(_CHOICE, target.text, target.protected, whole=True))
     times = Counter(match.group() for match in found)
     turned = {span: _TURNED.search(target.text, *span) is not None for span in sentences}
     own = Counter(_CHOICE.findall(target.own))
@@ -178,7 +178,7 @@ def _sentence_at(at: int, sentences: list[Span]) -> Span:
 def _find_quantities(target: UserTarget) -> Iterator[Span]:
     """The phrases by which the user asks for quantities in their own words, each once."""
     seen = set()
-    for match in unprotected(_ASKED, target.text, target.protected):
+    for match in find_unprotected(_ASKED, target.text, target.protected):
         if match.group() in target.own and match.group() not in seen:
             seen.add(match.group())
             yield match.span()

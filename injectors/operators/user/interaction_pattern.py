@@ -11,7 +11,7 @@ from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.words.patterns import HEADING, OBJECTIVE, PATTERNS
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, InstructionsTarget, Recovery, Result
-from crosswind.injectors.wording import written
+from crosswind.injectors.wording import written_form
 
 LONGEST_PATTERN = 1200
 
@@ -49,7 +49,7 @@ class InteractionPattern:
         return _add_pattern(target, draw, "\n".join(PATTERNS[kind] for kind in draw["kinds"]))
 
 
-@written("user.interaction_pattern")
+@written_form("user.interaction_pattern")
 class InteractionPatternWording:
     """A pattern for this very user, as NoisyAgent's noise generator writes it. It comes after the user's own
     instructions, and the rule's last sentence preserves the objective."""

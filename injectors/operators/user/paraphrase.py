@@ -13,10 +13,17 @@ from crosswind.injectors.operators.user.sentences import is_prose, split_sentenc
 from crosswind.injectors.operators.words.synonyms import IN_REQUESTS
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
-from crosswind.injectors.text.edits import disjoint, edit, edited, phrases, touches, unprotected
+from crosswind.injectors.text.edits import (
+    apply_edits,
+    drop_overlaps,
+    edit,
+    find_unprotected,
+    phrases,
+    touches,
+)
 from crosswind.injectors.text.entities import Span
 from crosswind.injectors.text.languages import unable
-from crosswind.injectors.wording import written
+from crosswind.injectors.wording import written_form
 
 EXTENT = ("a few words and turns of phrase", "most of the wording", "the wording throughout")
 """By thirds of the severity."""
@@ -47,18 +54,18 @@ class Paraphrase:
         found = [
             change for changes in _draw_candidates(target, rng) if rng.chance(severity) for change in changes
         ]
-        edits = disjoint(found)
-        if edits and edited(target.text, edits) != target.text:
+        edits = drop_overlaps(found)
+        if edits and apply_edits(target.text, edits) != target.text:
             return {"edits": edits}
         return unable(target.text, {"edits": []}) if not edits and rng.chance(severity) else None
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
         count = len(draw["edits"])
         what = "in one place" if count == 1 else f"in {count} places"
-        return Result(edited(target.text, draw["edits"]), f"The user's message was reworded {what}.")
+        return Result(apply_edits(target.text, draw["edits"]), f"The user's message was reworded {what}.")
 
 
-@written("user.paraphrase")
+@written_form("user.paraphrase")
 class ParaphraseWording:
     """RobustBench-TC, appendix F: a paraphrase of the query that keeps every entity. The guard refuses one
     that lost an entity, changed their order, or brought in a number."""
@@ -88,7 +95,7 @@ def _draw_candidates(target: UserTarget, rng: Stream) -> Iterator[list[dict[str,
             yield moved
     if moved := _move_thanks(target, spans):
         yield moved
-    for match in unprotected(_PHRASE, text, target.protected):
+    for match in find_unprotected(_PHRASE, text, target.protected):
         word = match.group()
         other = rng.choice(IN_REQUESTS[word.lower()])
         yield [edit(match.start(), word, other[0].upper() + other[1:] if word[0].isupper() else other)]

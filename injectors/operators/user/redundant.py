@@ -11,7 +11,7 @@ from crosswind.injectors.operators.user.sentences import is_prose, split_sentenc
 from crosswind.injectors.operators.words.asides import REPEATS, SMALL_TALK
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
-from crosswind.injectors.wording import Unusable, written
+from crosswind.injectors.wording import Unusable, written_form
 
 REPEATED_WORDS = range(3, 26)
 """Only sentences of so many words are repeated: shorter ones are greetings, or the ends of abbreviations."""
@@ -60,7 +60,7 @@ class RedundantMessage:
         return _surround(target.text, draw["before"], draw["after"])
 
 
-@written("user.redundant")
+@written_form("user.redundant")
 class RedundantMessageWording:
     """As many sentences as the rule would add, at its places. The message itself doesn't change."""
 

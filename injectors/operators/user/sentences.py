@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from crosswind.injectors.text.json_payload import is_container, parsed
+from crosswind.injectors.text.json_payload import is_container, parse_json
 
 _WORD = re.compile(r"\w")
 _BREAK = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
@@ -14,7 +14,7 @@ _ENDS = ".!?…。！？:"
 
 def is_prose(text: str) -> bool:
     """Whether the message has words and is no JSON document: only there can a sentence be added."""
-    return _WORD.search(text) is not None and not is_container(parsed(text))
+    return _WORD.search(text) is not None and not is_container(parse_json(text))
 
 
 def append_sentences(text: str, sentences: Iterable[str]) -> str:

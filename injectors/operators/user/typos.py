@@ -16,7 +16,7 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.words.spelling import KEYBOARDS, MISSPELLINGS
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
-from crosswind.injectors.text.edits import edit, edited
+from crosswind.injectors.text.edits import apply_edits, edit
 from crosswind.injectors.text.entities import LONGEST_TOKEN, MEANING_WORDS, Span
 from crosswind.injectors.text.languages import UNABLE
 
@@ -77,7 +77,9 @@ class Typos:
 
     def apply(self, target: UserTarget, draw: Draw) -> Result:
         listed = ", ".join(f"{one['was']} as {one['now']}" for one in draw["edits"])
-        return Result(edited(target.text, draw["edits"]), f"The user's message was given typos ({listed}).")
+        return Result(
+            apply_edits(target.text, draw["edits"]), f"The user's message was given typos ({listed})."
+        )
 
 
 def _find_words(target: UserTarget) -> Iterator[tuple[int, str]]:

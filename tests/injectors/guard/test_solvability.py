@@ -13,7 +13,7 @@ from crosswind.injectors.cli.examples import TOOL_RESULT, sample
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.targets import Recovery, ToolResultTarget
-from crosswind.injectors.text.json_payload import contains, contradicts_itself, looks_destroyed, parsed
+from crosswind.injectors.text.json_payload import contradicts_itself, holds_all, looks_destroyed, parse_json
 from tests.injectors.dialogues import json_values
 
 TARGET = sample(Site.TOOL_RESULT)
@@ -85,14 +85,14 @@ def test_a_restating_field_that_the_clean_result_has_too_disputes_nothing() -> N
     ],
 )
 def test_a_clean_value_is_there_only_in_its_place(after: str, kept: bool) -> None:
-    assert contains(parsed(after), parsed(CLEAN)) is kept
+    assert holds_all(parse_json(after), parse_json(CLEAN)) is kept
 
 
 @settings(max_examples=60, deadline=None)
 @given(value=json_values)
 def test_every_payload_contains_itself(value: object) -> None:
     text = json.dumps(value)
-    assert contains(parsed(text), parsed(text))
+    assert holds_all(parse_json(text), parse_json(text))
 
 
 @pytest.mark.parametrize(

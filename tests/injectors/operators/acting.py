@@ -15,7 +15,7 @@ from crosswind.injectors.guard import solvability
 from crosswind.injectors.profiles.load import load, parse
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, ToolClass, ToolResultTarget, UserTarget
-from crosswind.injectors.text.entities import protected_spans
+from crosswind.injectors.text.entities import find_protected_spans
 from tests.injectors.dialogues import call
 
 QUESTION = (
@@ -42,7 +42,7 @@ def user_target(
     text: str, *, ordinal: int = 0, tools: Sequence[ToolSchema] = (), can_answer: bool = True
 ) -> UserTarget:
     """A message with the spans that must survive."""
-    return UserTarget(text, ordinal, protected_spans(text, tools), tuple(tools), can_answer)
+    return UserTarget(text, ordinal, find_protected_spans(text, tools), tuple(tools), can_answer)
 
 
 def result_target(text: str = BAGGAGE_TEXT, arguments: dict[str, Any] | None = None) -> ToolResultTarget:

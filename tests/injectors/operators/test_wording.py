@@ -25,8 +25,8 @@ from crosswind.injectors.engine.system_prompt import perturb_instructions
 from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.profiles.load import ProfileError, parse
 from crosswind.injectors.targets import InstructionsTarget
-from crosswind.injectors.text.json_payload import contains
-from crosswind.injectors.wording import WORDING, Given, Prompt, applied, written_forms
+from crosswind.injectors.text.json_payload import holds_all
+from crosswind.injectors.wording import WORDING, Given, Prompt, all_written_forms, apply_draw
 
 SAYS = (
     "Hello, I would like to know exactly where order #W2378156 is. "
@@ -121,7 +121,7 @@ def inject(operator: str, texts: Fixed | None, **more: Any) -> Injection:
 
 def test_the_forms_are_those_that_are_tried_here() -> None:
     registry.operators()
-    assert written_forms().keys() == GOOD.keys()
+    assert all_written_forms().keys() == GOOD.keys()
 
 
 @pytest.mark.parametrize("operator", GOOD)
@@ -136,7 +136,7 @@ def test_a_good_text_is_used_and_nothing_true_is_lost(operator: str) -> None:
     if operator.startswith("user.") and operator not in ("user.paraphrase", "user.ambiguous"):
         assert one.before in one.after
     if operator.startswith("tool."):
-        assert contains(json.loads(one.after), RESULT)
+        assert holds_all(json.loads(one.after), RESULT)
         assert texts.prompts[0].user.count("delivered") == 0, "the result isn't known when it is asked for"
 
 
@@ -154,7 +154,7 @@ def test_the_stored_draw_gives_the_same_again_without_any_model(operator: str) -
         return
     if registry.resolve(operator).site is Site.INSTRUCTIONS:
         target = InstructionsTarget(INSTRUCTIONS.text, 0)
-        assert applied(registry.resolve(operator), target, stored.draw).payload == one.after
+        assert apply_draw(registry.resolve(operator), target, stored.draw).payload == one.after
         return
     item = next(item for item in conversation().items if item.text == one.before)
     assert replay([stored], item, conversation()) == one.after

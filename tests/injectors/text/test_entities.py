@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.injectors.conversation import ToolSchema
-from crosswind.injectors.text.entities import entities, numbers, protected_spans, survive
+from crosswind.injectors.text.entities import entities, find_lost, find_protected_spans, numbers
 from tests.injectors.dialogues import texts
 
 
@@ -67,12 +67,12 @@ def test_the_names_that_tools_declare_are_entities() -> None:
 @settings(max_examples=200, deadline=None)
 @given(text=texts)
 def test_spans_are_in_order_apart_and_inside(text: str) -> None:
-    spans = protected_spans(text)
+    spans = find_protected_spans(text)
     flat = [edge for span in spans for edge in span]
     assert flat == sorted(flat)
     assert all(0 <= start < end <= len(text) for start, end in spans)
-    assert survive(text, text) is None
-    assert survive(text, f"It is a nice day here. {text} Again: thanks.") is None
+    assert find_lost(text, text) is None
+    assert find_lost(text, f"It is a nice day here. {text} Again: thanks.") is None
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_spans_are_in_order_apart_and_inside(text: str) -> None:
     ],
 )
 def test_a_lost_or_changed_entity_is_named(after: str, lost: str | None) -> None:
-    assert survive("cancel #W12 and #W34", after) == lost
+    assert find_lost("cancel #W12 and #W34", after) == lost
 
 
 @settings(max_examples=200, deadline=None)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.injectors.text import json_payload as payload
-from crosswind.injectors.text.json_payload import NOT_JSON, contains, parsed
+from crosswind.injectors.text.json_payload import NOT_JSON, holds_all, parse_json
 
 ODD = [
     "NaN",
@@ -42,14 +42,14 @@ def by_the_standard_library(text: str) -> Any:
 
 @pytest.mark.parametrize("text", ODD)
 def test_odd_texts_are_read_as_the_standard_library_reads_them(text: str) -> None:
-    assert repr(parsed(text)) == repr(by_the_standard_library(text))
+    assert repr(parse_json(text)) == repr(by_the_standard_library(text))
 
 
 @settings(max_examples=150, deadline=None)
 @given(value=values, spaced=st.booleans(), cut=st.none() | st.integers(0, 40))
 def test_texts_are_read_as_the_standard_library_reads_them(value: Any, spaced: bool, cut: int | None) -> None:
     text = json.dumps(value, indent=1 if spaced else None, ensure_ascii=spaced)[:cut]
-    assert repr(parsed(text)) == repr(by_the_standard_library(text))
+    assert repr(parse_json(text)) == repr(by_the_standard_library(text))
 
 
 @settings(max_examples=150, deadline=None)
@@ -58,13 +58,13 @@ def test_what_is_compared_as_a_whole_is_contained_as_it_is_part_by_part(
     clean: dict[str, Any], noisy: Any, more: Any
 ) -> None:
     for other in (noisy, clean, {**clean, "more": more}, dict.fromkeys(clean, more), json_again(clean)):
-        assert contains(other, clean) is payload._contains(other, clean)
+        assert holds_all(other, clean) is payload._contains(other, clean)
 
 
 @pytest.mark.parametrize("clean,noisy", [(1, True), (1, 1.0), (0.0, -0.0), (None, float("nan")), ("1", 1)])
 def test_numbers_that_only_python_calls_equal_are_not(clean: Any, noisy: Any) -> None:
-    assert not contains({"a": [clean]}, {"a": [noisy]})
-    assert contains({"a": [clean], "b": 1}, {"a": [clean]})
+    assert not holds_all({"a": [clean]}, {"a": [noisy]})
+    assert holds_all({"a": [clean], "b": 1}, {"a": [clean]})
 
 
 def json_again(value: Any) -> Any:

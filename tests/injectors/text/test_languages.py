@@ -21,7 +21,7 @@ from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.load import parse
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import ToolClass, ToolResultTarget, UserTarget
-from crosswind.injectors.text.entities import protected_spans
+from crosswind.injectors.text.entities import find_protected_spans
 from crosswind.injectors.text.graphemes import shorten, whole
 from crosswind.injectors.text.languages import ENGLISH_ONLY, UNABLE, is_foreign
 from crosswind.injectors.wording import Given, Prompt
@@ -51,7 +51,7 @@ _CHARACTER = regex.compile(r"\X")
 
 def target(entry: Registered, text: str) -> UserTarget | ToolResultTarget:
     if entry.site is Site.USER_TEXT:
-        return UserTarget(text, 0, protected_spans(text, ()), (), clean=text, opening=text)
+        return UserTarget(text, 0, find_protected_spans(text, ()), (), clean=text, opening=text)
     return ToolResultTarget(text, 0, "get_order", '{"order_id": "W17"}', ToolClass.READ_ONLY, 0, ())
 
 

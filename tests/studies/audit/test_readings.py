@@ -18,7 +18,7 @@ from crosswind.injectors.operator import Registered
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Recovery, ToolResultTarget, UserTarget
 from crosswind.injectors.text import entities
-from crosswind.injectors.text.entities import protected_spans
+from crosswind.injectors.text.entities import find_protected_spans
 from crosswind.studies.audit import values, words
 from crosswind.studies.audit.tools import class_of
 from tests.injectors.dialogues import json_values, payloads, texts
@@ -41,7 +41,7 @@ def of_site(site: Site) -> pytest.MarkDecorator:
 def test_what_the_guard_lets_a_user_say_has_all_facts(
     entry: Registered, text: str, seed: int, severity: float
 ) -> None:
-    target = UserTarget(text, 0, protected_spans(text))
+    target = UserTarget(text, 0, find_protected_spans(text))
     draw = entry.implementation.draw(target, Stream(f"{seed}"), severity)
     if draw is None:
         return

@@ -17,7 +17,7 @@ from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.operators.words.scenes import HOUSEHOLD_OBJECTS
 from crosswind.injectors.profiles.load import ProfileError, parse
 from crosswind.injectors.profiles.marks import find_observations
-from crosswind.injectors.text.json_payload import contains
+from crosswind.injectors.text.json_payload import holds_all
 from tests.injectors.operators import acting
 from tests.injectors.operators.worked.sample import in_order
 
@@ -89,7 +89,7 @@ def test_a_pointer_marks_a_part_of_a_document() -> None:
     value["seen"]["rooms/all"][0] = KITCHEN
     assert value == document
     [state] = shown(plan("/seen", severity=0.2), text)
-    assert contains(json.loads(state)["seen"], document["seen"]) and state != text
+    assert holds_all(json.loads(state)["seen"], document["seen"]) and state != text
     for nowhere in ("/sean", "/seen/rooms~1all/7", "/n", "/goal/x"):
         assert shown(plan(nowhere), text) == [text]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from crosswind.injectors.text.json_payload import NOT_JSON, parsed
+from crosswind.injectors.text.json_payload import NOT_JSON, parse_json
 from tests.injectors.operators.acting import BAGGAGE, BAGGAGE_TEXT, PASSAGE, outcomes, repeated
 
 
@@ -12,7 +12,7 @@ def test_the_example_of_partial_output_drops_fields_and_can_be_told_from_a_whole
     """AgentNoiseBench, appendix B: two of six fields and the closing brace are missing, the rest is true."""
     ways = set()
     for text in outcomes("tool.incomplete"):
-        noisy = parsed(text)
+        noisy = parse_json(text)
         ways.add(noisy is NOT_JSON)
         if noisy is NOT_JSON:
             assert BAGGAGE_TEXT.startswith(text) and text != BAGGAGE_TEXT

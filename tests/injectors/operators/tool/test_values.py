@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from crosswind.injectors.operators.tool.values import draw_other, find_earlier, find_neighbours
 from crosswind.injectors.operators.words.vocabularies import VOCABULARIES
 from crosswind.injectors.streams import Stream
-from crosswind.injectors.text.json_leaves import asked_for
+from crosswind.injectors.text.json_leaves import is_asked_for
 from tests.injectors.operators.acting import result_target
 
 SCALARS = st.one_of(
@@ -63,7 +63,7 @@ def test_words_have_others_before_and_beside_them(value: str, before: str | None
 def test_a_value_is_asked_for_where_it_stands_as_a_whole_word(text: str, arguments: str) -> None:
     target = replace(result_target(), arguments=arguments)
     expected = bool(text) and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", arguments) is not None
-    assert asked_for(text, target) is expected
+    assert is_asked_for(text, target) is expected
 
 
 def test_each_word_has_its_neighbours_in_the_first_list_that_has_it() -> None:

@@ -35,7 +35,7 @@ def test_nothing_is_withheld_from_who_can_not_ask(text: str, seed: int) -> None:
     ambiguous, target = registry.resolve("user.ambiguous"), user_target(text, can_answer=False)
     draw = ambiguous.draw({}, target, Stream(f"a|{seed}"), 1.0)
     if draw is not None:
-        assert entities.survive(text, str(ambiguous.apply(target, draw).payload)) is None
+        assert entities.find_lost(text, str(ambiguous.apply(target, draw).payload)) is None
 
 
 def test_an_answer_is_never_vague() -> None:

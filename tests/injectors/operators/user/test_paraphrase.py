@@ -13,7 +13,7 @@ RHYTHM = "Find the type of heart rhythm based on the ECG (Electrocardiogram) rec
 
 def test_pieces_are_moved_and_entities_keep_their_order() -> None:
     for after in shown("user.paraphrase", user_target(USER_TEXT)):
-        assert entities.survive(USER_TEXT, after) is None
+        assert entities.find_lost(USER_TEXT, after) is None
         assert "Please" not in after and ", please." in after
         thanks = [after.find(word) for word in ("help", "assist", "give me a hand") if word in after]
         assert max(thanks) < after.index("Send the confirmation")
