@@ -28,14 +28,13 @@ from crosswind.gateway.trajectory.record import Session as SessionRecord
 from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.conversation import Conversation
 from crosswind.injectors.engine.decision import Known
-from crosswind.injectors.engine.faults import FaultMemory, decide_model, decide_transport
+from crosswind.injectors.engine.faults import FaultMemory, decide_faults
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.engine.resume import Walks
 from crosswind.injectors.engine.tool_list import ShownTools
 from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.profiles.load import parse
-from crosswind.injectors.targets import MODEL_LINK
 
 TURNS, SIZE = 40, 60_000
 OPERATORS = (
@@ -127,9 +126,7 @@ class Session:
         shown = perturb_tools(self.plan, said.tools, known=self.tools, turn=turn)
         walked = self.walks.before(self.plan, said, self.known)
         found = perturb_messages(self.plan, said, self.known, walked=walked)
-        at: Any = {"turn": turn, "attempt": 0, "streaming": True, "memory": self.fault_memory}
-        decide_transport(self.plan, link=MODEL_LINK, **at)
-        decide_model(self.plan, **at)
+        decide_faults(self.plan, turn=turn, attempt=0, streaming=True, memory=self.fault_memory)
         if keep:
             self.tools = shown
             self.walks.keep(found.walked)

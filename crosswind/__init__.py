@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from crosswind.gateway.trajectory.store import RowRefused, Store, StoreError, StoreUnavailable, open_store
     from crosswind.injectors.conversation import Site, ToolSchema
     from crosswind.injectors.faults import (
+        AnswerContent,
         AnswerEdit,
         Close,
         Fault,
-        ModelAnswer,
         Reply,
         Resend,
         Send,
@@ -71,10 +71,10 @@ _HOMES = {
     # An author of operators
     "Site": "crosswind.injectors.conversation:Site",
     "ToolSchema": "crosswind.injectors.conversation:ToolSchema",
+    "AnswerContent": "crosswind.injectors.faults:AnswerContent",
     "AnswerEdit": "crosswind.injectors.faults:AnswerEdit",
     "Close": "crosswind.injectors.faults:Close",
     "Fault": "crosswind.injectors.faults:Fault",
-    "ModelAnswer": "crosswind.injectors.faults:ModelAnswer",
     "Reply": "crosswind.injectors.faults:Reply",
     "Resend": "crosswind.injectors.faults:Resend",
     "Send": "crosswind.injectors.faults:Send",
@@ -130,6 +130,7 @@ _HOMES = {
 
 __all__ = [
     "AddedTool",
+    "AnswerContent",
     "AnswerEdit",
     "AsyncClient",
     "Client",
@@ -145,7 +146,6 @@ __all__ = [
     "GatewayError",
     "InstructionsTarget",
     "LossScale",
-    "ModelAnswer",
     "ModelTarget",
     "ObjectiveResult",
     "ObjectiveSettings",

@@ -2,8 +2,8 @@
 
 An operator's `apply` gives a fault. It says in pure functions what happens at each point of the exchange, and
 the gateway carries out the actions that these give. So a new kind of fault is a class beside its operator, in
-one file. The gateway knows by name only what each protocol words in its own way: `Refusal`, `BlankAnswer` and
-`AnswerEdit`.
+one file. The gateway knows by name only what each protocol words in its own way: `ProviderRefusal`,
+`BlankAnswer` and `AnswerEdit`.
 
 A fault is stored as its `settings()`, JSON data. `fault_from` reads settings back, and checks them by the
 types of the fault's fields. What the model produced is recorded whole, whatever of it reaches the client.
@@ -182,7 +182,7 @@ class Delay(Fault):
         return (Send(event.raw),) if event.number else (Wait(self.delay_ms / 1000), Send(event.raw))
 
 
-class Refusal(Fault):
+class ProviderRefusal(Fault):
     """An error of the provider, which isn't asked. Each protocol words those it knows (`rate_limited`,
     `overloaded`, `context_length`); any other error has the status and the code that are given.
     """
@@ -214,7 +214,7 @@ class BlankAnswer(Fault):
         return {"where": self.where, "answer": self.answer}
 
 
-_UNNAMED = (Refusal.kind, BlankAnswer.kind)
+_UNNAMED = (ProviderRefusal.kind, BlankAnswer.kind)
 """Kinds whose settings have a member of that name in place of `kind`."""
 
 
@@ -229,7 +229,7 @@ class AnswerCall:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelAnswer:
+class AnswerContent:
     """A model's answer, whatever its protocol: its last text, and its calls of tools."""
 
     text: str
@@ -241,7 +241,7 @@ class ModelAnswer:
         """The call at this share of them, in [0, 1); None where there are none."""
         return self.calls[min(int(pick * len(self.calls)), len(self.calls) - 1)] if self.calls else None
 
-    def with_call(self, call: AnswerCall, **changes: str) -> ModelAnswer:
+    def with_call(self, call: AnswerCall, **changes: str) -> AnswerContent:
         """The answer with one of its calls changed."""
         changed = replace(call, **changes)
         return replace(self, calls=tuple(changed if one is call else one for one in self.calls))
@@ -252,6 +252,6 @@ class AnswerEdit(Fault):
 
     where = "after"
 
-    def edit(self, answer: ModelAnswer) -> ModelAnswer | None:
+    def edit(self, answer: AnswerContent) -> AnswerContent | None:
         """The answer as the client gets it; None where the fault doesn't apply to it."""
         raise NotImplementedError

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from crosswind.gateway.noise.tool_view import TurnTools, show_declared, show_tools
 from crosswind.gateway.protocols.codec import Codec
@@ -16,11 +15,10 @@ from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.system_prompt import Instructions, find_instructions
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import Place
-from crosswind.injectors.engine.faults import LinkDecision, decide_model, decide_transport
+from crosswind.injectors.engine.faults import LinkDecision, decide_faults
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.resume import Perturbed
 from crosswind.injectors.engine.system_prompt import acts_on_instructions, perturb_instructions
-from crosswind.injectors.targets import MODEL_LINK
 from crosswind.injectors.wording import Texts
 
 
@@ -103,18 +101,14 @@ def decide(session: LiveSession, codec: Codec, request: Request, place: Place, n
     )
     if not allow_new:
         return Decided(texts, prompt, tools)
-    return Decided(texts, prompt, tools, _decide_faults(session, codec, place, now))
-
-
-def _decide_faults(
-    session: LiveSession, codec: Codec, place: Place, now: Circumstances
-) -> Sequence[LinkDecision]:
-    """Faults of the link, then of the provider, which count against the same bounds."""
-    plan, met = session.plan, session.turns.met
-    at: Any = {"turn": place.index, "attempt": place.attempt, "streaming": now.streaming}
-    at |= {"spent": session.turns.spent, "memory": session.fault_memory}
-    decided = decide_transport(plan, link=MODEL_LINK, met=met, **at)
-    if codec.provider_errors is not None:
-        met += sum(one.fault is not None for one in decided)
-        decided += decide_model(plan, met=met, **at)
-    return decided
+    faults = decide_faults(
+        plan,
+        turn=place.index,
+        attempt=place.attempt,
+        streaming=now.streaming,
+        spent=session.turns.spent,
+        met=session.turns.met,
+        memory=session.fault_memory,
+        of_provider=codec.provider_errors is not None,
+    )
+    return Decided(texts, prompt, tools, faults)

@@ -121,7 +121,7 @@ class Faults:
         for one in self.at("stream", "after"):
             given, actions = actions, _pass_through(one, partial(_shape_event, one.fault, event), actions)
             closes = any(isinstance(action, Close) for action in actions)
-            if closes or (one.destroys and _sent(actions) != _sent(given)):
+            if closes or (one.destroys and _join_sent(actions) != _join_sent(given)):
                 spoiled_by = spoiled_by or one.operator
         return actions, spoiled_by
 
@@ -162,5 +162,5 @@ def _shape_event(fault: Fault, event: StreamEvent, raw: bytes) -> Iterable[Actio
     return fault.pass_event(replace(event, raw=raw))
 
 
-def _sent(actions: list[Action]) -> bytes:
+def _join_sent(actions: list[Action]) -> bytes:
     return b"".join(action.body for action in actions if isinstance(action, Send))

@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.protocols.request import Request
-from crosswind.injectors.faults import AnswerEdit, Refusal
+from crosswind.injectors.faults import AnswerEdit, ProviderRefusal
 from crosswind.injectors.identity import digest
-
-
-class ProviderErrors(Protocol):
-    """One protocol's words. Answers are its plain bodies, decoded."""
-
-    def word_refusal(self, refusal: Refusal) -> ServiceError:
-        """The error that its providers give for a refusal."""
-        ...
-
-    def make_blank(self, request: Request, kind: str) -> dict[str, Any] | None:
-        """An answer without content: `empty`, or stopped by a `content_filter`. None where the client might
-        not be able to go on from it.
-        """
-        ...
-
-    def edit(self, answer: dict[str, Any], fault: AnswerEdit, request: Request) -> dict[str, Any] | None:
-        """The edited answer; None where the fault doesn't apply. The one given may be changed."""
-        ...
-
-    def write_stream(self, answer: dict[str, Any], request: Request) -> bytes:
-        """The answer as a stream."""
-        ...
-
-    def has_content(self, data: bytes) -> bool:
-        """Whether an event with this data brings a piece of the answer's content."""
-        ...
 
 
 class Wording(NamedTuple):
@@ -48,20 +23,40 @@ class Wording(NamedTuple):
     param: str | None = None
 
 
-def word_refusal(refusal: Refusal, words: Mapping[str, Wording]) -> ServiceError:
-    """The error for a refusal: in the provider's words for it, else in those of its HTTP status."""
-    wording = words.get(refusal.error)
-    if wording is None:
-        wording = Wording(refusal.status, status_phrase(refusal.status), refusal.code or refusal.error)
-    wait = refusal.retry_after_s
-    return ServiceError(
-        wording.status,
-        wording.message.format(wait=wait),
-        kind=wording.kind,
-        code=wording.code,
-        param=wording.param,
-        headers=[] if wait is None else [(b"retry-after", str(wait).encode())],
-    )
+class ProviderErrors(ABC):
+    """One protocol's words. Answers are its plain bodies, decoded."""
+
+    refusals: Mapping[str, Wording]
+
+    def word_refusal(self, refusal: ProviderRefusal) -> ServiceError:
+        """The error for a refusal: in the provider's words for it, else in those of its HTTP status."""
+        wording = self.refusals.get(refusal.error)
+        if wording is None:
+            wording = Wording(refusal.status, status_phrase(refusal.status), refusal.code or refusal.error)
+        status, message, code, kind, param = wording
+        wait = refusal.retry_after_s
+        headers = [] if wait is None else [(b"retry-after", str(wait).encode())]
+        return ServiceError(
+            status, message.format(wait=wait), kind=kind, code=code, param=param, headers=headers
+        )
+
+    @abstractmethod
+    def make_blank(self, request: Request, kind: str) -> dict[str, Any] | None:
+        """An answer without content: `empty`, or stopped by a `content_filter`. None where the client might
+        not be able to go on from it.
+        """
+
+    @abstractmethod
+    def edit(self, answer: dict[str, Any], fault: AnswerEdit, request: Request) -> dict[str, Any] | None:
+        """The edited answer; None where the fault doesn't apply. The one given may be changed."""
+
+    @abstractmethod
+    def write_stream(self, answer: dict[str, Any], request: Request) -> bytes:
+        """The answer as a stream."""
+
+    @abstractmethod
+    def has_content(self, data: bytes) -> bool:
+        """Whether an event with this data brings a piece of the answer's content."""
 
 
 def openai_words(too_long: str, param: str) -> Mapping[str, Wording]:

@@ -114,7 +114,7 @@ class FaultyOutlet:
     async def end(self, body: bytes = b"") -> None:
         if self._edit is not None:
             self._collected += body
-            body = self._edited_stream()
+            body = self._write_edited_stream()
         for event in self._splitter.feed(body):
             await self._pass_event(event)
         if (rest := self._splitter.rest()) is not None:
@@ -142,7 +142,7 @@ class FaultyOutlet:
     def bare(self) -> Outlet:
         return self._outlet.bare()
 
-    def _edited_stream(self) -> bytes:
+    def _write_edited_stream(self) -> bytes:
         """The collected stream, or that of the edited answer."""
         errors, shown = self._exchange.codec.provider_errors, self._exchange.shown
         if shown is None or errors is None:
@@ -184,7 +184,7 @@ class FaultyOutlet:
         return False
 
 
-def delivered_by(outlet: Outlet) -> Delivered:
+def judge_delivery(outlet: Outlet) -> Delivered:
     """Whether what was sent reached its client."""
     return Delivered.NO if outlet.broken else Delivered.YES
 

@@ -18,7 +18,7 @@ from crosswind.gateway.noise.limits import CAPPED, FaultsInFlight
 from crosswind.gateway.noise_model.preparation import TextPreparation
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.request import SplitBody
-from crosswind.gateway.proxy.client_link import Outlet, delivered_by
+from crosswind.gateway.proxy.client_link import Outlet, judge_delivery
 from crosswind.gateway.proxy.outgoing import RequestBuilder
 from crosswind.gateway.proxy.passthrough import PassThrough
 from crosswind.gateway.proxy.relay import ResponseRelay
@@ -235,7 +235,7 @@ class Proxy:
         exchange.fail(Source.UPSTREAM, error.code, error.message, error.attempts)
         settled = await self.recording.settle(exchange)
         await self._answer_error(outlet, exchange.codec, error)
-        self.recording.record_delivery(exchange, settled, delivered_by(outlet))
+        self.recording.record_delivery(exchange, settled, judge_delivery(outlet))
         return error.status
 
     async def _answer_error(self, outlet: Outlet, shape: Codec | None, error: ServiceError) -> None:

@@ -12,7 +12,7 @@ from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.content_encoding import ContentDecoder
 from crosswind.gateway.http.headers import Headers, drop_hop_by_hop
-from crosswind.gateway.proxy.client_link import FaultyOutlet, Outlet, delivered_by, shape_answer
+from crosswind.gateway.proxy.client_link import FaultyOutlet, Outlet, judge_delivery, shape_answer
 from crosswind.gateway.proxy.stream import StreamRelay, check_readable, too_large
 from crosswind.gateway.trajectory.fitness import Source
 from crosswind.gateway.trajectory.record import Delivered
@@ -75,7 +75,7 @@ class ResponseRelay:
         settled = await self.recording.settle(exchange)
         headers = _without(_headers(answer, edited=exchange.edited), b"content-length")
         await outlet.answer(answer.status, body, headers)
-        self.recording.record_delivery(exchange, settled, delivered_by(outlet))
+        self.recording.record_delivery(exchange, settled, judge_delivery(outlet))
 
     async def _relay_unread(self, outlet: Outlet, exchange: Exchange, answer: Answer, begun: bytes) -> None:
         """Relay a plain body unread, its last part once the turn is durable. UpstreamError where it must be
@@ -99,7 +99,7 @@ class ResponseRelay:
         settled = await self.recording.settle(exchange)
         # Without an end the server cuts the connection, as the client would have seen it.
         await (outlet.end(last) if cut is None else outlet.chunk(last))
-        self.recording.record_delivery(exchange, settled, Delivered.NO if cut else delivered_by(outlet))
+        self.recording.record_delivery(exchange, settled, Delivered.NO if cut else judge_delivery(outlet))
 
     def _note_cut(self, exchange: Exchange, error: UpstreamError) -> None:
         """Note that the upstream broke off its answer."""
@@ -158,7 +158,7 @@ class ResponseRelay:
             await stream.send(exchange.codec.error_event(cut))
         else:
             await stream.send()
-        self.recording.record_delivery(exchange, settled, Delivered.NO if cut else delivered_by(outlet))
+        self.recording.record_delivery(exchange, settled, Delivered.NO if cut else judge_delivery(outlet))
 
     async def _settle(self, stream: StreamRelay, *, last: bool) -> SettledTurn:
         """Record the turn, wait until it is durable, and release what was held, once. Where nothing comes

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from crosswind.gateway.errors import ServiceError
@@ -14,7 +16,7 @@ from crosswind.gateway.proxy.client_link import Outlet
 from crosswind.gateway.trajectory.record import Delivered
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.recording import Recording
-from crosswind.injectors.faults import BlankAnswer, Close, Refusal, Reply, Wait
+from crosswind.injectors.faults import BlankAnswer, Close, ProviderRefusal, Reply, Wait
 
 CUT = 0
 """The status of a request whose connection was cut."""
@@ -45,47 +47,36 @@ class ShortCircuit:
         faults, errors = exchange.noise.faults, exchange.codec.provider_errors
         if errors is None:
             return None
-        if (refusal := faults.first(Refusal)) is not None:
+        if (refusal := faults.first(ProviderRefusal)) is not None:
             return await self._refuse(outlet, exchange, refusal[0], errors.word_refusal(refusal[1]))
         if (blank := faults.first(BlankAnswer)) is not None:
             return await self._answer_blank(outlet, exchange, *blank, errors)
         return None
 
     async def _close(self, outlet: Outlet, exchange: Exchange, operator: str, *, reset: bool) -> int:
-        exchange.inject_failure(operator, "the connection was closed")
-        settled = await self.recording.settle(exchange)
-        outlet.cut(reset=reset)
-        self.recording.record_delivery(exchange, settled, Delivered.NO)
+        async with self._recorded(exchange, operator, "the connection was closed", Delivered.NO):
+            outlet.cut(reset=reset)
         return CUT
 
     async def _reply(self, outlet: Outlet, exchange: Exchange, operator: str, reply: Reply) -> int:
         phrase = status_phrase(reply.status)
-        code = phrase.lower().replace(" ", "_")
-        error = ServiceError(reply.status, phrase, kind="server_error", code=code)
         if reply.body is None:
+            code = phrase.lower().replace(" ", "_")
+            error = ServiceError(reply.status, phrase, kind="server_error", code=code)
             return await self._refuse(outlet, exchange, operator, error)
-        headers = [(b"content-type", reply.content_type.encode())]
-        return await self._send(outlet, exchange, operator, error, reply.body, headers)
+        headers = [(b"content-type", reply.content_type.encode()), *self._marker(operator)]
+        async with self._recorded(exchange, operator, phrase):
+            await outlet.answer(reply.status, reply.body, headers)
+        return reply.status
 
     async def _refuse(self, outlet: Outlet, exchange: Exchange, operator: str, error: ServiceError) -> int:
-        body, headers = exchange.codec.error_body(error), [*JSON, *error.headers]
-        return await self._send(outlet, exchange, operator, error, body, headers)
-
-    async def _send(
-        self,
-        outlet: Outlet,
-        exchange: Exchange,
-        operator: str,
-        error: ServiceError,
-        body: bytes,
-        headers: Headers,
-    ) -> int:
-        exchange.inject_failure(operator, error.message)
-        settled = await self.recording.settle(exchange)
-        marker = [(b"x-crosswind-injected", operator.encode())] if self.markers else []
-        await outlet.answer(error.status, body, [*headers, *marker])
-        self.recording.record_delivery(exchange, settled, Delivered.YES)
+        headers = [*JSON, *error.headers, *self._marker(operator)]
+        async with self._recorded(exchange, operator, error.message):
+            await outlet.answer(error.status, exchange.codec.error_body(error), headers)
         return error.status
+
+    def _marker(self, operator: str) -> Headers:
+        return [(b"x-crosswind-injected", operator.encode())] if self.markers else []
 
     async def _answer_blank(
         self, outlet: Outlet, exchange: Exchange, operator: str, fault: BlankAnswer, errors: ProviderErrors
@@ -95,12 +86,25 @@ class ShortCircuit:
             exchange.noise.withdraw(operator, "the client may go on from what the upstream holds")
             return None
         shown = encode(answer)
-        exchange.inject_failure(operator, "answered without content", shown)
-        settled = await self.recording.settle(exchange)
-        if exchange.request.stream:
-            await outlet.start(200, _SSE)
-            await outlet.end(errors.write_stream(answer, exchange.request))
-        else:
-            await outlet.answer(200, shown, JSON)
-        self.recording.record_delivery(exchange, settled, Delivered.YES)
+        async with self._recorded(exchange, operator, "answered without content", shown=shown):
+            if exchange.request.stream:
+                await outlet.start(200, _SSE)
+                await outlet.end(errors.write_stream(answer, exchange.request))
+            else:
+                await outlet.answer(200, shown, JSON)
         return 200
+
+    @asynccontextmanager
+    async def _recorded(
+        self,
+        exchange: Exchange,
+        operator: str,
+        message: str,
+        delivered: Delivered = Delivered.YES,
+        shown: bytes | None = None,
+    ) -> AsyncIterator[None]:
+        """Record the turn before its answer is sent, and the delivery after."""
+        exchange.inject_failure(operator, message, shown)
+        settled = await self.recording.settle(exchange)
+        yield
+        self.recording.record_delivery(exchange, settled, delivered)

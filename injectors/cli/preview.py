@@ -10,18 +10,16 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from crosswind.injectors.conversation import Conversation, InstructionText, ToolResult
 from crosswind.injectors.engine.decision import Decision, Injection
-from crosswind.injectors.engine.faults import FaultMemory, decide_model, decide_transport
+from crosswind.injectors.engine.faults import FaultMemory, decide_faults
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import NOISY, Assignment, Plan, Seed, make_plan
 from crosswind.injectors.engine.system_prompt import perturb_instructions
 from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.guard.tools import ToolConstraints
 from crosswind.injectors.profiles.load import Profile
-from crosswind.injectors.targets import MODEL_LINK
 from crosswind.injectors.wording import Texts
 
 
@@ -73,9 +71,9 @@ def _preview_faults(plan: Plan, turns: int) -> Iterator[PreviewEvent]:
     spent = met = 0
     memory: FaultMemory = {}
     for turn in range(turns):
-        at: Any = {"turn": turn, "attempt": 0, "streaming": False, "spent": spent, "memory": memory}
-        decided = decide_model(plan, met=met, **at)
-        decided += decide_transport(plan, link=MODEL_LINK, met=met + len(decided), **at)
+        decided = decide_faults(
+            plan, turn=turn, attempt=0, streaming=False, spent=spent, met=met, memory=memory
+        )
         for decision, fault, note in decided:
             after = None if fault is None else json.dumps(fault.settings())
             met += after is not None

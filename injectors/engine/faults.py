@@ -53,46 +53,35 @@ spares them playing all earlier turns over: a session would cost the square of i
 """
 
 
-def decide_transport(
+def decide_faults(
     plan: Plan,
     *,
-    link: str,
+    link: str = MODEL_LINK,
     turn: int,
     attempt: int,
     streaming: bool,
     spent: int = 0,
     met: int = 0,
     memory: FaultMemory | None = None,
+    of_provider: bool = True,
 ) -> list[LinkDecision]:
-    """The transport faults of one exchange, one for each operator that acts, in the plan's order.
+    """The faults of one exchange: those of the link, one for each operator that acts, in the plan's order;
+    then that of the model's provider behind it, of the first operator that acts.
 
     `turn` counts the session's exchanges on this link from 0. A repeated attempt at a turn has draws of its
     own. `spent` answers of the session were destroyed so far, and `met` injections were made on its
     exchanges. Never raises. The result follows from these alone: `memory` only makes it quick.
     """
     memory = {} if memory is None else memory
-    ours = LinkRules(plan, Site.TRANSPORT, link, streaming, memory)
-    beside = LinkRules(plan, Site.MODEL_RESPONSE, link, streaming, memory) if link == MODEL_LINK else None
-    return ours.decide(turn, attempt, spent, met, beside)
-
-
-def decide_model(
-    plan: Plan,
-    *,
-    turn: int,
-    attempt: int,
-    streaming: bool,
-    spent: int = 0,
-    met: int = 0,
-    memory: FaultMemory | None = None,
-) -> list[LinkDecision]:
-    """The fault of one answer of the model, at most one: of the first operator in the plan's order that acts.
-    The arguments are those of `decide_transport`.
-    """
-    memory = {} if memory is None else memory
-    ours = LinkRules(plan, Site.MODEL_RESPONSE, MODEL_LINK, streaming, memory)
-    beside = LinkRules(plan, Site.TRANSPORT, MODEL_LINK, streaming, memory)
-    return ours.decide(turn, attempt, spent, met, beside)
+    transport = LinkRules(plan, Site.TRANSPORT, link, streaming, memory)
+    if link != MODEL_LINK:
+        return transport.decide(turn, attempt, spent, met, None)
+    provider = LinkRules(plan, Site.MODEL_RESPONSE, link, streaming, memory)
+    decided = transport.decide(turn, attempt, spent, met, provider)
+    if of_provider:
+        met += sum(one.fault is not None for one in decided)
+        decided += provider.decide(turn, attempt, spent, met, transport)
+    return decided
 
 
 @dataclass(frozen=True, slots=True)

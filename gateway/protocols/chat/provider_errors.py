@@ -5,23 +5,21 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.sse import DONE
 from crosswind.gateway.protocols.document import encode
-from crosswind.gateway.protocols.provider_errors import blank_id, openai_words, split_words, word_refusal
+from crosswind.gateway.protocols.provider_errors import ProviderErrors, blank_id, openai_words, split_words
 from crosswind.gateway.protocols.request import Request
-from crosswind.injectors.faults import AnswerCall, AnswerEdit, ModelAnswer, Refusal
+from crosswind.injectors.faults import AnswerCall, AnswerContent, AnswerEdit
 
 _REFUSALS = openai_words(
     "This model's maximum context length is exceeded. Please reduce the messages.", "messages"
 )
 
 
-class ChatErrors:
+class ChatErrors(ProviderErrors):
     """The provider errors of Chat Completions. Of several choices the first one is edited."""
 
-    def word_refusal(self, refusal: Refusal) -> ServiceError:
-        return word_refusal(refusal, _REFUSALS)
+    refusals = _REFUSALS
 
     def make_blank(self, request: Request, kind: str) -> dict[str, Any]:
         finish = "content_filter" if kind == "content_filter" else "stop"
@@ -43,7 +41,7 @@ class ChatErrors:
         message = choice.get("message") or {}
         calls = [one for one in message.get("tool_calls") or [] if isinstance(one.get("function"), dict)]
         read = [AnswerCall(one["id"], one["function"]["name"], one["function"]["arguments"]) for one in calls]
-        edited = fault.edit(ModelAnswer(message.get("content") or "", tuple(read)))
+        edited = fault.edit(AnswerContent(message.get("content") or "", tuple(read)))
         if edited is None:
             return None
         for one, call in zip(calls, edited.calls, strict=False):

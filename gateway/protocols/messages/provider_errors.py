@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.protocols.messages.block_stream import arguments, is_call
-from crosswind.gateway.protocols.provider_errors import Wording, blank_id, split_words, word_refusal
+from crosswind.gateway.protocols.provider_errors import ProviderErrors, Wording, blank_id, split_words
 from crosswind.gateway.protocols.request import Request
-from crosswind.injectors.faults import AnswerCall, AnswerEdit, ModelAnswer, Refusal
+from crosswind.injectors.faults import AnswerCall, AnswerContent, AnswerEdit
 
 _STREAMED = {"text": ("text_delta", "text"), "thinking": ("thinking_delta", "thinking")}
 """The delta and the member in which a block of this type comes in pieces."""
@@ -22,11 +21,10 @@ _REFUSALS = {
 }
 
 
-class MessagesErrors:
+class MessagesErrors(ProviderErrors):
     """The provider errors of Messages."""
 
-    def word_refusal(self, refusal: Refusal) -> ServiceError:
-        return word_refusal(refusal, _REFUSALS)
+    refusals = _REFUSALS
 
     def make_blank(self, request: Request, kind: str) -> dict[str, Any]:
         return {
@@ -45,7 +43,7 @@ class MessagesErrors:
         calls = [block for block in blocks if is_call(block)]
         texts = [block for block in blocks if block.get("type") == "text" and block.get("text")]
         read = tuple(AnswerCall(block["id"], block["name"], arguments(block)) for block in calls)
-        edited = fault.edit(ModelAnswer(texts[-1]["text"] if texts else "", read))
+        edited = fault.edit(AnswerContent(texts[-1]["text"] if texts else "", read))
         if edited is None:
             return None
         for block, before, call in zip(calls, read, edited.calls, strict=False):

@@ -11,11 +11,10 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.protocols.document import encode
-from crosswind.gateway.protocols.provider_errors import blank_id, openai_words, split_words, word_refusal
+from crosswind.gateway.protocols.provider_errors import ProviderErrors, blank_id, openai_words, split_words
 from crosswind.gateway.protocols.request import Request
-from crosswind.injectors.faults import AnswerCall, AnswerEdit, ModelAnswer, Refusal
+from crosswind.injectors.faults import AnswerCall, AnswerContent, AnswerEdit
 
 _REFUSALS = openai_words(
     "Your input exceeds the context window of this model. Please adjust your input and try again.", "input"
@@ -54,11 +53,10 @@ the member that grows.
 """
 
 
-class ResponsesErrors:
+class ResponsesErrors(ProviderErrors):
     """The provider errors of Responses."""
 
-    def word_refusal(self, refusal: Refusal) -> ServiceError:
-        return word_refusal(refusal, _REFUSALS)
+    refusals = _REFUSALS
 
     def make_blank(self, request: Request, kind: str) -> dict[str, Any] | None:
         document = request.document
@@ -90,7 +88,7 @@ class ResponsesErrors:
             (item, part) for item, part in parts if part.get("type") == "output_text" and part.get("text")
         ]
         read = tuple(AnswerCall(item["call_id"], item["name"], item["arguments"]) for item in calls)
-        edited = fault.edit(ModelAnswer(texts[-1][1]["text"] if texts else "", read))
+        edited = fault.edit(AnswerContent(texts[-1][1]["text"] if texts else "", read))
         if edited is None or (edited.cut_short and calls):
             return None
         renamed = any(before.call_id != call.call_id for before, call in zip(read, edited.calls, strict=True))
@@ -130,7 +128,7 @@ def _events(response: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"type": "response.in_progress", "response": begun}
     for index, item in enumerate(response["output"]):
         place = {"output_index": index, "item_id": item.get("id")}
-        yield {"type": "response.output_item.added", "output_index": index, "item": _opened(item)}
+        yield {"type": "response.output_item.added", "output_index": index, "item": _open_item(item)}
         if item.get("type") == "function_call":
             yield {"type": "response.function_call_arguments.delta", **place, "delta": item["arguments"]}
             done = {"name": item["name"], "arguments": item["arguments"]}
@@ -142,7 +140,7 @@ def _events(response: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"type": f"response.{response['status']}", "response": response}
 
 
-def _opened(item: dict[str, Any]) -> dict[str, Any]:
+def _open_item(item: dict[str, Any]) -> dict[str, Any]:
     if item.get("type") == "function_call":
         return item | {"status": "in_progress", "arguments": ""}
     empty: dict[str, Any] = {

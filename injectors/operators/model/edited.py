@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.faults import AnswerEdit, ModelAnswer, Share
+from crosswind.injectors.faults import AnswerContent, AnswerEdit, Share
 from crosswind.injectors.operator import operator
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, ModelTarget, Recovery, Result
@@ -18,10 +18,10 @@ class LengthCutFault(AnswerEdit):
     kind = "length_cut"
     keep: Share
 
-    def edit(self, answer: ModelAnswer) -> ModelAnswer | None:
+    def edit(self, answer: AnswerContent) -> AnswerContent | None:
         if not answer.text:
             return None
-        return ModelAnswer(shorten(answer.text, self.keep), (), cut_short=True)
+        return AnswerContent(shorten(answer.text, self.keep), (), cut_short=True)
 
 
 @operator(
@@ -53,7 +53,7 @@ class MalformedArgumentsFault(AnswerEdit):
     pick: Share
     keep: Share
 
-    def edit(self, answer: ModelAnswer) -> ModelAnswer | None:
+    def edit(self, answer: AnswerContent) -> AnswerContent | None:
         if (call := answer.call_at(self.pick)) is None:
             return None
         return answer.with_call(call, arguments=shorten(call.arguments, self.keep))
@@ -92,7 +92,7 @@ class UnknownToolFault(AnswerEdit):
     pick: Share
     suffix: str
 
-    def edit(self, answer: ModelAnswer) -> ModelAnswer | None:
+    def edit(self, answer: AnswerContent) -> AnswerContent | None:
         if (call := answer.call_at(self.pick)) is None:
             return None
         return answer.with_call(call, name=call.name + self.suffix)
@@ -124,7 +124,7 @@ class DuplicatedCallIdFault(AnswerEdit):
 
     kind = "duplicated_call_id"
 
-    def edit(self, answer: ModelAnswer) -> ModelAnswer | None:
+    def edit(self, answer: AnswerContent) -> AnswerContent | None:
         if len(answer.calls) < 2:
             return None
         shared = answer.calls[0].call_id

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.faults import Refusal
+from crosswind.injectors.faults import ProviderRefusal
 from crosswind.injectors.operator import operator
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import Draw, ModelTarget, Recovery, Result
@@ -28,7 +28,7 @@ class RateLimited:
 
     def apply(self, target: ModelTarget, draw: Draw) -> Result:
         note = f"The request was refused for its rate, to be sent again after {draw['retry_after_s']} s."
-        return Result(Refusal("rate_limited", 429, **draw), note)
+        return Result(ProviderRefusal("rate_limited", 429, **draw), note)
 
 
 @operator(
@@ -49,7 +49,7 @@ class Overloaded:
 
     def apply(self, target: ModelTarget, draw: Draw) -> Result:
         note = "The request was refused because the provider was overloaded."
-        return Result(Refusal("overloaded", **draw), note)
+        return Result(ProviderRefusal("overloaded", **draw), note)
 
 
 @operator(
@@ -71,4 +71,4 @@ class ContextLength:
 
     def apply(self, target: ModelTarget, draw: Draw) -> Result:
         note = "The request was refused as longer than the model's context."
-        return Result(Refusal("context_length", **draw), note)
+        return Result(ProviderRefusal("context_length", **draw), note)

@@ -11,7 +11,18 @@ from typing import Any
 import httpx
 import pytest
 
-from crosswind import AnswerEdit, Close, Fault, ModelAnswer, Recovery, Reply, Result, Send, Site, StreamEvent
+from crosswind import (
+    AnswerContent,
+    AnswerEdit,
+    Close,
+    Fault,
+    Recovery,
+    Reply,
+    Result,
+    Send,
+    Site,
+    StreamEvent,
+)
 from crosswind.injectors import operator, registry
 from crosswind.injectors.faults import fault_from
 from tests.gateway.proxy.faulty import CHAT, TEXT, serving, turns
@@ -49,7 +60,7 @@ class RedialFault(Fault):
 class ShoutedFault(AnswerEdit):
     kind = "test_shouted"
 
-    def edit(self, answer: ModelAnswer) -> ModelAnswer:
+    def edit(self, answer: AnswerContent) -> AnswerContent:
         return replace(answer, text=answer.text.upper())
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import groupby
 from statistics import mean, median
@@ -21,8 +20,7 @@ from crosswind.injectors.engine.faults import (
     FaultMemory,
     LinkDecision,
     LinkRules,
-    decide_model,
-    decide_transport,
+    decide_faults,
 )
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.faults import Delay, Resend, fault_from
@@ -42,20 +40,15 @@ def plan_from(profile: str, seed: int = 0) -> Plan:
     return make_plan(parse(profile, "t"), Seed(seed, "s"))
 
 
-def on_model(plan: Plan, turn: int, attempt: int = 0, **more: Any) -> list[LinkDecision]:
-    return decide_model(plan, turn=turn, attempt=attempt, streaming=True, **more)
+def decide(plan: Plan, turn: int, attempt: int = 0, **more: Any) -> list[LinkDecision]:
+    return decide_faults(plan, **{"turn": turn, "attempt": attempt, "streaming": True} | more)
 
 
-def on_link(plan: Plan, turn: int, attempt: int = 0, **more: Any) -> list[LinkDecision]:
-    return decide_transport(
-        plan, **{"link": "model", "turn": turn, "attempt": attempt, "streaming": True} | more
-    )
+def acting(decided: list[LinkDecision]) -> list[str]:
+    return [one.decision.operator for one in decided if one.fault is not None]
 
 
-DECIDERS = pytest.mark.parametrize(
-    "decide,operator", [(on_model, "model.overloaded"), (on_link, "transport.status")]
-)
-Decider = Callable[..., list[LinkDecision]]
+DESTROYING = pytest.mark.parametrize("operator", ["model.overloaded", "transport.status"])
 
 
 def latency(severity: float = 0.5, when: str = "{}") -> Plan:
@@ -63,7 +56,7 @@ def latency(severity: float = 0.5, when: str = "{}") -> Plan:
 
 
 def delay(plan: Plan, turn: int, attempt: int = 0, **more: Any) -> float | None:
-    decided = on_link(plan, turn, attempt, **more)
+    decided = decide(plan, turn, attempt, **more)
     return decided[0].fault.delay_ms if decided else None  # type: ignore[union-attr]
 
 
@@ -87,7 +80,7 @@ def test_schedules_with_a_memory_are_replayed_from_the_first_turn() -> None:
 
 
 def test_a_decision_has_all_that_the_record_wants() -> None:
-    [(decision, fault, note)] = on_link(latency(), 2, attempt=1)
+    [(decision, fault, note)] = decide(latency(), 2, attempt=1)
     assert (decision.site, decision.anchor, decision.logical_call) == ("transport", "model:2#1", None)
     assert fault == Delay("response", decision.draw["delay_ms"])
     assert note.endswith("Solvable: no content is changed.")
@@ -98,8 +91,7 @@ def test_a_decision_has_all_that_the_record_wants() -> None:
 def test_a_fault_is_the_same_when_its_settings_are_read_back(name: str, streaming: bool) -> None:
     for seed in range(20):
         plan = plan_of(name, seed=seed)
-        at: Any = {"turn": 0, "attempt": 0, "streaming": streaming}
-        for decision, fault, note in (*decide_model(plan, **at), *decide_transport(plan, link="model", **at)):
+        for decision, fault, note in decide(plan, 0, streaming=streaming):
             assert fault is not None
             stored = json.dumps(fault.settings())
             read = fault_from(json.loads(stored))
@@ -111,20 +103,20 @@ def test_a_fault_is_the_same_when_its_settings_are_read_back(name: str, streamin
 @pytest.mark.parametrize("streaming", [True, False])
 def test_a_link_to_tools_is_only_broken_before_anything_takes_effect(name: str, streaming: bool) -> None:
     for seed in range(20):
-        for _, fault, _ in on_link(plan_of(name, seed=seed), 0, link="mcp", streaming=streaming):
+        for _, fault, _ in decide(plan_of(name, seed=seed), 0, link="mcp", streaming=streaming):
             assert fault is not None and Resend() not in fault.before_request()
             assert fault.where == "request" or not registry.resolve(name).fault
 
 
-@DECIDERS
-def test_an_attempt_gets_through_once_the_bound_is_reached(decide: Decider, operator: str) -> None:
+@DESTROYING
+def test_an_attempt_gets_through_once_the_bound_is_reached(operator: str) -> None:
     plan = plan_of(operator, bounds="{faults_per_call: 2}")
     assert [len(decide(plan, 0, attempt)) for attempt in range(4)] == [1, 1, 0, 0]
     assert decide(replace(plan, bounds=Bounds(faults_per_call=0)), 0) == []
 
 
-@DECIDERS
-def test_no_more_turns_in_a_row_are_destroyed_than_the_bound_allows(decide: Decider, operator: str) -> None:
+@DESTROYING
+def test_no_more_turns_in_a_row_are_destroyed_than_the_bound_allows(operator: str) -> None:
     found = [len(decide(plan_of(operator, bounds="{faults_per_call: 2}"), turn)) for turn in range(9)]
     assert found == [1, 1, 0, 1, 1, 0, 1, 1, 0]
     assert decide(plan_of(operator, bounds="{faults_per_session: 3}"), 0, spent=3) == []
@@ -144,9 +136,9 @@ def test_links_and_providers_together_destroy_no_longer_runs_than_the_bound(
     memory: FaultMemory = {}
 
     def destroyed(turn: int) -> bool:
-        provider, link = on_model(plan, turn, memory=memory), on_link(plan, turn, memory=memory)
-        assert len(provider) <= 1 and sum(one.decision.fault for one in link) <= 1
-        return any(one.decision.fault for one in (*link, *provider) if one.fault is not None)
+        destroying = [one.decision.site for one in decide(plan, turn, memory=memory) if one.decision.fault]
+        assert len(destroying) == len(set(destroying))
+        return bool(destroying)
 
     hits = [destroyed(turn) for turn in range(30)]
     runs = [len(list(run)) for hit, run in groupby(hits) if hit]
@@ -156,18 +148,22 @@ def test_links_and_providers_together_destroy_no_longer_runs_than_the_bound(
 
 def test_the_first_rule_that_acts_goes_before_the_others() -> None:
     plan = plan_of("model.empty", "model.overloaded", "model.rate_limited", severity=0.5)
-    found = Counter(one.decision.operator for turn in range(400) for one in on_model(plan, turn))
+    found = Counter(name for turn in range(400) for name in acting(decide(plan, turn)))
     assert found["model.empty"] > found["model.overloaded"] > found["model.rate_limited"] > 0
 
 
 def test_what_destroys_nothing_comes_along() -> None:
     plan = plan_of("transport.latency", "transport.reset", "transport.status", "transport.first_token_delay")
-    acting = [one.decision.operator for one in on_link(plan, 0)]
-    assert acting == ["transport.latency", "transport.reset", "transport.first_token_delay"]
+    assert acting(decide(plan, 0)) == [
+        "transport.latency",
+        "transport.reset",
+        "transport.first_token_delay",
+    ]
 
 
-def test_rules_act_at_their_own_site_only() -> None:
-    assert on_link(plan_of(*ON_MODELS, "tool.timeout"), 0) == [] == on_model(plan_of(*ON_LINKS), 0)
+def test_rules_act_on_their_own_link_only() -> None:
+    assert decide(plan_of("tool.timeout"), 0) == [] == decide(plan_of(*ON_MODELS), 0, of_provider=False)
+    assert decide(plan_of(*ON_MODELS), 0, link="mcp") == []
 
 
 def test_an_outage_has_faults_of_both_kinds_and_every_request_gets_through() -> None:
@@ -176,9 +172,8 @@ def test_an_outage_has_faults_of_both_kinds_and_every_request_gets_through() -> 
     for seed in range(20):
         plan = make_plan(profile, Seed(seed, "s"))
         for turn in range(10):
-            sites.update(one.decision.site for one in (*on_model(plan, turn), *on_link(plan, turn)))
-            last = plan.bounds.faults_per_call
-            left = (*on_model(plan, turn, last), *on_link(plan, turn, last))
+            sites.update(one.decision.site for one in decide(plan, turn))
+            left = decide(plan, turn, plan.bounds.faults_per_call)
             assert not any(one.decision.fault for one in left)
     assert sites["model_response"] > 20 and sites["transport"] > 20
 
@@ -209,22 +204,18 @@ def test_memory_changes_no_decision_in_whatever_order_turns_are_asked_for(
 ) -> None:
     plan, memory = plan_from(MIXED, seed), FaultMemory()
     for turn, attempt, streaming, link in asked:
-        at: Any = {"turn": turn, "attempt": attempt, "streaming": streaming}
-        for known, alone in (
-            (decide_transport(plan, link=link, memory=memory, **at), decide_transport(plan, link=link, **at)),
-            (decide_model(plan, memory=memory, **at), decide_model(plan, **at)),
-        ):
-            assert known == alone
+        at: Any = {"turn": turn, "attempt": attempt, "streaming": streaming, "link": link}
+        assert decide(plan, memory=memory, **at) == decide(plan, **at)
 
 
 def test_with_memory_a_turn_plays_no_earlier_turn_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counted, not timed: the work for one more turn doesn't grow with the turns before it."""
     plan, memory = plan_from(MIXED, 1), FaultMemory()
     for turn in range(300):
-        on_link(plan, turn, memory=memory)
+        decide(plan, turn, memory=memory, of_provider=False)
     applied: list[int] = []
     apply = LinkRules._apply
     monkeypatch.setattr(LinkRules, "_apply", lambda *given: applied.append(given[2]) or apply(*given))
     for turn in range(300, 310):
-        on_link(plan, turn, memory=memory)
+        decide(plan, turn, memory=memory, of_provider=False)
     assert applied and min(applied) > 290

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from crosswind.injectors.cli.documents import conversation
-from crosswind.injectors.engine.faults import decide_model, decide_transport
+from crosswind.injectors.engine.faults import decide_faults
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.faults import Delay
@@ -37,14 +38,11 @@ def failed_reads(plan: Plan) -> list[bool]:
 
 def met(plan: Plan, turn: int, attempt: int = 0) -> list[str]:
     """What a turn's request meets on its way and at the provider."""
-    at = {"turn": turn, "attempt": attempt, "streaming": True}
-    return [
-        one[0].operator for one in (*decide_transport(plan, link="model", **at), *decide_model(plan, **at))
-    ]
+    return [one.decision.operator for one in decide_faults(plan, turn=turn, attempt=attempt, streaming=True)]
 
 
 def delay(plan: Plan, turn: int) -> float:
-    found = decide_transport(plan, link="model", turn=turn, attempt=0, streaming=True)
+    found = decide_faults(plan, turn=turn, attempt=0, streaming=True)
     return sum(one.fault.delay_ms for one in found if isinstance(one.fault, Delay))
 
 
@@ -85,15 +83,9 @@ def test_an_outage_comes_in_spells_and_every_request_gets_through() -> None:
     refusing = [0] * TURNS
     for plan in plans("chaos/provider-outage"):
         for turn in range(TURNS):
-            at = {"turn": turn, "streaming": True}
+            at: Any = {"turn": turn, "streaming": True}
             attempts = [
-                any(
-                    one[0].fault
-                    for one in (
-                        *decide_transport(plan, link="model", attempt=attempt, **at),
-                        *decide_model(plan, attempt=attempt, **at),
-                    )
-                )
+                any(one.decision.fault for one in decide_faults(plan, attempt=attempt, **at))
                 for attempt in range(3)
             ]
             refusing[turn] += attempts[0]

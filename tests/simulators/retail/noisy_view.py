@@ -7,7 +7,7 @@ from typing import Any
 
 from crosswind.injectors.conversation import Conversation, Ref, ToolCall, ToolResult, ToolSchema, UserText
 from crosswind.injectors.engine.decision import Known
-from crosswind.injectors.engine.faults import decide_model, decide_transport
+from crosswind.injectors.engine.faults import decide_faults
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.engine.tools import perturb_tools
@@ -60,11 +60,8 @@ class NoisyView:
         """What this request meets on its way; it gets through when it is sent again."""
         turn, self._turns = self._turns, self._turns + 1
         for attempt in range(self._plan.bounds.faults_per_call + 1):
-            at = {"turn": turn, "attempt": attempt, "streaming": True}
-            met = [
-                *decide_transport(self._plan, link="model", **at),
-                *decide_model(self._plan, **at),
-            ]
+            at: Any = {"turn": turn, "attempt": attempt, "streaming": True}
+            met = decide_faults(self._plan, **at)
             self.injected += len(met)
             if not any(decision.fault for decision, _, _ in met):
                 return
