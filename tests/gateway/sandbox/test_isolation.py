@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,8 +16,9 @@ from click.testing import CliRunner
 from crosswind.gateway.cli import root
 from crosswind.injectors import operator, registry
 from crosswind.injectors.profiles.load import load
+from crosswind.testing import chunks
 from tests.gateway.dialogue import TURNS, body, history, lead, user
-from tests.gateway.servers import gateway, upstream
+from tests.gateway.servers import delta, event, gateway, upstream
 
 PACKAGE = Path(__file__).with_name("package")
 NAMES = ("behaves", "raises", "stalls", "ends", "draws_no_json", "gives_no_text", "lies")
@@ -85,6 +87,17 @@ async def test_one_that_behaves_acts_and_says_where_it_is_from(tmp_path: Path) -
         CliRunner().invoke, root, ["replay", "s", "--store", str(tmp_path / "store.db")]
     )
     assert replayed.exit_code == 0, replayed.output
+
+
+@pytest.mark.usefixtures("third_party")
+async def test_a_fault_of_its_own_kind_comes_over_the_process_boundary(tmp_path: Path) -> None:
+    named = profile(tmp_path, "transport.echoes")
+    sent = [event([delta("W17 ")]), event([delta(finish="stop")]), b"data: [DONE]\n\n"]
+    async with upstream(chunks(*sent)) as app, gateway(tmp_path, app, profile=named, **patient()) as running:
+        answer = await running.chat(body(*history(1), stream=True), "s")
+        assert answer.content == b"".join(one * 2 for one in sent)
+        [injected] = (await running.trajectory("s"))["events"]
+        assert json.loads(injected["after"]) == {"kind": "echo", "where": "stream", "times": 2}
 
 
 def patient() -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import os
 
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.faults import Fault, Send
 from crosswind.injectors.operator import operator
 from crosswind.injectors.targets import Recovery, Result
 
@@ -101,3 +102,22 @@ class ForEver(Base):
 
     def apply(self, target, draw):
         return Result({"where": "request", "kind": "delay", "delay_ms": "for ever"}, "It waits.")
+
+
+class EchoFault(Fault):
+    """Every event comes so many times."""
+
+    kind = "echo"
+    where = "stream"
+    times: int
+
+    def pass_event(self, event):
+        return [Send(event.raw)] * self.times
+
+
+@operator("transport.echoes", site=Site.TRANSPORT, recovery=Recovery.NONE_NEEDED, source="a third party")
+class Echoes(Base):
+    """Severity: the probability that it acts."""
+
+    def apply(self, target, draw):
+        return Result(EchoFault(2), "Every event came twice.")
