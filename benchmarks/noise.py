@@ -23,7 +23,7 @@ from crosswind.gateway.protocols.codec import Codec, codecs
 from crosswind.gateway.protocols.document import decode
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.session import LiveSession
-from crosswind.gateway.sessions.turns import Place
+from crosswind.gateway.sessions.turns import TurnPosition
 from crosswind.gateway.trajectory.record import Session as SessionRecord
 from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.conversation import Conversation
@@ -151,7 +151,7 @@ class Gateway:
             raise ValueError("the benchmark's body can't be split")
         request = self.codec.read(split, reader, self.redactor.mask)
         now = Circumstances(enabled=True, allow_new=True, streaming=True, now_us=0)
-        noise = add_noise(self.session, self.codec, request, Place(turn), now, self.redactor)
+        noise = add_noise(self.session, self.codec, request, TurnPosition(turn), now, self.redactor)
         sent, _ = request.write(noise.replacements, noise.members, self.redactor.mask, noise.forward)
         return sent
 

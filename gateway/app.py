@@ -32,11 +32,11 @@ from crosswind.gateway.runtime import Gateway
 from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.sessions.curricula import KIND, Curricula
 from crosswind.gateway.sessions.inference import Inference
-from crosswind.gateway.sessions.leases import Claims
+from crosswind.gateway.sessions.leases import TurnLeases
 from crosswind.gateway.sessions.profiles import PROFILE, Profiles
-from crosswind.gateway.sessions.response_lookup import Answered
+from crosswind.gateway.sessions.response_lookup import ResponseLookup
 from crosswind.gateway.sessions.sessions import Sessions
-from crosswind.gateway.sessions.sync import Sharing
+from crosswind.gateway.sessions.sync import WorkerSync
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.record import Setting
 from crosswind.gateway.trajectory.servers import SERVER
@@ -140,10 +140,10 @@ def create_app(
         store.close()
         raise
     recorder = Recorder(store, detail=settings.record, durability_wait_s=settings.durability_wait)
-    claims = None if crew is None else Claims(crew.folder / "claims.sqlite")
-    sharing = None if claims is None else Sharing(store, claims)
+    claims = None if crew is None else TurnLeases(crew.folder / "claims.sqlite")
+    sharing = None if claims is None else WorkerSync(store, claims)
     inference, shared = Inference(store, claims), SharedCalls(settings.retry_grace)
-    sessions = Sessions(settings, store, profiles, inference, Answered(store, recorder), sharing)
+    sessions = Sessions(settings, store, profiles, inference, ResponseLookup(store, recorder), sharing)
 
     def upstream_states() -> dict[str, dict[str, ReplicaState]]:
         return data.proxy.upstreams.states()

@@ -23,7 +23,7 @@ from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.sessions.curricula import Curricula
 from crosswind.gateway.sessions.profiles import Profiles
 from crosswind.gateway.sessions.sessions import Sessions
-from crosswind.gateway.sessions.sync import Sharing
+from crosswind.gateway.sessions.sync import WorkerSync
 from crosswind.gateway.telemetry.logs import set_level
 from crosswind.gateway.telemetry.metrics import Metrics, text_of_all
 from crosswind.gateway.trajectory.record import Row, Setting
@@ -59,7 +59,7 @@ class Gateway:
     """Reads the configuration anew."""
     crew: Crew | None = None
     """The other processes, where this one isn't alone."""
-    sharing: Sharing | None = None
+    sharing: WorkerSync | None = None
     confinement: Confined | None = None
     """Where third parties' operators run."""
     _probing: Probing = field(default_factory=Probing)

@@ -17,7 +17,7 @@ from crosswind.gateway.control.views import as_json, shown, trajectory_json
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.auth import key_digest, new_session_key
 from crosswind.gateway.sessions.keys import KIND, key_setting
-from crosswind.gateway.sessions.session import LiveSession, Opening, opened
+from crosswind.gateway.sessions.session import LiveSession, Opening, make_session
 from crosswind.gateway.trajectory import record
 from crosswind.gateway.trajectory.record import SessionClosed, SessionDeleted, SessionStatus
 from crosswind.injectors.engine.curriculum import Curriculum, assign
@@ -46,7 +46,7 @@ def _changes(routes: APIRouter, gateway: Gateway) -> None:
     async def open_session(body: OpenSession) -> OpenedSession:
         """Open a session; its plan is frozen now."""
         session_id, key = f"s-{secrets.token_hex(12)}", body.api_key or new_session_key()
-        session = opened(gateway.profiles, await _opening(gateway, body, session_id))
+        session = make_session(gateway.profiles, await _opening(gateway, body, session_id))
         # One after the other, so that each that brings the same key finds the one before it.
         async with passing_on if body.api_key else nullcontext():
             ended = await _with_key(gateway, key) if body.api_key else None

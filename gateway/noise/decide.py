@@ -14,7 +14,7 @@ from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.system_prompt import Instructions, find_instructions
 from crosswind.gateway.sessions.session import LiveSession
-from crosswind.gateway.sessions.turns import Place
+from crosswind.gateway.sessions.turns import TurnPosition
 from crosswind.injectors.engine.faults import LinkDecision, decide_faults
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.resume import Perturbed
@@ -68,7 +68,7 @@ def prompt_of(session: LiveSession, codec: Codec, request: Request) -> Instructi
     return find_instructions(request, codec.system_member) if acts_on_instructions(session.plan) else None
 
 
-def decide(session: LiveSession, codec: Codec, request: Request, place: Place, now: Circumstances) -> Decided:
+def decide(session: LiveSession, codec: Codec, request: Request, place: TurnPosition, now: Circumstances) -> Decided:
     """Show again what the ledger knows, and decide what is new.
 
     Nobody waits for the answer of an unattended request, so that nothing in it could be mapped back: its

@@ -10,7 +10,7 @@ import msgspec
 from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.ledger import clean_hash
-from crosswind.gateway.sessions.turns import Place
+from crosswind.gateway.sessions.turns import TurnPosition
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Event
 from crosswind.injectors.conversation import Site
@@ -26,7 +26,7 @@ class EventBuilder(msgspec.Struct):
     """Build the events of one turn."""
 
     session_id: str
-    place: Place
+    place: TurnPosition
     now_us: int
     redactor: Redactor
     ordinal: int = 0
@@ -86,10 +86,10 @@ class EventBuilder(msgspec.Struct):
 
 def no_operator_outside_turns(session_id: str, now_us: int, note: str) -> Event:
     """The event that says why no operator was called outside turns. Its time is its ordinal."""
-    return _build_empty(session_id, Place(NO_TURN), now_us, now_us, note)
+    return _build_empty(session_id, TurnPosition(NO_TURN), now_us, now_us, note)
 
 
-def _build_empty(session_id: str, place: Place, ordinal: int, now_us: int, note: str) -> Event:
+def _build_empty(session_id: str, place: TurnPosition, ordinal: int, now_us: int, note: str) -> Event:
     return Event(
         *(session_id, place.index, ordinal, NOT_ASKED, Site.MODEL_RESPONSE.value),
         slot="",

@@ -20,7 +20,7 @@ from crosswind.gateway.protocols.hidden_tools import HistoryEdits
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.session import LiveSession
-from crosswind.gateway.sessions.turns import Place
+from crosswind.gateway.sessions.turns import TurnPosition
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.ledger_rows import NameMap
 from crosswind.gateway.trajectory.record import Event, Row, SessionMarked
@@ -87,7 +87,7 @@ def add_noise(
     session: LiveSession,
     codec: Codec,
     request: Request,
-    place: Place,
+    place: TurnPosition,
     now: Circumstances,
     redactor: Redactor,
 ) -> Noise:
@@ -133,7 +133,12 @@ def _stop(session: LiveSession, codec: Codec, request: Request) -> Noise:
 
 
 def _record(
-    noise: Noise, decided: Decided, session: LiveSession, request: Request, place: Place, events: EventBuilder
+    noise: Noise,
+    decided: Decided,
+    session: LiveSession,
+    request: Request,
+    place: TurnPosition,
+    events: EventBuilder,
 ) -> None:
     """Enter what was decided into the ledger, and build its rows and events.
 
@@ -156,7 +161,7 @@ def _record(
 
 
 def _record_tools(
-    noise: Noise, tools: TurnTools, session: LiveSession, place: Place, events: EventBuilder
+    noise: Noise, tools: TurnTools, session: LiveSession, place: TurnPosition, events: EventBuilder
 ) -> None:
     ledger, known, session_id = session.ledger, session.ledger.tools, session.record.id
     if tools.shown.anchor and (known is None or tools.lasting.decided != known.decided):
@@ -178,23 +183,25 @@ def _record_injections(noise: Noise, injections: Iterable[Injection], events: Ev
 
 
 def _record_faults(
-    noise: Noise, decided: Decided, session: LiveSession, place: Place, events: EventBuilder
+    noise: Noise, decided: Decided, session: LiveSession, place: TurnPosition, events: EventBuilder
 ) -> None:
     for decision, fault, note in decided.faults:
         after = None if fault is None else encode(fault.settings()).decode()
         noise.events.append(events.build(decision, "", after, note))
     if decided.faults:
         noise.faults = Faults.of(decided.faults)
-        session.turns.befell(place, len(noise.faults.injected))
+        session.turns.add_injections(place, len(noise.faults.injected))
 
 
-def roll_back(noise: Noise, session: LiveSession, codec: Codec, request: Request, place: Place) -> Noise:
+def roll_back(
+    noise: Noise, session: LiveSession, codec: Codec, request: Request, place: TurnPosition
+) -> Noise:
     """Take back noise that can't be shown: its places stay clean from now on, here and in the store, and its
     events say so. Gives the noise to go on with.
     """
     ledger = session.ledger
     where: Mapping[str, Any] = {"session_id": session.record.id, "turn": place.index, "branch": place.branch}
-    session.turns.befell(place, 0)
+    session.turns.add_injections(place, 0)
     session.walks.forget()
     # What wasn't entered into the ledger yet must be, or a later turn would decide it.
     prompt, conversation = prompt_of(session, codec, request), request.conversation

@@ -121,7 +121,7 @@ def show_tools(
     put_back = {
         index: put
         for index, step in enumerate(request.steps if ledger.put_back else ())
-        if (put := ledger.kept_back(codec.name, step.policy_anchor)) is not None
+        if (put := ledger.reinsertion(codec.name, step.policy_anchor)) is not None
     }
     view.forward = HistoryEdits(closing, names, put_back, _pending(codec, ledger, request))
     return view
@@ -145,7 +145,7 @@ def _pending(codec: Codec, ledger: Ledger, request: Request) -> tuple[str, ...]:
 
 def pending_results(codec: Codec, ledger: Ledger, goes_on: Iterable[str | None]) -> tuple[str, ...]:
     """Results of inner calls that were never sent, by the anchors of the messages that made the calls."""
-    known = [ledger.kept_back(codec.name, made) for made in goes_on]
+    known = [ledger.reinsertion(codec.name, made) for made in goes_on]
     return tuple(result for put in known if put is not None for result in put.owed)
 
 

@@ -20,7 +20,7 @@ from crosswind.gateway.protocols.message_format import parse_message
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.session import LiveSession
-from crosswind.gateway.sessions.turns import Place
+from crosswind.gateway.sessions.turns import TurnPosition
 from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.injectors.conversation import Conversation, Ref, ToolCall, ToolResult, UserText
@@ -76,7 +76,7 @@ class TextPreparation:
         session: LiveSession,
         codec: Codec,
         request: Request,
-        place: Place,
+        place: TurnPosition,
         now: Circumstances,
         redactor: Redactor,
     ) -> PreparedTexts | None:

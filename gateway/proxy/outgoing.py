@@ -24,7 +24,7 @@ from crosswind.gateway.proxy.routes import IncomingCall
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.sessions.session import LiveSession
-from crosswind.gateway.sessions.turns import Place
+from crosswind.gateway.sessions.turns import TurnPosition
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.upstreams.answer import Answer
@@ -52,7 +52,12 @@ class RequestBuilder:
     """Where third parties' operators run, if there are any."""
 
     async def build(
-        self, call: IncomingCall, session: LiveSession, request: Request, place: Place, redactor: Redactor
+        self,
+        call: IncomingCall,
+        session: LiveSession,
+        request: Request,
+        place: TurnPosition,
+        redactor: Redactor,
     ) -> tuple[Exchange, bytes]:
         """The exchange to come, and the body to send. Noise that can't be written is taken back."""
         noise = await self._add_noise(call, session, request, place, redactor)
@@ -83,7 +88,12 @@ class RequestBuilder:
         return exchange, body
 
     async def _add_noise(
-        self, call: IncomingCall, session: LiveSession, request: Request, place: Place, redactor: Redactor
+        self,
+        call: IncomingCall,
+        session: LiveSession,
+        request: Request,
+        place: TurnPosition,
+        redactor: Redactor,
     ) -> Noise:
         """Decide the request's noise. Where the plan has a third party's operator, no model is asked for
         texts: what it would be asked depends on that operator.
@@ -109,7 +119,7 @@ class RequestBuilder:
         call: IncomingCall,
         session: LiveSession,
         request: Request,
-        place: Place,
+        place: TurnPosition,
         redactor: Redactor,
         noise: Noise,
         *,

@@ -30,7 +30,7 @@ from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.inference import Traces
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.sessions import Sessions
-from crosswind.gateway.sessions.turns import Asked
+from crosswind.gateway.sessions.turns import TurnRequest
 from crosswind.gateway.telemetry.logs import say_also, say_with_all
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.fitness import Source
@@ -133,22 +133,22 @@ class Proxy:
         try:
             return await self._converse(call, session, split)
         finally:
-            self.sessions.left(session)
+            self.sessions.release(session)
 
     async def _converse(self, call: IncomingCall, session: LiveSession, split: SplitBody) -> int:
         """One turn: find its place, build the request, and make the exchange, which a retry may join."""
         http, codec = call.http, call.codec
         redactor = self.redactor.of_caller(call.caller.credential)
-        certain = await self.sessions.recalling.recall(session, codec, split)
+        certain = await self.sessions.histories.restore(session, codec, split)
         request = codec.read(split, session.reader(codec), redactor.mask)
         request.certain = certain
         digest = request.digest()
         key, retry = (session.record.id, digest), call.counted_retry
-        joins = retry or session.turns.repeated(call.idempotency_key, digest)
+        joins = retry or session.turns.is_repeat(call.idempotency_key, digest)
         if joins and (shared := self.shared.find(key)) is not None:
             http.cancel_when_gone()
             return await self.shared.join(key, shared, http)
-        asked = Asked(request.chain, digest, retry, request.previous_response, call.idempotency_key)
+        asked = TurnRequest(request.chain, digest, retry, request.previous_response, call.idempotency_key)
         place = await self.sessions.place(session, asked)
         exchange, body = await self.builder.build(call, session, request, place, redactor)
         http.cancel_when_gone()
@@ -171,7 +171,7 @@ class Proxy:
         try:
             return await self._exchange(call, exchange, body, outlet)
         finally:
-            self.sessions.left(exchange.session)
+            self.sessions.release(exchange.session)
 
     async def _exchange(self, call: IncomingCall, exchange: Exchange, body: bytes, outlet: Outlet) -> int:
         """Send the request, relay the answer, and record the turn."""

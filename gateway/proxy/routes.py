@@ -16,8 +16,8 @@ from crosswind.gateway.noise.kill_switch import may_ask_for
 from crosswind.gateway.protocols.codec import Codec, codecs
 from crosswind.gateway.protocols.request import SplitBody
 from crosswind.gateway.recorder.redaction import SHORTEST
-from crosswind.gateway.sessions.claim import Claim
-from crosswind.gateway.sessions.inference import Traces, traces_of
+from crosswind.gateway.sessions.claim import SessionClaim
+from crosswind.gateway.sessions.inference import Traces, read_traces
 from crosswind.gateway.trajectory.content import content_key
 from crosswind.gateway.upstreams.upstream import Upstream
 from crosswind.injectors.identity import digest
@@ -67,7 +67,7 @@ def _shape(http: Http, path: str) -> Codec | None:
     return codecs().get(MESSAGES) if anthropic else None
 
 
-def read_claim(http: Http, route: Route, caller: Caller, settings: Settings) -> Claim:
+def read_claim(http: Http, route: Route, caller: Caller, settings: Settings) -> SessionClaim:
     """What the request says about its session: the path goes before the header, the header before the key.
 
     ServiceError 400 for an id that can't be one, 403 for a profile beyond the operator's cap.
@@ -82,8 +82,8 @@ def read_claim(http: Http, route: Route, caller: Caller, settings: Settings) -> 
         )
     identity = "path" if route.session_id else "header"
     if not settings.steering:
-        return Claim(session_id, identity, caller)
-    return Claim(
+        return SessionClaim(session_id, identity, caller)
+    return SessionClaim(
         session_id,
         identity,
         caller,
@@ -126,7 +126,7 @@ class IncomingCall(msgspec.Struct, frozen=True):
         """The traces by which its session is inferred. A retry may come under the same idempotency key."""
         named, body = self.idempotency_key, self.posted.body
         key = content_key(body if named is None else b"%b\0%b" % (named.encode(), body))
-        return traces_of(split, self.codec, key, counted=self.counted_retry, keyed=named is not None)
+        return read_traces(split, self.codec, key, counted=self.counted_retry, keyed=named is not None)
 
 
 def _name(given: str | None, caller: Caller) -> str | None:

@@ -108,7 +108,7 @@ class StoredResponses:
         if not isinstance(kept, str):
             return None
         try:
-            return await self.sessions.answered.turn(session_id, kept)
+            return await self.sessions.responses.turn(session_id, kept)
         except StoreError as error:
             _log.error(
                 "a stored completion can't be mapped back; it goes out as stored",
@@ -134,7 +134,7 @@ class StoredResponses:
         if session is None or not session.plan.rules:
             return body, None
         codec = _of_responses()
-        await self.sessions.recalling.catch_up(session, codec)
+        await self.sessions.histories.catch_up(session, codec)
         held = session.reader(codec).server_histories.get(previous)
         if held is None or held.response_id != previous:
             return body, None
@@ -158,7 +158,7 @@ class StoredResponses:
         if found.re is _CONVERSATION:
             view = await self._conversation(session, kept)
             return StoredView(path, view.map_page, view.next_cursor)
-        turn = await self.sessions.answered.turn(session.record.id, kept)
+        turn = await self.sessions.responses.turn(session.record.id, kept)
         codec = codec_named(turn.protocol) if turn is not None else None
         if turn is None or codec is None or turn.produced is None:
             return None
@@ -180,12 +180,12 @@ class StoredResponses:
         split = codec.split(turn.received.bytes()) if turn.received else None
         if split is None:
             return _view(session, ())
-        await self.sessions.recalling.recall(session, codec, split)
+        await self.sessions.histories.restore(session, codec, split)
         return _view(session, codec.read(split, session.reader(codec), _unchanged).conversation.items)
 
     async def _conversation(self, session: LiveSession, conversation: str) -> ClientView:
         codec = _of_responses()
-        await self.sessions.recalling.catch_up(session, codec)
+        await self.sessions.histories.catch_up(session, codec)
         held = session.reader(codec).server_histories.get(conversation)
         steps = held.history.steps[: held.length] if held is not None else ()
         return _view(session, [item for step in steps for item in step.items])

@@ -20,7 +20,7 @@ from crosswind.gateway.http.auth import Authenticator, protocols_without_credent
 from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.proxy.routes import Route, find_route, read_claim
 from crosswind.gateway.recorder.recorder import Recorder
-from crosswind.gateway.sessions.claim import Claim
+from crosswind.gateway.sessions.claim import SessionClaim
 from crosswind.gateway.sessions.inference import Traces
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.telemetry.metrics import Metrics
@@ -108,7 +108,7 @@ class WebSockets:
             self.metrics.upstream_errors.labels(error.code).inc()
             raise
 
-    async def _label_session(self, claim: Claim) -> str | None:
+    async def _label_session(self, claim: SessionClaim) -> str | None:
         """Label the session that the request names, in memory and on record. None where it names none."""
         if claim.session_id is None and claim.caller.session_key is None:
             return None

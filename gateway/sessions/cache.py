@@ -11,7 +11,7 @@ _LOOKED_AT = 64
 """How many sessions that must stay are passed over when one has to go: the look may not grow with them."""
 
 
-class Residents:
+class SessionCache:
     """The sessions in memory, the one that was used last at the end.
 
     One stays while a turn of it is in flight or its rows wait for the store: it couldn't be read back whole.

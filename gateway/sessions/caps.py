@@ -9,13 +9,13 @@ from crosswind.injectors.engine.plan import CLEAN, Plan
 from crosswind.injectors.streams import Stream
 
 
-def chosen(dose: Dose, tenant: str | None, *, seed: int, key: str) -> bool:
+def may_be_noisy(dose: Dose, tenant: str | None, *, seed: int, key: str) -> bool:
     """Whether a session may be noisy: as many as the share says are, and the same ones in each run."""
     share = min(dose.share, dose.tenants.get(tenant, 1.0) if tenant is not None else 1.0)
     return share >= 1.0 or Stream(f"dose|{seed}|{key}").chance(share)
 
 
-def capped(plan: Plan, dose: Dose) -> Plan:
+def apply_caps(plan: Plan, dose: Dose) -> Plan:
     """The plan within the caps. A clean one has nothing to be capped."""
     if plan.arm == CLEAN or not plan.rules:
         return plan
@@ -24,8 +24,8 @@ def capped(plan: Plan, dose: Dose) -> Plan:
     tool = min(
         (cap for cap in (bounds.events_per_tool, dose.events_per_tool) if cap is not None), default=None
     )
-    capped = dataclasses.replace(bounds, events_per_session=session, events_per_tool=tool)
-    return plan if capped == bounds else dataclasses.replace(plan, bounds=capped)
+    tighter = dataclasses.replace(bounds, events_per_session=session, events_per_tool=tool)
+    return plan if tighter == bounds else dataclasses.replace(plan, bounds=tighter)
 
 
 def _or(value: int | None, otherwise: int) -> int:

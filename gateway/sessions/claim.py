@@ -7,7 +7,7 @@ import msgspec
 from crosswind.gateway.http.auth import Caller
 
 
-class Claim(msgspec.Struct, frozen=True):
+class SessionClaim(msgspec.Struct, frozen=True):
     """What a request says about its session."""
 
     session_id: str | None

@@ -17,7 +17,7 @@ import structlog
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.message_format import ParsedMessage, parse_message
 from crosswind.gateway.protocols.request import SplitBody
-from crosswind.gateway.sessions.leases import Claims, ClaimsUnavailable
+from crosswind.gateway.sessions.leases import LeasesUnavailable, TurnLeases
 from crosswind.gateway.trajectory.store import Store
 from crosswind.injectors.identity import digest, normalise
 
@@ -63,7 +63,7 @@ class Inferred:
     quarantine: str | None = None
 
 
-def traces_of(split: SplitBody, codec: Codec, body: bytes, *, counted: bool, keyed: bool) -> Traces:
+def read_traces(split: SplitBody, codec: Codec, body: bytes, *, counted: bool, keyed: bool) -> Traces:
     """Read the traces: the first user message, and from its end what the policy said: up to the last calls,
     which tell more than texts.
     """
@@ -74,7 +74,7 @@ def traces_of(split: SplitBody, codec: Codec, body: bytes, *, counted: bool, key
     for start, end in reversed(split.spans):
         read = parse_message(codec.message_format, document.body[start:end])
         begun |= bool(read.calls) or read.own_text is not None
-        ids = delivered_ids([read], first)
+        ids = find_delivered_ids([read], first)
         if ids and ids[0].startswith(_CALL):
             return Traces(first, (*ids, *said), True, split.held_by, body, counted, keyed)
         said += ids
@@ -83,7 +83,7 @@ def traces_of(split: SplitBody, codec: Codec, body: bytes, *, counted: bool, key
     return Traces(first, tuple(said), begun, split.held_by, body, counted, keyed)
 
 
-def delivered_ids(messages: list[ParsedMessage], first_user_turn: str) -> tuple[str, ...]:
+def find_delivered_ids(messages: list[ParsedMessage], first_user_turn: str) -> tuple[str, ...]:
     """The ids by which messages of the policy's are found again: their calls', else their text's."""
     calls = [_CALL + call.call_id for read in messages for call in read.calls if call.call_id]
     if calls:
@@ -92,7 +92,7 @@ def delivered_ids(messages: list[ParsedMessage], first_user_turn: str) -> tuple[
     return (f"said:{digest(first_user_turn, normalise(said))}",) if said else ()
 
 
-def unresolved(traces: Traces, salt: str, why: str) -> Inferred:
+def make_unresolved(traces: Traces, salt: str, why: str) -> Inferred:
     """All conversations that begin alike and can't be told apart."""
     return Inferred(f"inferred-{digest(salt, traces.first_user_turn)}", 0.3, why)
 
@@ -100,14 +100,14 @@ def unresolved(traces: Traces, salt: str, why: str) -> Inferred:
 class Inference:
     """Remembers what was delivered to whom."""
 
-    def __init__(self, store: Store, claims: Claims | None = None) -> None:
+    def __init__(self, store: Store, claims: TurnLeases | None = None) -> None:
         self._store = store
         self._claims = claims
         """Where other processes deliver too, so that what is remembered here may not be all."""
         self._owners: OrderedDict[str, tuple[str, ...]] = OrderedDict()
         self._first_turns: OrderedDict[bytes, str] = OrderedDict()
 
-    def delivered(self, session_id: str, ids: tuple[str, ...]) -> None:
+    def remember(self, session_id: str, ids: tuple[str, ...]) -> None:
         """Remember whose these ids are."""
         for name in ids:
             owners = self._owners.pop(name, ())
@@ -129,7 +129,7 @@ class Inference:
         if doubtful:
             return Inferred(doubtful[0], 0.5, "inferred: its history was delivered in several sessions alike")
         if traces.begun or traces.after is not None:
-            return unresolved(
+            return make_unresolved(
                 traces, salt, "inferred: its history holds answers that were not delivered here"
             )
         return await self._first(traces, salt)
@@ -148,7 +148,7 @@ class Inference:
         if self._claims is not None and known is None:
             try:
                 await self._claims.began(traces.body, session_id)
-            except ClaimsUnavailable as error:
+            except LeasesUnavailable as error:
                 _log.error("other workers can't be told of a session", error=str(error))
         return Inferred(session_id, 0.9)
 
@@ -158,7 +158,7 @@ class Inference:
             return self._first_turns.get(body)
         try:
             return self._claims.begun(body)
-        except ClaimsUnavailable as error:
+        except LeasesUnavailable as error:
             _log.error("it can't be known what other workers opened", error=str(error))
             return self._first_turns.get(body)
 

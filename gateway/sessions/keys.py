@@ -35,7 +35,7 @@ class SessionKeys:
         name = key_digest(caller.session_key)
         return self._owners.get(name) or await self._read(name)
 
-    def remembered(self, caller: Caller) -> str | None:
+    def cached_owner(self, caller: Caller) -> str | None:
         """The session of a caller's session key, where memory has it."""
         return None if caller.session_key is None else self._owners.get(key_digest(caller.session_key))
 

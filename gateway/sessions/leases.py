@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from crosswind.gateway.sessions.turns import Asked, Place, TurnLine
+from crosswind.gateway.sessions.turns import TurnIndex, TurnPosition, TurnRequest
 
 _KEPT = 200_000
 """Claims that are kept: what is older is in the store by far."""
@@ -46,11 +46,11 @@ _BEGUN = "SELECT session_id FROM first_turn WHERE body = ?"
 _NEXT = "INSERT INTO number VALUES (?, 1) ON CONFLICT DO UPDATE SET next = next + 1 RETURNING next - 1"
 
 
-class ClaimsUnavailable(Exception):
+class LeasesUnavailable(Exception):
     """The log can't be read or written: it isn't known which places are free."""
 
 
-class Claims:
+class TurnLeases:
     """The log in `file`. For the event loop's thread: the lock is tried again, never waited for."""
 
     def __init__(self, file: Path) -> None:
@@ -60,7 +60,7 @@ class Claims:
         self._connection.executescript(_SCHEMA)
         self._connection.execute("PRAGMA busy_timeout = 0")
 
-    async def place(self, session_id: str, line: TurnLine, asked: Asked) -> Place:
+    async def place(self, session_id: str, line: TurnIndex, asked: TurnRequest) -> TurnPosition:
         """The place of a request after all that were claimed before, by whomever. ClaimsUnavailable."""
         try:
             await self._begin()
@@ -68,7 +68,7 @@ class Claims:
                 for row, index, attempt, parent, branch, key, body, says, named in connection.execute(
                     _SINCE, (session_id, line.claimed)
                 ):
-                    line.placed(Place(index, attempt, parent, branch), key, body, says, named)
+                    line.add(TurnPosition(index, attempt, parent, branch), key, body, says, named)
                     line.claimed = row
                 place = line.place(asked)
                 own = None if asked.after is not None else asked.chain
@@ -79,7 +79,7 @@ class Claims:
                 if line.claimed % _PRUNE_EVERY == 0:
                     connection.execute("DELETE FROM claim WHERE id <= ?", (line.claimed - _KEPT,))
         except sqlite3.Error as error:
-            raise ClaimsUnavailable(str(error)) from error
+            raise LeasesUnavailable(str(error)) from error
         return place
 
     async def began(self, body: bytes, session_id: str) -> None:
@@ -91,14 +91,14 @@ class Claims:
                 if row % _PRUNE_EVERY == 0:
                     connection.execute("DELETE FROM first_turn WHERE id <= ?", (row - _KEPT,))
         except sqlite3.Error as error:
-            raise ClaimsUnavailable(str(error)) from error
+            raise LeasesUnavailable(str(error)) from error
 
     def begun(self, body: bytes) -> str | None:
         """The session in which a conversation began with this body last, by whomever. ClaimsUnavailable."""
         try:
             row = self._connection.execute(_BEGUN, (body,)).fetchone()
         except sqlite3.Error as error:
-            raise ClaimsUnavailable(str(error)) from error
+            raise LeasesUnavailable(str(error)) from error
         return None if row is None else str(row[0])
 
     async def number(self, name: str) -> int:
@@ -108,7 +108,7 @@ class Claims:
             with self._transaction() as connection:
                 number: int = connection.execute(_NEXT, (name,)).fetchone()[0]
         except sqlite3.Error as error:
-            raise ClaimsUnavailable(str(error)) from error
+            raise LeasesUnavailable(str(error)) from error
         return number
 
     async def _begin(self) -> None:

@@ -52,7 +52,7 @@ class Ledger:
         """What was shown for the declared list of this anchor, else what was shown last."""
         return self._lists.get(anchor, self.tools)
 
-    def kept_back(self, protocol: str, anchor: str | None) -> Reinsertion | None:
+    def reinsertion(self, protocol: str, anchor: str | None) -> Reinsertion | None:
         """What is put back around the message of this anchor, in a history of this protocol."""
         if anchor is None:
             return None

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ResponseLookup:
     """Answers by their ids. All raise StoreError."""
 
     store: Store

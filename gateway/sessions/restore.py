@@ -21,12 +21,12 @@ _log = structlog.get_logger("crosswind.sessions")
 
 
 @dataclass(frozen=True, slots=True)
-class Recalling:
+class HistoryRestorer:
     """Reads turns of a session again that this process did not take itself, each once."""
 
     store: Store
 
-    async def recall(self, session: LiveSession, codec: Codec, split: SplitBody) -> bool:
+    async def restore(self, session: LiveSession, codec: Codec, split: SplitBody) -> bool:
         """Make known what a request goes on from, as far as the store has it. False where the store can't be
         read: then it isn't known what came before.
         """
@@ -48,7 +48,7 @@ class Recalling:
                 )
                 return False
             for turn in turns:
-                reread(codec, reader, turn)
+                read_turn(codec, reader, turn)
         reader.recalled = known
         return True
 
@@ -57,14 +57,14 @@ class Recalling:
         return [turn for turn in turns if turn is not None]
 
 
-def reread(codec: Codec, reader: SessionReader, turn: Turn) -> None:
+def read_turn(codec: Codec, reader: SessionReader, turn: Turn) -> None:
     """Read a stored turn again, if it is of this protocol."""
     split = codec.split(turn.received.bytes()) if turn.protocol == codec.name and turn.received else None
     if split is not None:
-        tell(codec.read(split, reader, _as_it_is), turn)
+        apply_answer(codec.read(split, reader, _as_it_is), turn)
 
 
-def tell(request: Request, turn: Turn) -> None:
+def apply_answer(request: Request, turn: Turn) -> None:
     """Tell the request of a stored turn how it was answered."""
     if request.on_answer is None or turn.produced is None:
         return

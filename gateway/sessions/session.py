@@ -13,10 +13,10 @@ from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.sections import Dose
 from crosswind.gateway.protocols.codec import Codec, SessionReader
 from crosswind.gateway.recorder.queue import Ticket
-from crosswind.gateway.sessions.caps import capped, chosen
+from crosswind.gateway.sessions.caps import apply_caps, may_be_noisy
 from crosswind.gateway.sessions.ledger import Ledger
 from crosswind.gateway.sessions.profiles import Profiles
-from crosswind.gateway.sessions.turns import TokenLine, TurnLine
+from crosswind.gateway.sessions.turns import TokenChains, TurnIndex
 from crosswind.gateway.trajectory.freshness import SessionState
 from crosswind.gateway.trajectory.record import Arm, Row, Session
 from crosswind.injectors.engine.faults import FaultMemory
@@ -55,8 +55,8 @@ class LiveSession:
     record: Session
     plan: Plan
     ledger: Ledger = field(default_factory=Ledger)
-    turns: TurnLine = field(default_factory=TurnLine)
-    tokens: TokenLine = field(default_factory=TokenLine)
+    turns: TurnIndex = field(default_factory=TurnIndex)
+    tokens: TokenChains = field(default_factory=TokenChains)
     readers: dict[str, SessionReader] = field(default_factory=dict)
     walks: Walks = field(default_factory=Walks)
     """Along its conversation, from whose ends later turns go on."""
@@ -155,10 +155,12 @@ class Opening(msgspec.Struct, frozen=True):
 def _may_be_noisy(opening: Opening) -> bool:
     """Whether the caps leave the session its noise. Rollouts of a group are the experiment's own traffic."""
     key = opening.scope_key()
-    return opening.group_id is not None or chosen(opening.dose, opening.tenant, seed=opening.seed, key=key)
+    return opening.group_id is not None or may_be_noisy(
+        opening.dose, opening.tenant, seed=opening.seed, key=key
+    )
 
 
-def opened(profiles: Profiles, opening: Opening) -> LiveSession:
+def make_session(profiles: Profiles, opening: Opening) -> LiveSession:
     """Make a session and freeze its plan. ProfileError, ValueError where profile, level, type, arm or scope
     are wrong.
     """
@@ -175,7 +177,7 @@ def opened(profiles: Profiles, opening: Opening) -> LiveSession:
         labels=opening.labels,
         user_can_answer=opening.user_can_answer,
     )
-    plan = capped(plan, opening.dose)
+    plan = apply_caps(plan, opening.dose)
     record = Session(
         id=opening.session_id,
         created_us=now_us(),
@@ -195,7 +197,7 @@ def opened(profiles: Profiles, opening: Opening) -> LiveSession:
     return LiveSession(record, plan)
 
 
-def stand_in(profiles: Profiles, session_id: str) -> LiveSession:
+def make_stand_in(profiles: Profiles, session_id: str) -> LiveSession:
     """A session in place of one that can't be read: without new noise, and not to be trained on."""
     plan = make_plan(profiles.get("off"), Seed(0, session_id), Assignment("clean"))
     record = Session(session_id, now_us(), plan.to_json(), quarantine="the store could not be read")

@@ -12,18 +12,18 @@ from msgspec import structs
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.http.auth import Caller, invalid_key_error
 from crosswind.gateway.protocols.codec import Codec, SessionReader
-from crosswind.gateway.sessions.cache import Residents
-from crosswind.gateway.sessions.claim import Claim
+from crosswind.gateway.sessions.cache import SessionCache
+from crosswind.gateway.sessions.claim import SessionClaim
 from crosswind.gateway.sessions.errors import closed_session, refuse, store_down, unknown_session
-from crosswind.gateway.sessions.inference import Inference, Traces, unresolved
+from crosswind.gateway.sessions.inference import Inference, Traces, make_unresolved
 from crosswind.gateway.sessions.keys import SessionKeys
 from crosswind.gateway.sessions.ledger import Ledger
 from crosswind.gateway.sessions.profiles import Profiles
-from crosswind.gateway.sessions.response_lookup import Answered
-from crosswind.gateway.sessions.restore import Recalling
-from crosswind.gateway.sessions.session import LiveSession, Opening, opened, stand_in
-from crosswind.gateway.sessions.sync import Sharing
-from crosswind.gateway.sessions.turns import Asked, Place, TurnLine
+from crosswind.gateway.sessions.response_lookup import ResponseLookup
+from crosswind.gateway.sessions.restore import HistoryRestorer
+from crosswind.gateway.sessions.session import LiveSession, Opening, make_session, make_stand_in
+from crosswind.gateway.sessions.sync import WorkerSync
+from crosswind.gateway.sessions.turns import TurnIndex, TurnPosition, TurnRequest
 from crosswind.gateway.trajectory.ledger_rows import DeliveredId
 from crosswind.gateway.trajectory.record import Session, SessionMarked, SessionStatus
 from crosswind.gateway.trajectory.store import Store, StoreError
@@ -42,17 +42,17 @@ class Sessions:
         store: Store,
         profiles: Profiles,
         inference: Inference,
-        answered: Answered,
-        sharing: Sharing | None = None,
+        responses: ResponseLookup,
+        sharing: WorkerSync | None = None,
     ) -> None:
         self._settings = settings
         self._store = store
         self._profiles = profiles
         self._inference = inference
-        self.answered = answered
+        self.responses = responses
         self._sharing = sharing
-        self.recalling = Recalling(store)
-        self._live = Residents(settings.limits)
+        self.histories = HistoryRestorer(store)
+        self._live = SessionCache(settings.limits)
         self._loading: dict[str, asyncio.Task[LiveSession | None]] = {}
         self._keys = SessionKeys(store, 2 * settings.limits.live_sessions)
 
@@ -61,7 +61,7 @@ class Sessions:
         self._settings = settings
         self._live.limits = settings.limits
 
-    async def find(self, claim: Claim, traces: Traces) -> LiveSession:
+    async def find(self, claim: SessionClaim, traces: Traces) -> LiveSession:
         """The session that a request belongs to; an unseen one is opened where the configuration allows it.
 
         ServiceError 401 for a wrong session key, 403 for another tenant's session, 404 for an unknown one
@@ -80,15 +80,15 @@ class Sessions:
         refuse(session.record, claim.caller.tenant)
         return self._resident(session)
 
-    async def _named(self, claim: Claim) -> str | None:
+    async def _named(self, claim: SessionClaim) -> str | None:
         key_session = await self._keys.owner(claim.caller)
         if key_session is not None and claim.session_id not in (None, key_session):
             raise invalid_key_error(f"the key is not that of session {claim.session_id!r}")
         return claim.session_id or key_session
 
-    def reader(self, claim: Claim, codec: Codec) -> SessionReader | None:
+    def reader(self, claim: SessionClaim, codec: Codec) -> SessionReader | None:
         """What the session has read that a claim names; None where it isn't in memory, or read nothing."""
-        session_id = claim.session_id or self._keys.remembered(claim.caller)
+        session_id = claim.session_id or self._keys.cached_owner(claim.caller)
         session = None if session_id is None else self._live.get(session_id)
         return None if session is None else session.readers.get(codec.name)
 
@@ -106,14 +106,14 @@ class Sessions:
         with.
         """
         try:
-            session_id = await self.answered.owner(response_id)
+            session_id = await self.responses.owner(response_id)
         except StoreError as error:
             _log.error("it can't be read whose a response is", error=str(error))
             return None
         session = await self.get(session_id) if session_id is not None else None
         return session_id if session is not None and session.record.tenant == caller.tenant else None
 
-    async def check(self, claim: Claim) -> str | None:
+    async def check(self, claim: SessionClaim) -> str | None:
         """The same refusals as `find`, for requests that are no turns: an unseen session is not opened for
         them. Gives the session's id.
         """
@@ -160,7 +160,7 @@ class Sessions:
         except StoreError:
             return False
 
-    async def place(self, session: LiveSession, asked: Asked) -> Place:
+    async def place(self, session: LiveSession, asked: TurnRequest) -> TurnPosition:
         """The place of a turn in its session."""
         if self._sharing is not None:
             return await self._sharing.place(session, asked)
@@ -172,7 +172,7 @@ class Sessions:
         if key is not None:
             self._keys.remember(key, session.record.id)
 
-    def left(self, session: LiveSession) -> None:
+    def release(self, session: LiveSession) -> None:
         """A turn of the session has ended."""
         session.busy -= 1
         self._live.weigh(session)
@@ -201,7 +201,7 @@ class Sessions:
             return None
         state = self._store.session_state(session_id)
         plan, turns = Plan.from_json(record.plan), self._store.turns_since(session_id, 0)
-        session = LiveSession(record, plan, self._ledger(record), TurnLine(turns))
+        session = LiveSession(record, plan, self._ledger(record), TurnIndex(turns))
         if state is not None:
             session.seen.up_to(state)
         return session
@@ -223,9 +223,9 @@ class Sessions:
             session=session_id,
             error=str(error),
         )
-        return stand_in(self._profiles, session_id)
+        return make_stand_in(self._profiles, session_id)
 
-    async def _infer(self, claim: Claim, traces: Traces) -> LiveSession:
+    async def _infer(self, claim: SessionClaim, traces: Traces) -> LiveSession:
         """The session of a request that names none."""
         if self._settings.sessions == "strict":
             raise unknown_session(None)
@@ -242,11 +242,11 @@ class Sessions:
             inferred = await self._inference.infer(traces, salt=salt)
         except StoreError as error:
             _log.error("a session can't be inferred: the store can't be read", error=str(error))
-            inferred = unresolved(traces, salt, "inferred: the store could not be read")
+            inferred = make_unresolved(traces, salt, "inferred: the store could not be read")
         session = await self.get(inferred.session_id)
         if session is not None and session.record.tenant != opening.tenant:
             # A call's id alone doesn't open another tenant's session.
-            inferred = unresolved(traces, salt, "inferred: its history was delivered to another tenant")
+            inferred = make_unresolved(traces, salt, "inferred: its history was delivered to another tenant")
             session = await self.get(inferred.session_id)
         if session is None:
             session = await self._unseen(
@@ -268,7 +268,7 @@ class Sessions:
         session.first_user_turn = traces.first_user_turn
         return session
 
-    def _opening(self, session_id: str, identity: str, claim: Claim) -> Opening:
+    def _opening(self, session_id: str, identity: str, claim: SessionClaim) -> Opening:
         """An unseen session's opening, by the claim and the configuration."""
         return Opening(
             session_id=session_id,
@@ -291,7 +291,7 @@ class Sessions:
             await self._sharing.refresh_profile(self._profiles, opening.profile)
         if (live := self._live.get(session_id)) is not None:
             return live  # opened by a request that came at the same moment
-        session = opened(self._profiles, opening)
+        session = make_session(self._profiles, opening)
         session.unwritten = True
         self.add(session)
         return session

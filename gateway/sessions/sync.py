@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import structlog
 
 from crosswind.gateway.clock import now_us
-from crosswind.gateway.sessions.leases import Claims, ClaimsUnavailable
+from crosswind.gateway.sessions.leases import LeasesUnavailable, TurnLeases
 from crosswind.gateway.sessions.ledger import Ledger
 from crosswind.gateway.sessions.profiles import PROFILE, Profiles
 from crosswind.gateway.sessions.session import LiveSession
-from crosswind.gateway.sessions.turns import Asked, Place
+from crosswind.gateway.sessions.turns import TurnPosition, TurnRequest
 from crosswind.gateway.trajectory.freshness import SessionState, TurnHead
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Session
@@ -35,11 +35,11 @@ class _News:
 
 
 @dataclass(frozen=True, slots=True)
-class Sharing:
+class WorkerSync:
     """What a worker does for sessions that others serve too."""
 
     store: Store
-    claims: Claims
+    claims: TurnLeases
 
     async def refresh(self, session: LiveSession) -> bool:
         """Bring a session up to date; False where it was deleted.
@@ -80,7 +80,7 @@ class Sharing:
         session.ledger.learn(news.shown)
         session.turns.learn(news.turns)
 
-    async def place(self, session: LiveSession, asked: Asked) -> Place:
+    async def place(self, session: LiveSession, asked: TurnRequest) -> TurnPosition:
         """The place of a turn among those of all workers.
 
         Where that can't be known, an index that no other turn has; the session is `behind` then.
@@ -88,7 +88,7 @@ class Sharing:
         if session.ledger.complete:
             try:
                 return await self.claims.place(session.record.id, session.turns, asked)
-            except ClaimsUnavailable as error:
+            except LeasesUnavailable as error:
                 _log.error("no place can be claimed for a turn", session=session.record.id, error=str(error))
                 session.behind = True
         return session.turns.place(asked, apart=True)
@@ -107,7 +107,7 @@ class Sharing:
         """The next number of this name over all processes; one that was never given where that fails."""
         try:
             return await self.claims.number(name)
-        except ClaimsUnavailable as error:
+        except LeasesUnavailable as error:
             _log.error("numbers can't be shared", name=name, error=str(error))
             return now_us()
 

@@ -22,7 +22,7 @@ _APART = 10**15
 """Indexes from here on are times in microseconds: no count of turns gets there."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class TurnPosition(msgspec.Struct, frozen=True):
     """Where a turn stands in its session."""
 
     index: int
@@ -31,7 +31,7 @@ class Place(msgspec.Struct, frozen=True):
     branch: str = MAIN_BRANCH
 
 
-class Asked(msgspec.Struct):
+class TurnRequest(msgspec.Struct):
     """What bears on the place of a request: its messages, and the digest of its body."""
 
     chain: Chain | None
@@ -45,11 +45,11 @@ class Asked(msgspec.Struct):
 
 
 class _Head(msgspec.Struct):
-    place: Place
+    place: TurnPosition
     continued: bool = False
 
 
-class TurnLine:
+class TurnIndex:
     """Places of turns. A turn's parent is the one whose messages its own begin with; a second child is a
     branch.
     """
@@ -65,14 +65,14 @@ class TurnLine:
         self._by_response: dict[str, _Head] = {}
         self.responses: list[str] = []
         """The ids of all responses that the session got, in the order in which they became known."""
-        self._requests: OrderedDict[bytes, Place] = OrderedDict()
+        self._requests: OrderedDict[bytes, TurnPosition] = OrderedDict()
         self._keys: OrderedDict[str, bytes] = OrderedDict()
         self._destroyed: set[tuple[int, int]] = set()
         self._met: dict[tuple[int, int], int] = {}
         self._met_in_all = 0
         self.learn(turns)
 
-    def repeated(self, key: str | None, digest: bytes) -> bool:
+    def is_repeat(self, key: str | None, digest: bytes) -> bool:
         """Whether a request with this idempotency key and body came before."""
         return key is not None and self._keys.get(key) == digest
 
@@ -81,7 +81,7 @@ class TurnLine:
         """How many answers of the session noise destroyed."""
         return len(self._destroyed)
 
-    def destroyed(self, place: Place) -> None:
+    def mark_destroyed(self, place: TurnPosition) -> None:
         """Noise destroyed the answer to this attempt at a turn."""
         self._destroyed.add((place.index, place.attempt))
 
@@ -90,7 +90,7 @@ class TurnLine:
         """How often noise befell an exchange of the session, or its provider."""
         return self._met_in_all
 
-    def befell(self, place: Place, count: int) -> None:
+    def add_injections(self, place: TurnPosition, count: int) -> None:
         """So much noise befell the exchange of this attempt at a turn."""
         key = place.index, place.attempt
         if count or key in self._met:
@@ -100,24 +100,24 @@ class TurnLine:
     def learn(self, turns: Iterable[TurnHead]) -> None:
         """Take in turns that are in the store; those that are known already change nothing."""
         for turn in turns:
-            place = Place(turn.index, turn.attempt, turn.parent, turn.branch)
-            self.placed(place, turn.received, turn.request, None, turn.idempotency)
+            place = TurnPosition(turn.index, turn.attempt, turn.parent, turn.branch)
+            self.add(place, turn.received, turn.request, None, turn.idempotency)
             if turn.destroyed:
-                self.destroyed(place)
-            self.befell(place, turn.met)
+                self.mark_destroyed(place)
+            self.add_injections(place, turn.met)
             if turn.response_id is not None:
-                self.answered(turn.index, turn.response_id)
+                self.add_response(turn.index, turn.response_id)
 
-    def answered(self, index: int, response_id: str) -> None:
+    def add_response(self, index: int, response_id: str) -> None:
         """Take in which response a turn got: later requests may say that they come after it."""
         head = self._by_index.get(index)
         if head is not None and response_id not in self._by_response:
             self._by_response[response_id] = head
             self.responses.append(response_id)
 
-    def placed(
+    def add(
         self,
-        place: Place,
+        place: TurnPosition,
         key: bytes | None,
         digest: bytes | None = None,
         says: bytes | None = None,
@@ -133,7 +133,7 @@ class TurnLine:
         if says:
             self._said[says] = self._by_index[place.index]
 
-    def _take(self, place: Place, key: bytes | None) -> None:
+    def _take(self, place: TurnPosition, key: bytes | None) -> None:
         if place.index < _APART:
             self._next = max(self._next, place.index + 1)
         if place.parent is not None and (parent := self._by_index.get(place.parent)):
@@ -142,19 +142,19 @@ class TurnLine:
         if key is not None:
             self._heads[key] = head
 
-    def place(self, asked: Asked, *, apart: bool = False) -> Place:
+    def place(self, asked: TurnRequest, *, apart: bool = False) -> TurnPosition:
         """The place of a request. A marked retry of an equal body is one more attempt at its turn. `apart`:
         it can't be known which indexes are free, so one is taken where no other can be.
         """
         earlier = self._requests.get(asked.digest)
-        if earlier is not None and (asked.retry or self.repeated(asked.idempotency, asked.digest)):
-            place = Place(earlier.index, earlier.attempt + 1, earlier.parent, earlier.branch)
+        if earlier is not None and (asked.retry or self.is_repeat(asked.idempotency, asked.digest)):
+            place = TurnPosition(earlier.index, earlier.attempt + 1, earlier.parent, earlier.branch)
         else:
             place = self._new(asked.chain, _time_us() if apart else None, asked.after)
         self._remember(asked.digest, place, asked.idempotency)
         return place
 
-    def _remember(self, digest: bytes, place: Place, idempotency: str | None) -> None:
+    def _remember(self, digest: bytes, place: TurnPosition, idempotency: str | None) -> None:
         if idempotency is not None:
             self._keys[idempotency] = digest
             if len(self._keys) > _REMEMBERED:
@@ -166,7 +166,7 @@ class TurnLine:
         if len(self._requests) > _REMEMBERED:
             self._requests.popitem(last=False)
 
-    def _new(self, chain: Chain | None, index: int | None, after: str | None) -> Place:
+    def _new(self, chain: Chain | None, index: int | None, after: str | None) -> TurnPosition:
         if index is None:
             index, self._next = self._next, self._next + 1
         place = self._after(chain, index) if after is None else self._answering(after, chain, index)
@@ -177,31 +177,31 @@ class TurnLine:
                 self._said[chain.says] = head
         return place
 
-    def _after(self, chain: Chain | None, index: int) -> Place:
+    def _after(self, chain: Chain | None, index: int) -> TurnPosition:
         if chain is None:
-            return Place(index)
+            return TurnPosition(index)
         same = self._heads.get(chain.key) or self._said.get(chain.says)
         if same is not None:
-            return Place(index, 0, same.place.parent, f"{chain.key.hex()[:12]}.{index}")
+            return TurnPosition(index, 0, same.place.parent, f"{chain.key.hex()[:12]}.{index}")
         head = self._head_of(chain.parent)
         if head is None:
-            return Place(index, 0, None, f"{chain.key.hex()[:12]}" if self._heads else MAIN_BRANCH)
+            return TurnPosition(index, 0, None, f"{chain.key.hex()[:12]}" if self._heads else MAIN_BRANCH)
         return self._continued(head, chain, index)
 
-    def _answering(self, after: str, chain: Chain | None, index: int) -> Place:
+    def _answering(self, after: str, chain: Chain | None, index: int) -> TurnPosition:
         """The place of a request that names the response it comes after: its messages are not all."""
         head = self._by_response.get(after)
         if head is None:
-            return Place(index, 0, None, digest(after)[:12] if self._by_index else MAIN_BRANCH)
+            return TurnPosition(index, 0, None, digest(after)[:12] if self._by_index else MAIN_BRANCH)
         return self._continued(head, chain, index)
 
-    def _continued(self, head: _Head, chain: Chain | None, index: int) -> Place:
+    def _continued(self, head: _Head, chain: Chain | None, index: int) -> TurnPosition:
         """A turn's first continuation stays on its branch."""
         branch = head.place.branch
         if head.continued:
             branch = chain.key.hex()[:12] if chain is not None else f"{head.place.index}.{index}"
         head.continued = True
-        return Place(index, 0, head.place.index, branch)
+        return TurnPosition(index, 0, head.place.index, branch)
 
     def _head_of(self, node: Chain | None) -> _Head | None:
         """The nearest turn of which these messages are a continuation."""
@@ -216,7 +216,7 @@ def _time_us() -> int:
     return max(_APART, time.time_ns() // 1000)
 
 
-class TokenLine:
+class TokenChains:
     """Prompt token ids as chains: a prompt that begins with an earlier one is stored as what it adds."""
 
     def __init__(self) -> None:
@@ -224,7 +224,7 @@ class TokenLine:
 
     def chain(self, token_ids: Sequence[int]) -> Chain:
         """The chain of a prompt's ids. OverflowError, TypeError where they aren't 32-bit integers."""
-        prompt = packed(token_ids)
+        prompt = pack_ids(token_ids)
         known = [(start, node) for start, node in self._prompts if prompt.startswith(start)]
         start, parent = max(known, key=lambda one: len(one[0]), default=(b"", None))
         if parent is not None and start == prompt:
@@ -234,7 +234,7 @@ class TokenLine:
         return chain
 
 
-def packed(token_ids: Sequence[int]) -> bytes:
+def pack_ids(token_ids: Sequence[int]) -> bytes:
     """Token ids as little-endian int32."""
     numbers = array("i", token_ids)
     if sys.byteorder == "big":

@@ -20,7 +20,7 @@ from crosswind.gateway.protocols.hidden_tools import HiddenCall
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import MASK, Redactor
 from crosswind.gateway.sessions.session import LiveSession
-from crosswind.gateway.sessions.turns import Place
+from crosswind.gateway.sessions.turns import TurnPosition
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.fitness import Fitness, Source
 from crosswind.gateway.trajectory.record import Completion, Durable, Failure, Turn
@@ -32,7 +32,7 @@ class Exchange(msgspec.Struct, eq=False):
     codec: Codec
     session: LiveSession
     request: Request
-    place: Place
+    place: TurnPosition
     noise: Noise
     received: View
     sent: View
@@ -111,7 +111,7 @@ class Exchange(msgspec.Struct, eq=False):
         """Attribute a failure, which may have taken several attempts. The first failure counts."""
         self.attempts += attempts
         if source is Source.INJECTED:
-            self.session.turns.destroyed(self.place)
+            self.session.turns.mark_destroyed(self.place)
         self.error = self.error or Failure(source, kind, self.redactor.mask_text(message)[:2000])
 
     def inject_failure(self, operator: str, message: str, shown: bytes | None = None) -> None:

@@ -13,7 +13,7 @@ from crosswind.gateway.noise.pipeline import FAULT_SITES
 from crosswind.gateway.protocols.document import decode
 from crosswind.gateway.recorder.queue import Ticket
 from crosswind.gateway.recorder.recorder import Recorder
-from crosswind.gateway.sessions.inference import Inference, delivered_ids
+from crosswind.gateway.sessions.inference import Inference, find_delivered_ids
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.fitness import Source
 from crosswind.gateway.trajectory.ledger_rows import DeliveredId
@@ -71,11 +71,11 @@ class Recording:
             rows.insert(0, exchange.session.record)
         exchange.recorded = True
         if turn.response_id is not None:
-            exchange.session.turns.answered(turn.index, turn.response_id)
+            exchange.session.turns.add_response(turn.index, turn.response_id)
         if exchange.noise.events:
             # Faults that were withheld or withdrawn don't count against the bounds, here as in the store.
             met = sum(one.after is not None and one.site in FAULT_SITES for one in exchange.noise.events)
-            exchange.session.turns.befell(exchange.place, met)
+            exchange.session.turns.add_injections(exchange.place, met)
         self.metrics.recorded(turn, exchange.noise.events)
         _log.debug("turn", turn=turn.index, status=turn.upstream_status, fitness=turn.fitness.value)
         ticket = exchange.session.rows = self.recorder.submit(rows, awaited=not relaxed)
@@ -92,8 +92,8 @@ class Recording:
         messages = [
             exchange.codec.message_format.parse(decode(raw)) for raw in closing.history_messages(view.bytes())
         ]
-        ids = delivered_ids(messages, session.first_user_turn)
-        self.inference.delivered(session.record.id, ids)
+        ids = find_delivered_ids(messages, session.first_user_turn)
+        self.inference.remember(session.record.id, ids)
         return [DeliveredId(name, session.record.id) for name in ids]
 
     def record_delivery(self, exchange: Exchange, settled: SettledTurn, delivered: Delivered) -> None:

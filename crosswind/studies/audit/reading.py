@@ -14,7 +14,7 @@ from typing import Any
 from crosswind.gateway.protocols.codec import codec_named
 from crosswind.gateway.protocols.document import decode
 from crosswind.gateway.recorder.redaction import MASK
-from crosswind.gateway.sessions.restore import tell
+from crosswind.gateway.sessions.restore import apply_answer
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.record import Event, Session, Trajectory, Turn
@@ -130,7 +130,7 @@ class _Reading:
             self.why_not = f"turn {turn.index}: its body is no request that can be read"
             return None
         request = codec.read(split, self.live.reader(codec), _as_it_is)
-        tell(request, turn)
+        apply_answer(request, turn)
         conversation = request.conversation
         path = tuple(self._piece(one) for one in conversation.items)
         new = tuple(piece for piece in path if piece.ref.message >= conversation.held)

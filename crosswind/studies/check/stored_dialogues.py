@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from crosswind.gateway.protocols.codec import codec_named
-from crosswind.gateway.sessions.restore import tell
+from crosswind.gateway.sessions.restore import apply_answer
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.trajectory.record import Trajectory
 from crosswind.gateway.trajectory.store import Store
@@ -36,7 +36,7 @@ def _longest(trajectory: Trajectory) -> tuple[Conversation, int] | None:
         if codec is None or split is None:
             continue
         request = codec.read(split, live.reader(codec), _as_it_is)
-        tell(request, turn)
+        apply_answer(request, turn)
         if longest is None or len(request.conversation.items) >= len(longest.items):
             raw = request.document.raw("tools")
             taken = (

@@ -20,9 +20,9 @@ from crosswind.gateway.protocols.codec import codec_named
 from crosswind.gateway.protocols.document import decode, encode
 from crosswind.gateway.proxy.outgoing import write_body
 from crosswind.gateway.recorder.redaction import MASK, Redactor
-from crosswind.gateway.sessions.restore import tell
+from crosswind.gateway.sessions.restore import apply_answer
 from crosswind.gateway.sessions.session import LiveSession
-from crosswind.gateway.sessions.turns import Place
+from crosswind.gateway.sessions.turns import TurnPosition
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Event, Session, Turn
@@ -113,10 +113,10 @@ def _replay_turn(live: LiveSession, turn: Turn, texts: Texts | None) -> Replayed
     if codec is None or split is None:
         return ReplayedTurn(turn, None, why_not=UNREADABLE)
     request = codec.read(split, live.reader(codec), _REDACTOR.mask)
-    tell(request, turn)
+    apply_answer(request, turn)
     noise = Noise()
     if turn.fitness not in _WITHOUT_NOISE:
-        place = Place(turn.index, turn.attempt, turn.parent, turn.branch)
+        place = TurnPosition(turn.index, turn.attempt, turn.parent, turn.branch)
         now = Circumstances(True, not turn.spared, request.stream, turn.created_us, texts=texts)
         noise = add_noise(live, codec, request, place, now, _REDACTOR)
     # A masked turn is read all the same: what later turns are shown depends on it.

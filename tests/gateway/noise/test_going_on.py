@@ -17,7 +17,7 @@ from crosswind.gateway.protocols.codec import Codec, SessionReader, codecs
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.ledger import Ledger
 from crosswind.gateway.sessions.session import LiveSession
-from crosswind.gateway.sessions.turns import Place
+from crosswind.gateway.sessions.turns import TurnPosition
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Session
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
@@ -74,7 +74,7 @@ class Told:
         assert split is not None
         request = CHAT.read(split, reader, REDACTOR.mask)
         now = Circumstances(enabled=True, allow_new=turn % 7 != 6, streaming=False, now_us=0)
-        noise = add_noise(self.session, CHAT, request, Place(turn), now, REDACTOR)
+        noise = add_noise(self.session, CHAT, request, TurnPosition(turn), now, REDACTOR)
         assert noise.unfit is None
         self.rows += [row for row in noise.rows if isinstance(row, Shown)]
         sent, view = request.write(noise.replacements, noise.members, REDACTOR.mask, noise.forward)
