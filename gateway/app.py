@@ -34,7 +34,7 @@ from crosswind.gateway.sessions.curricula import KIND, Curricula
 from crosswind.gateway.sessions.inference import Inference
 from crosswind.gateway.sessions.leases import TurnLeases
 from crosswind.gateway.sessions.profiles import PROFILE, Profiles
-from crosswind.gateway.sessions.response_lookup import ResponseLookup
+from crosswind.gateway.sessions.restore import ResponseLookup
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.sync import WorkerSync
 from crosswind.gateway.telemetry.metrics import Metrics

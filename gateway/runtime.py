@@ -241,4 +241,4 @@ class Gateway:
             await asyncio.to_thread(tracing.close)
         self.store.close()
         if self.sharing is not None:
-            self.sharing.claims.close()
+            self.sharing.leases.close()

@@ -120,7 +120,7 @@ def show_tools(
         view.members["tool_choice"] = rename_tool_choice(written, names)
     put_back = {
         index: put
-        for index, step in enumerate(request.steps if ledger.put_back else ())
+        for index, step in enumerate(request.steps if ledger.reinsertions else ())
         if (put := ledger.reinsertion(codec.name, step.policy_anchor)) is not None
     }
     view.forward = HistoryEdits(closing, names, put_back, _pending(codec, ledger, request))

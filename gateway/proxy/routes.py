@@ -16,8 +16,8 @@ from crosswind.gateway.noise.kill_switch import may_ask_for
 from crosswind.gateway.protocols.codec import Codec, codecs
 from crosswind.gateway.protocols.request import SplitBody
 from crosswind.gateway.recorder.redaction import SHORTEST
-from crosswind.gateway.sessions.claim import SessionClaim
 from crosswind.gateway.sessions.inference import Traces, read_traces
+from crosswind.gateway.sessions.session import SessionClaim
 from crosswind.gateway.trajectory.content import content_key
 from crosswind.gateway.upstreams.upstream import Upstream
 from crosswind.injectors.identity import digest

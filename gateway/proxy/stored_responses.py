@@ -214,7 +214,7 @@ def _view(session: LiveSession, items: Iterable[UserText | ToolResult]) -> Clien
     return ClientView(
         {known.text: clean for known, clean in shown if known is not None and known.text is not None},
         ledger.tools.declared_of if ledger.tools is not None else {},
-        hidden_ids(ledger.put_back.values()),
+        hidden_ids(ledger.reinsertions.values()),
     )
 
 

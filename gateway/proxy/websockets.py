@@ -20,8 +20,8 @@ from crosswind.gateway.http.auth import Authenticator, protocols_without_credent
 from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.proxy.routes import Route, find_route, read_claim
 from crosswind.gateway.recorder.recorder import Recorder
-from crosswind.gateway.sessions.claim import SessionClaim
 from crosswind.gateway.sessions.inference import Traces
+from crosswind.gateway.sessions.session import SessionClaim
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.record import Row, SessionMarked

@@ -1,4 +1,6 @@
-"""Sessions that are kept in memory, up to a number and a size; others are read back when they return."""
+"""An LRU cache of live sessions, bounded by number and bytes; others are read from the store when they
+return.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +10,14 @@ from crosswind.gateway.config.sections import Limits
 from crosswind.gateway.sessions.session import LiveSession
 
 _LOOKED_AT = 64
-"""How many sessions that must stay are passed over when one has to go: the look may not grow with them."""
+"""Busy sessions skipped in one search for a session to drop, so that the search stays short."""
 
 
 class SessionCache:
-    """The sessions in memory, the one that was used last at the end.
+    """The sessions in memory, least recently used first.
 
-    One stays while a turn of it is in flight or its rows wait for the store: it couldn't be read back whole.
+    A session stays while one of its turns is in flight or its rows wait for the store: until then it can't be
+    read back whole.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -30,41 +33,40 @@ class SessionCache:
 
     @property
     def bytes(self) -> int:
-        """About how much memory they take."""
+        """Their approximate memory."""
         return self._bytes
 
     def get(self, session_id: str) -> LiveSession | None:
-        """The session of this name, which is now the one that was used last."""
+        """The session of this id, now the most recently used one."""
         session = self._sessions.get(session_id)
         if session is not None:
             self._sessions.move_to_end(session_id)
         return session
 
     def add(self, session: LiveSession) -> None:
-        """Keep a session, in place of one of its name."""
+        """Add a session, or replace the one with its id."""
         self.remove(session.record.id)
         self._sessions[session.record.id] = session
         self.weigh(session)
 
     def remove(self, session_id: str) -> None:
-        """Keep it no longer."""
         session = self._sessions.pop(session_id, None)
         if session is not None:
             self._bytes -= session.weighed
 
     def weigh(self, session: LiveSession) -> None:
-        """Take its size anew, and let go of those that were not used for the longest time, if need be."""
+        """Measure a session again, and drop the least recently used ones if there are too many."""
         if self._sessions.get(session.record.id) is session:
             self._bytes -= session.weighed
             session.weighed = session.size()
             self._bytes += session.weighed
-        while self._too_many() and (name := self._dispensable(session)) is not None:
+        while self._too_many() and (name := self._find_dispensable(session)) is not None:
             self.remove(name)
 
     def _too_many(self) -> bool:
         return len(self._sessions) > self.limits.live_sessions or self._bytes > self.limits.live_bytes
 
-    def _dispensable(self, but: LiveSession) -> str | None:
+    def _find_dispensable(self, but: LiveSession) -> str | None:
         passed: list[str] = []
         found = None
         for name, session in self._sessions.items():
@@ -74,7 +76,7 @@ class SessionCache:
             passed.append(name)
             if len(passed) == _LOOKED_AT:
                 break
-        # So that the next look does not meet them again: they are in use, or were a moment ago.
+        # They are in use, or were a moment ago: the next search skips them.
         for name in passed:
             self._sessions.move_to_end(name)
         return found

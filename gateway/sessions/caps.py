@@ -10,13 +10,13 @@ from crosswind.injectors.streams import Stream
 
 
 def may_be_noisy(dose: Dose, tenant: str | None, *, seed: int, key: str) -> bool:
-    """Whether a session may be noisy: as many as the share says are, and the same ones in each run."""
+    """Whether a session may be noisy: a share of sessions is, and the same ones in each run."""
     share = min(dose.share, dose.tenants.get(tenant, 1.0) if tenant is not None else 1.0)
     return share >= 1.0 or Stream(f"dose|{seed}|{key}").chance(share)
 
 
 def apply_caps(plan: Plan, dose: Dose) -> Plan:
-    """The plan within the caps. A clean one has nothing to be capped."""
+    """The plan with its bounds tightened to the caps. A clean plan is returned unchanged."""
     if plan.arm == CLEAN or not plan.rules:
         return plan
     bounds = plan.bounds

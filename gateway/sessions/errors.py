@@ -1,4 +1,4 @@
-"""Why a request that names a session is refused, in the protocol's shape."""
+"""Errors about a session, which each protocol puts into its own shape."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from crosswind.gateway.trajectory.store import StoreError
 
 
 def unknown_session(session_id: str | None) -> ServiceError:
-    """404 in the protocol's shape."""
+    """404: the session is unknown, or none was named."""
     what = "no session was named" if session_id is None else f"unknown session {session_id!r}"
     return ServiceError(
         404, f"{what}; open one first (POST /api/sessions), or set `sessions: open`", code="session_not_found"
@@ -16,21 +16,21 @@ def unknown_session(session_id: str | None) -> ServiceError:
 
 
 def closed_session(session_id: str) -> ServiceError:
-    """409 in the protocol's shape."""
+    """409: the session is closed."""
     return ServiceError(
         409, f"session {session_id!r} is closed; open another one (POST /api/sessions)", code="session_closed"
     )
 
 
 def store_down(error: StoreError) -> ServiceError:
-    """503 in the protocol's shape."""
+    """503: the store can't be read."""
     return ServiceError(
         503, f"the store can't be read: {error}", kind="server_error", code="store_unavailable"
     )
 
 
 def refuse(session: Session, tenant: str | None) -> None:
-    """ServiceError 403 where a session is another tenant's, 409 where it is closed."""
+    """Raise ServiceError 403 if a session is another tenant's, 409 if it is closed."""
     if tenant is not None and session.tenant not in (None, tenant):
         raise ServiceError(
             403,

@@ -1,7 +1,8 @@
-"""Whose a request is that names no session: told by what its history shows of what we delivered.
+"""Infer the session of an unlabelled request from what we delivered earlier.
 
 Samples of one task begin alike, so the first turn can't tell them apart: every first turn opens a session.
-From the second turn on the ids of the calls that we delivered say whose it is, or the text delivered last.
+From the second turn on, the ids of delivered tool calls identify the session, or else the last delivered
+text.
 """
 
 from __future__ import annotations
@@ -24,39 +25,37 @@ from crosswind.injectors.identity import digest, normalise
 _log = structlog.get_logger("crosswind.sessions")
 
 REMEMBERED = 100_000
-"""Delivered ids that are kept in memory; others are looked for in the store."""
-
-
+"""Delivered ids kept in memory; others are looked up in the store."""
 MOST_TEXTS = 8
-"""How many of a history's texts are looked at, from its end, where it has no calls."""
+"""Texts examined from a history's end if it has no calls."""
 _CALL = "call:"
 
 
 class Traces(msgspec.Struct, frozen=True):
-    """What a request shows of its session. `delivered` are ids of what the policy said last in it."""
+    """What a request reveals about its session. `delivered` are ids of the policy's last messages in it."""
 
     first_user_turn: str = ""
     delivered: tuple[str, ...] = ()
     begun: bool = False
-    """Its history holds something that the policy said."""
+    """Its history contains a message of the policy."""
     after: str | None = None
-    """The response that it goes on from, where the upstream keeps the history."""
+    """The response that it continues, if the upstream keeps the history."""
     body: bytes = b""
-    """The digest of its body, and of its idempotency key where it has one."""
+    """The digest of its body and of its idempotency key, if any."""
     counted: bool = False
-    """Its client says that it sends it again."""
+    """Its client counts it as a retry."""
     keyed: bool = False
-    """It has an idempotency key, under which it may come again."""
+    """It has an idempotency key, under which it may be sent again."""
 
     @property
     def begun_as(self) -> str | None:
-        """The name by which a conversation that begins with it is found again, after a restart too."""
+        """The stored name of the conversation that this request begins; it survives a restart."""
         return f"begun:{self.body.hex()}" if self.keyed and not self.begun and self.after is None else None
 
 
 @dataclass(frozen=True, slots=True)
 class Inferred:
-    """Whose a request seems to be. `quarantine` says why it must not train."""
+    """The inferred session of a request. `quarantine` says why it must not train."""
 
     session_id: str
     confidence: float
@@ -64,8 +63,8 @@ class Inferred:
 
 
 def read_traces(split: SplitBody, codec: Codec, body: bytes, *, counted: bool, keyed: bool) -> Traces:
-    """Read the traces: the first user message, and from its end what the policy said: up to the last calls,
-    which tell more than texts.
+    """Read the first user message, and the policy's messages from the end back to the last tool calls, which
+    identify a session better than texts.
     """
     document = split.document
     first = split.first_user_turn(codec.message_format)
@@ -84,7 +83,7 @@ def read_traces(split: SplitBody, codec: Codec, body: bytes, *, counted: bool, k
 
 
 def find_delivered_ids(messages: list[ParsedMessage], first_user_turn: str) -> tuple[str, ...]:
-    """The ids by which messages of the policy's are found again: their calls', else their text's."""
+    """The ids that identify messages of the policy: those of their calls, or else of their text."""
     calls = [_CALL + call.call_id for read in messages for call in read.calls if call.call_id]
     if calls:
         return tuple(calls)
@@ -93,22 +92,22 @@ def find_delivered_ids(messages: list[ParsedMessage], first_user_turn: str) -> t
 
 
 def make_unresolved(traces: Traces, salt: str, why: str) -> Inferred:
-    """All conversations that begin alike and can't be told apart."""
+    """The quarantined session shared by conversations that begin alike and can't be told apart."""
     return Inferred(f"inferred-{digest(salt, traces.first_user_turn)}", 0.3, why)
 
 
 class Inference:
-    """Remembers what was delivered to whom."""
+    """Remembers which session got which delivered ids."""
 
-    def __init__(self, store: Store, claims: TurnLeases | None = None) -> None:
+    def __init__(self, store: Store, leases: TurnLeases | None = None) -> None:
         self._store = store
-        self._claims = claims
-        """Where other processes deliver too, so that what is remembered here may not be all."""
+        self._leases = leases
+        """Set if other processes deliver too, so that the memory here may be incomplete."""
         self._owners: OrderedDict[str, tuple[str, ...]] = OrderedDict()
         self._first_turns: OrderedDict[bytes, str] = OrderedDict()
 
     def remember(self, session_id: str, ids: tuple[str, ...]) -> None:
-        """Remember whose these ids are."""
+        """Remember the session of these ids."""
         for name in ids:
             owners = self._owners.pop(name, ())
             self._owners[name] = owners if session_id in owners else (session_id, *owners)[:2]
@@ -116,9 +115,9 @@ class Inference:
                 self._owners.popitem(last=False)
 
     async def infer(self, traces: Traces, *, salt: str) -> Inferred:
-        """Whose a request is. `salt`: requests of other seeds or profiles never share a session.
+        """Infer the session of a request. `salt` keeps requests of other seeds and profiles apart.
 
-        StoreError where the store can't be read.
+        Raises StoreError if the store can't be read.
         """
         doubtful: tuple[str, ...] = ()
         for name in traces.delivered:
@@ -135,7 +134,9 @@ class Inference:
         return await self._first(traces, salt)
 
     async def _first(self, traces: Traces, salt: str) -> Inferred:
-        """A conversation begins. A marked retry belongs to the session that its first attempt opened."""
+        """The session of a conversation that begins. A marked retry belongs to the session of its first
+        attempt.
+        """
         known = self._begun(traces.body) if traces.counted or traces.keyed else None
         if known is None and traces.begun_as is not None:
             stored = await asyncio.to_thread(self._store.sessions_given, traces.begun_as)
@@ -145,26 +146,26 @@ class Inference:
         self._first_turns[traces.body] = session_id
         if len(self._first_turns) > REMEMBERED:
             self._first_turns.popitem(last=False)
-        if self._claims is not None and known is None:
+        if self._leases is not None and known is None:
             try:
-                await self._claims.began(traces.body, session_id)
+                await self._leases.began(traces.body, session_id)
             except LeasesUnavailable as error:
-                _log.error("other workers can't be told of a session", error=str(error))
+                _log.error("other workers can't learn of a session", error=str(error))
         return Inferred(session_id, 0.9)
 
     def _begun(self, body: bytes) -> str | None:
-        """The session that began with this body, here or, where others serve too, elsewhere."""
-        if self._claims is None:
+        """The session that began with this body, here or in another worker."""
+        if self._leases is None:
             return self._first_turns.get(body)
         try:
-            return self._claims.begun(body)
+            return self._leases.begun(body)
         except LeasesUnavailable as error:
-            _log.error("it can't be known what other workers opened", error=str(error))
+            _log.error("sessions that other workers opened are unknown", error=str(error))
             return self._first_turns.get(body)
 
     async def _owners_of(self, name: str) -> tuple[str, ...]:
         owners = self._owners.get(name)
-        if owners is None or (self._claims is not None and len(owners) == 1):
+        if owners is None or (self._leases is not None and len(owners) == 1):
             stored = await asyncio.to_thread(self._store.sessions_given, name)
             owners = tuple(dict.fromkeys([*(owners or ()), *stored]))[:2]
             if owners:

@@ -1,7 +1,7 @@
-"""Keys by which a session's requests are known. What is kept of a key is its digest.
+"""Session keys, which identify a session's requests. Only their digests are kept.
 
-A key is made for its session, or is a client's own that goes on from session to session: where a long-lived
-client is configured once, each session that is opened under its key closes the one before.
+A key is made for one session, or belongs to a long-lived client that is configured once: then each session
+opened under the key closes the one before.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ KIND = "session_key"
 
 
 class SessionKeys:
-    """Whose key it is, from memory or else from the store. At most `most` keys are remembered."""
+    """The session of a key, from memory or from the store. At most `most` keys are kept in memory."""
 
     def __init__(self, store: Store, most: int) -> None:
         self._store = store
@@ -26,9 +26,9 @@ class SessionKeys:
         self._owners: dict[str, str] = {}
 
     async def owner(self, caller: Caller) -> str | None:
-        """The session of a caller's session key; None where it gave none.
+        """The session of a caller's session key; None if it gave none.
 
-        ServiceError 401 where the key is unknown, 503 where the store can't be read.
+        Raises ServiceError 401 if the key is unknown, 503 if the store can't be read.
         """
         if caller.session_key is None:
             return None
@@ -36,11 +36,11 @@ class SessionKeys:
         return self._owners.get(name) or await self._read(name)
 
     def cached_owner(self, caller: Caller) -> str | None:
-        """The session of a caller's session key, where memory has it."""
+        """The session of a caller's session key, if memory has it."""
         return None if caller.session_key is None else self._owners.get(key_digest(caller.session_key))
 
     async def owner_now(self, caller: Caller) -> str | None:
-        """The same, as the store has it: the key may have gone on to another session."""
+        """The same from the store: the key may have moved to another session."""
         return None if caller.session_key is None else await self._read(key_digest(caller.session_key))
 
     async def _read(self, name: str) -> str:
@@ -54,16 +54,15 @@ class SessionKeys:
         return self._owners[name]
 
     def remember(self, name: str, session_id: str) -> None:
-        """Remember whose key this is, by its digest; the oldest are looked up again when they return."""
+        """Remember the session of a key's digest, and drop the oldest entry if there are too many."""
         self._owners[name] = session_id
         if len(self._owners) > self._most:
             del self._owners[next(iter(self._owners))]
 
     def forget(self, session_id: str) -> None:
-        """Forget the keys of a session."""
         self._owners = {key: owner for key, owner in self._owners.items() if owner != session_id}
 
 
 def key_setting(key: str, session_id: str) -> Setting:
-    """The row by which a session key is known after a restart: it holds the key's digest, not the key."""
+    """The row that makes a session key known after a restart. It holds the key's digest, not the key."""
     return Setting(KIND, key_digest(key), {"session": session_id}, now_us())

@@ -1,10 +1,10 @@
-"""Places of turns, claimed by one worker at a time.
+"""Leases on turn positions, so that no two workers use the same one.
 
-A turn is in the store once it is complete; until then other workers can't see there that its index is taken
-and of which turn it is the continuation. So each place is claimed first: an entry in a log that all workers
-of the run append to and read on from where they were, under one short lock. With it every worker gives a
-turn the place that a single one would have given it. The log is a companion of the store: it is never
-synced, needn't outlive the run, and what a process that was killed had claimed stays claimed.
+A turn is in the store once it is complete; until then the store doesn't show other workers that its index is
+taken, nor which turn it continues. So each position is leased first: an entry in a log that all workers of
+the run append to and read, under one short lock. Every worker then gives a turn the position that a single
+process would have given it. The log is never synced and needn't outlive the run. A killed process keeps its
+leases.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from crosswind.gateway.sessions.turns import TurnIndex, TurnPosition, TurnRequest
 
 _KEPT = 200_000
-"""Claims that are kept: what is older is in the store by far."""
+"""Leases that are kept; older turns are in the store by far."""
 _PRUNE_EVERY = 1_000
 _WAIT_S, _PAUSE_S = 1.0, 0.0005
 _SCHEMA = """
@@ -47,11 +47,11 @@ _NEXT = "INSERT INTO number VALUES (?, 1) ON CONFLICT DO UPDATE SET next = next 
 
 
 class LeasesUnavailable(Exception):
-    """The log can't be read or written: it isn't known which places are free."""
+    """The log can't be read or written, so free positions are unknown."""
 
 
 class TurnLeases:
-    """The log in `file`. For the event loop's thread: the lock is tried again, never waited for."""
+    """The log in `file`. It runs on the event loop's thread, so it polls for the lock and never blocks."""
 
     def __init__(self, file: Path) -> None:
         self._connection = sqlite3.connect(file, timeout=10, isolation_level=None)
@@ -61,7 +61,7 @@ class TurnLeases:
         self._connection.execute("PRAGMA busy_timeout = 0")
 
     async def place(self, session_id: str, line: TurnIndex, asked: TurnRequest) -> TurnPosition:
-        """The place of a request after all that were claimed before, by whomever. ClaimsUnavailable."""
+        """Lease the position of a request, behind all earlier leases. Raises LeasesUnavailable."""
         try:
             await self._begin()
             with self._transaction() as connection:
@@ -83,7 +83,7 @@ class TurnLeases:
         return place
 
     async def began(self, body: bytes, session_id: str) -> None:
-        """A conversation began with this body, in a session of its own. ClaimsUnavailable."""
+        """Record that a session began with this body. Raises LeasesUnavailable."""
         try:
             await self._begin()
             with self._transaction() as connection:
@@ -94,7 +94,7 @@ class TurnLeases:
             raise LeasesUnavailable(str(error)) from error
 
     def begun(self, body: bytes) -> str | None:
-        """The session in which a conversation began with this body last, by whomever. ClaimsUnavailable."""
+        """The latest session, of any worker, that began with this body. Raises LeasesUnavailable."""
         try:
             row = self._connection.execute(_BEGUN, (body,)).fetchone()
         except sqlite3.Error as error:
@@ -102,7 +102,7 @@ class TurnLeases:
         return None if row is None else str(row[0])
 
     async def number(self, name: str) -> int:
-        """The next number of this name, from 0; none is given twice. ClaimsUnavailable."""
+        """The next number of this name, from 0; none is used twice. Raises LeasesUnavailable."""
         try:
             await self._begin()
             with self._transaction() as connection:
@@ -112,7 +112,7 @@ class TurnLeases:
         return number
 
     async def _begin(self) -> None:
-        """Take the lock. Others hold it for some ten microseconds; who is killed lets go of it."""
+        """Take the lock. Workers hold it for some ten microseconds; a killed one releases it."""
         until = asyncio.get_running_loop().time() + _WAIT_S
         while True:
             try:

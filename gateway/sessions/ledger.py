@@ -1,5 +1,7 @@
-"""What a session was shown: in memory one dict look-up per known message, in the store one row per message
-part, per list of tools, and per message of the policy's that the client got in another form.
+"""The ledger of what a session's policy was shown.
+
+In memory a known message costs one dict look-up. The store has one row per message part, per list of tools,
+and per message of the policy that the client got in another form.
 """
 
 from __future__ import annotations
@@ -25,19 +27,19 @@ _SITES = {
 
 
 class Ledger:
-    """The ledger of one session. `complete` is False where the store could not be read: then nothing new is
+    """The ledger of one session. If the store could not be read, `complete` is False and nothing new is
     decided.
     """
 
     def __init__(self, rows: Iterable[Shown] = (), *, complete: bool = True) -> None:
         self.complete = complete
         self.tools: ShownTools | None = None
-        """The tools as they were shown last."""
+        """The tools as shown last."""
         self.last_tools = WrittenTools()
-        self.put_back: dict[tuple[str, str], Reinsertion] = {}
-        """What is put back around messages of the policy's, by their protocol and anchor."""
+        self.reinsertions: dict[tuple[str, str], Reinsertion] = {}
+        """What is reinserted around messages of the policy, by protocol and anchor."""
         self.answered: Counter[str] = Counter()
-        """How many calls of each tool were answered inside, by the name that the policy saw."""
+        """The number of calls of each tool that were answered inside, by the name that the policy saw."""
         self._known: dict[str, Known] = {}
         self._lists: dict[str, ShownTools] = {}
         self._tool_rows = 0
@@ -49,31 +51,33 @@ class Ledger:
         return self._known
 
     def shown_tools(self, anchor: str) -> ShownTools | None:
-        """What was shown for the declared list of this anchor, else what was shown last."""
+        """The tools shown for the declared list of this anchor, or else those shown last."""
         return self._lists.get(anchor, self.tools)
 
     def reinsertion(self, protocol: str, anchor: str | None) -> Reinsertion | None:
-        """What is put back around the message of this anchor, in a history of this protocol."""
+        """What is reinserted around the message of this anchor in a history of this protocol."""
         if anchor is None:
             return None
-        return self.put_back.get((protocol, anchor)) or self.put_back.get(("", anchor))
+        return self.reinsertions.get((protocol, anchor)) or self.reinsertions.get(("", anchor))
 
     def learn(self, rows: Iterable[Shown]) -> None:
-        """Take in what is stored. Of two rows of one part the first one counts: it was shown first.
+        """Add stored rows. Of two rows of one part the first counts: it was shown first.
 
-        ValueError where a row can't be read.
+        Raises ValueError if a row can't be read.
         """
         for row in rows:
             match row.site:
                 case Site.TOOL_SCHEMA:
-                    self._take_tools(ShownTools.from_json(msgspec.json.decode(row.text or "{}")))
+                    self._learn_tools(ShownTools.from_json(msgspec.json.decode(row.text or "{}")))
                 case Site.MODEL_RESPONSE:
-                    self._take_put_back(row.anchor, msgspec.json.decode(row.text or "{}", type=Reinsertion))
+                    self._learn_reinsertion(
+                        row.anchor, msgspec.json.decode(row.text or "{}", type=Reinsertion)
+                    )
                 case _ if row.anchor not in self._known:
                     self._known[row.anchor] = Known(row.text, _decisions(row))
 
     def add(self, new: NewlyShown, *, session_id: str, turn: int, branch: str) -> Shown:
-        """Remember what is shown for the first time; gives the row to store with the turn."""
+        """Add what is shown for the first time. Returns the row to store with the turn."""
         item = new.item
         site = _SITES[type(item)]
         self._known[item.anchor] = Known(new.text, new.decisions)
@@ -90,11 +94,11 @@ class Ledger:
         )
 
     def add_tools(self, shown: ShownTools, *, session_id: str, turn: int, branch: str) -> Shown:
-        """Remember how a list of tools is shown from now on."""
-        self._take_tools(shown)
+        """Add how a list of tools is shown from now on."""
+        self._learn_tools(shown)
         return Shown(
             session_id=session_id,
-            # A list is shown otherwise later on where a phantom left it: each row has its own name.
+            # A list changes when a phantom leaves it: each row has its own name.
             anchor=f"{shown.anchor}@{turn}.{self._tool_rows}",
             site=Site.TOOL_SCHEMA,
             ordinal=turn,
@@ -104,11 +108,11 @@ class Ledger:
             branch=branch,
         )
 
-    def add_put_back(
+    def add_reinsertion(
         self, anchor: str, put: Reinsertion, *, session_id: str, turn: int, branch: str
     ) -> Shown:
-        """Remember what a message of the policy's lost on its way to the client."""
-        self._take_put_back(anchor, put)
+        """Add what a message of the policy lost on its way to the client."""
+        self._learn_reinsertion(anchor, put)
         return Shown(
             session_id=session_id,
             anchor=anchor,
@@ -120,14 +124,14 @@ class Ledger:
             branch=branch,
         )
 
-    def _take_tools(self, shown: ShownTools) -> None:
+    def _learn_tools(self, shown: ShownTools) -> None:
         self._tool_rows += 1
         self.tools = self._lists[shown.anchor] = shown
 
-    def _take_put_back(self, anchor: str, put: Reinsertion) -> None:
+    def _learn_reinsertion(self, anchor: str, put: Reinsertion) -> None:
         key = put.protocol, anchor
-        if key not in self.put_back:
-            self.put_back[key] = put
+        if key not in self.reinsertions:
+            self.reinsertions[key] = put
             self.answered.update(put.names)
 
 

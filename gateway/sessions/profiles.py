@@ -1,36 +1,39 @@
-"""Noise profiles by name: built-in ones, those stored through the control plane, and files, which are read
-anew with the configuration only.
+"""Noise profiles by name: built-in ones, those stored through the control plane, and files, which are
+reloaded with the configuration only. All processes of a run read a file once: an edited file that was not
+reloaded must not be in force in a worker that restarts, or reads it last.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 
-from crosswind.gateway.sessions.profile_files import is_file, read
 from crosswind.injectors.profiles import load as built_in
-from crosswind.injectors.profiles.load import Profile, ProfileError
+from crosswind.injectors.profiles.load import Profile, ProfileError, parse
 
 PROFILE = "profile"
 """The kind of setting under which a stored profile is kept."""
 
 
 class Profiles:
-    """All profiles that sessions can be opened under. A stored one hides a built-in one of its name."""
+    """All profiles that a session can have. A stored one hides a built-in one of its name."""
 
     def __init__(self, folder: Path | None = None, reading: int = 0) -> None:
-        """`folder` is that of several processes, `reading` tells one reading of the configuration from
-        another: all of them go by the same files.
+        """Several processes share `folder`; `reading` numbers the readings of the configuration. All
+        processes use the files as one reading found them.
         """
         self._folder = folder
         self._reading = reading
         self._stored: dict[str, tuple[str, Profile]] = {}
         self._files: dict[str, Profile] = {}
-        """As they were when they were first named, or when the configuration was last read."""
+        """As read when first named, or when the configuration was last read."""
 
     def get(self, name: str) -> Profile:
-        """The profile; `NAME/level-K` is NAME at level K. ProfileError naming the nearest where there is
-        none.
+        """The profile; `NAME/level-K` is NAME at level K. Raises ProfileError, which names the nearest
+        one, if there is none.
         """
         if name in self._stored:
             return self._stored[name][1]
@@ -40,18 +43,16 @@ class Profiles:
         if not is_file(name):
             return built_in.load(name)
         if name not in self._files:
-            self._files[name] = read(name, self._folder, self._reading)
+            self._files[name] = read_file(name, self._folder, self._reading)
         return self._files[name]
 
     def read(self, names: Iterable[str], reading: int) -> Mapping[str, Profile]:
-        """The files among these names as this reading finds them; `take` puts them in force. ProfileError."""
+        """Read the files among these names; `take` puts them in force. Raises ProfileError."""
         files = [name for name in names if name not in self._stored and is_file(name)]
-        return {name: read(name, self._folder, reading) for name in files}
+        return {name: read_file(name, self._folder, reading) for name in files}
 
     def take(self, files: Mapping[str, Profile], reading: int) -> tuple[str, ...]:
-        """Go by these files; others are read when they are named next. Gives those that say something else
-        than before.
-        """
+        """Put these files in force; others are read when they are named next. Returns those that changed."""
         self._reading = reading
         changed = tuple(name for name, said in files.items() if self._files.get(name, said) != said)
         self._files = dict(files)
@@ -62,7 +63,7 @@ class Profiles:
         return self._stored[name][0] if name in self._stored else built_in.source(name)
 
     def put(self, name: str, text: str) -> Profile:
-        """Keep a profile under a name. ProfileError, naming the line, where the text is none."""
+        """Keep a profile under a name. Raises ProfileError, which names the line, if the text is invalid."""
         profile = built_in.parse(text, name)
         if profile.name != name:
             raise ProfileError(f"profile {name!r}: the text says name {profile.name!r}; make the two equal")
@@ -70,9 +71,53 @@ class Profiles:
         return profile
 
     def renew(self, name: str, text: str) -> None:
-        """Keep a profile where it isn't kept in this wording already. ProfileError."""
+        """Keep a profile unless it is already kept with this text. Raises ProfileError."""
         if name not in self._stored or self._stored[name][0] != text:
             self.put(name, text)
 
     def names(self) -> list[str]:
         return sorted({*built_in.names(), *self._stored})
+
+
+def is_file(name: str) -> bool:
+    """Whether a profile's name is a file's."""
+    return name.endswith((".yaml", ".yml"))
+
+
+def read_file(name: str, folder: Path | None, reading: int) -> Profile:
+    """The profile of a file, as the first process that shares the folder read it in this reading of the
+    configuration; without a folder, as it is now. Raises ProfileError.
+    """
+    kept = None if folder is None else folder / f"profile-{reading}-{sha256(name.encode()).hexdigest()}"
+    if kept is not None and kept.exists():
+        return parse(_text(kept), name)
+    text = _text(Path(name))
+    profile = parse(text, name)
+    if kept is None:
+        return profile
+    return parse(_first(kept, text), name)
+
+
+def _first(kept: Path, text: str) -> str:
+    """Keep a text unless another process was first. Returns the kept text."""
+    draft = kept.with_name(f"{kept.name}.{os.getpid()}")
+    try:
+        draft.write_text(text, "utf-8")
+        with suppress(FileExistsError):
+            os.link(draft, kept)
+        return kept.read_text("utf-8")
+    except OSError:
+        # For example on a full disk: then other processes may read another version.
+        return text
+    finally:
+        with suppress(OSError):
+            draft.unlink()
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ProfileError(
+            f"profile file {path}: can't be read ({error}); name a readable YAML file"
+        ) from None

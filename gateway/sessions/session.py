@@ -1,4 +1,4 @@
-"""A live session, and how a new one is opened: its plan is frozen then."""
+"""A live session, what a request claims about its session, and how a session is made with a frozen plan."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from msgspec import structs
 
 from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.sections import Dose
+from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.protocols.codec import Codec, SessionReader
 from crosswind.gateway.recorder.queue import Ticket
 from crosswind.gateway.sessions.caps import apply_caps, may_be_noisy
@@ -29,12 +30,12 @@ _SESSION_BYTES = 8_000
 
 @dataclass(slots=True)
 class Seen:
-    """How far a session's copy in memory is, by the store's rows."""
+    """How much of the store's rows the copy of a session in memory includes."""
 
     stored: bool = False
-    """Whether it is known to be in the store; one that was and isn't there any longer was deleted."""
+    """It is known to be in the store; if it is no longer there, it was deleted."""
     compared: bool = False
-    """Whether it was compared with the store, where another worker may have opened it at the same moment."""
+    """It was compared with the store: another worker may have opened it at the same moment."""
     turn_row: int = 0
     shown_row: int = 0
 
@@ -42,7 +43,7 @@ class Seen:
         return self.compared and self.turn_row >= state.turn_row and self.shown_row >= state.shown_row
 
     def up_to(self, state: SessionState) -> None:
-        """Everything up to this state is known."""
+        """Record that everything up to this state is known."""
         self.stored = self.compared = True
         self.turn_row = max(self.turn_row, state.turn_row)
         self.shown_row = max(self.shown_row, state.shown_row)
@@ -59,26 +60,26 @@ class LiveSession:
     tokens: TokenChains = field(default_factory=TokenChains)
     readers: dict[str, SessionReader] = field(default_factory=dict)
     walks: Walks = field(default_factory=Walks)
-    """Along its conversation, from whose ends later turns go on."""
+    """Walks along its conversation; later turns continue from their ends."""
     fault_memory: FaultMemory = field(default_factory=dict)
     pending: list[Row] = field(default_factory=list)
     """Rows that go to the store along with the next turn."""
     first_user_turn: str = ""
-    """Of the last request that named no session."""
+    """The first user turn of the last request that named no session."""
     unwritten: bool = False
-    """Its row has to go to the store along with its first turn."""
+    """Its row goes to the store with its first turn."""
     busy: int = 0
     """Turns that are in flight."""
     rows: Ticket | None = None
-    """The last rows of it that were handed to the recorder."""
+    """The last rows that the recorder got of it."""
     weighed: int = 0
-    """Its size when it was last taken, in bytes."""
+    """Its size in bytes when it was last measured."""
     seen: Seen = field(default_factory=Seen)
     behind: bool = False
-    """Others may have shown the policy what isn't known here: nothing new is decided."""
+    """Other workers may have shown the policy things unknown here, so nothing new is decided."""
 
     def reader(self, codec: Codec) -> SessionReader:
-        """What the session has read in this protocol."""
+        """The session's reader for this protocol."""
         reader = self.readers.get(codec.name)
         if reader is None:
             reader = self.readers[codec.name] = SessionReader(codec)
@@ -86,41 +87,52 @@ class LiveSession:
 
     @property
     def dispensable(self) -> bool:
-        """Whether it can be read back from the store, or nothing of it was ever to be there."""
+        """Whether it may leave memory: the store has it, or was never meant to."""
         if self.busy:
             return False
         return not self.unwritten if self.rows is None else self.rows.out
 
     def size(self) -> int:
-        """About how much memory it takes: its histories, as they came and as they are stored."""
+        """Its approximate memory in bytes: its histories, as received and as stored."""
         histories = sum(reader.histories.size for reader in self.readers.values())
         return _SESSION_BYTES + 2 * histories + self.walks.size
 
     @property
     def training(self) -> bool:
-        """Whether its turns are meant to be trained on: a rollout of a group."""
+        """Whether it is a rollout of a group, so that its turns may train."""
         return self.record.group_id is not None
 
     def captures(self, mode: str, offered: bool) -> bool:
-        """Whether its token ids are asked for; `mode` is the setting, `offered`: the upstream is said to have
-        them.
+        """Whether its token ids are requested. `mode` is the setting `capture`; `offered` says that the
+        upstream is configured to have them.
         """
         return mode == "on" or (mode == "auto" and (offered or self.training))
 
     def mark(self, **changes: Any) -> None:
-        """Change the record in memory; the row that says so is the caller's to write."""
+        """Change the record in memory. The caller writes the row."""
         self.record = structs.replace(self.record, **changes)
 
 
+class SessionClaim(msgspec.Struct, frozen=True):
+    """What a request says about its session."""
+
+    session_id: str | None
+    identity: str
+    caller: Caller
+    profile: str | None = None
+    seed: int | None = None
+    task_id: str | None = None
+    group_id: str | None = None
+
+
 class Opening(msgspec.Struct, frozen=True):
-    """Everything that a new session is opened with. `arm` None: noisy where the profile has rules."""
+    """Everything that a new session is made from. `arm` None: noisy if the profile has rules."""
 
     session_id: str
     profile: str
     seed: int
     name: str
-    """The name by which the session's draws are keyed where it has neither task nor group: never a random id.
-    """
+    """Seeds the session's draws if it has neither task nor group. Never a random id."""
     arm: str | None = None
     level: int | None = None
     noise_type: str | None = None
@@ -140,8 +152,8 @@ class Opening(msgspec.Struct, frozen=True):
     dose: Dose = msgspec.field(default_factory=Dose)
 
     def scope_key(self) -> str:
-        """What the draws are the same for: the task, the group, or the session by its task, group and rollout
-        index.
+        """The key that sessions with equal draws share: the task, the group, or this session's task, group
+        and rollout index.
         """
         if self.scope == "task" and self.task_id is not None:
             return self.task_id
@@ -153,7 +165,7 @@ class Opening(msgspec.Struct, frozen=True):
 
 
 def _may_be_noisy(opening: Opening) -> bool:
-    """Whether the caps leave the session its noise. Rollouts of a group are the experiment's own traffic."""
+    """Whether the caps allow noise. Rollouts of a group are the experiment's own traffic: caps skip them."""
     key = opening.scope_key()
     return opening.group_id is not None or may_be_noisy(
         opening.dose, opening.tenant, seed=opening.seed, key=key
@@ -161,8 +173,9 @@ def _may_be_noisy(opening: Opening) -> bool:
 
 
 def make_session(profiles: Profiles, opening: Opening) -> LiveSession:
-    """Make a session and freeze its plan. ProfileError, ValueError where profile, level, type, arm or scope
-    are wrong.
+    """Make a session and freeze its plan.
+
+    Raises ProfileError or ValueError if the profile, level, type, arm or scope is wrong.
     """
     profile = profiles.get(opening.profile)
     plan = make_plan(
@@ -198,7 +211,7 @@ def make_session(profiles: Profiles, opening: Opening) -> LiveSession:
 
 
 def make_stand_in(profiles: Profiles, session_id: str) -> LiveSession:
-    """A session in place of one that can't be read: without new noise, and not to be trained on."""
+    """A stand-in for a session that can't be read: without new noise, and unfit for training."""
     plan = make_plan(profiles.get("off"), Seed(0, session_id), Assignment("clean"))
     record = Session(session_id, now_us(), plan.to_json(), quarantine="the store could not be read")
     return LiveSession(record, plan, Ledger(complete=False), unwritten=True)

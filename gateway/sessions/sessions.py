@@ -1,5 +1,5 @@
-"""Who is a session: found by path, header, session key or inference, kept in memory, read back from the
-store.
+"""Find the session of a request by path, header, session key or inference; keep it in memory, or read it from
+the store.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.http.auth import Caller, invalid_key_error
 from crosswind.gateway.protocols.codec import Codec, SessionReader
 from crosswind.gateway.sessions.cache import SessionCache
-from crosswind.gateway.sessions.claim import SessionClaim
 from crosswind.gateway.sessions.errors import closed_session, refuse, store_down, unknown_session
 from crosswind.gateway.sessions.inference import Inference, Traces, make_unresolved
 from crosswind.gateway.sessions.keys import SessionKeys
 from crosswind.gateway.sessions.ledger import Ledger
 from crosswind.gateway.sessions.profiles import Profiles
-from crosswind.gateway.sessions.response_lookup import ResponseLookup
-from crosswind.gateway.sessions.restore import HistoryRestorer
-from crosswind.gateway.sessions.session import LiveSession, Opening, make_session, make_stand_in
+from crosswind.gateway.sessions.restore import HistoryRestorer, ResponseLookup
+from crosswind.gateway.sessions.session import LiveSession, Opening, SessionClaim, make_session, make_stand_in
 from crosswind.gateway.sessions.sync import WorkerSync
 from crosswind.gateway.sessions.turns import TurnIndex, TurnPosition, TurnRequest
 from crosswind.gateway.trajectory.ledger_rows import DeliveredId
@@ -34,7 +32,7 @@ _log = structlog.get_logger("crosswind.sessions")
 
 
 class Sessions:
-    """All sessions that are in memory, and the way to those that aren't."""
+    """The sessions in memory, and access to those that aren't."""
 
     def __init__(
         self,
@@ -57,17 +55,17 @@ class Sessions:
         self._keys = SessionKeys(store, 2 * settings.limits.live_sessions)
 
     def reconfigure(self, settings: Settings) -> None:
-        """Go by another configuration from now on. Sessions that are open keep their plans."""
+        """Put another configuration in force. Open sessions keep their plans."""
         self._settings = settings
         self._live.limits = settings.limits
 
     async def find(self, claim: SessionClaim, traces: Traces) -> LiveSession:
-        """The session that a request belongs to; an unseen one is opened where the configuration allows it.
+        """The session of a request. An unseen one is opened if the configuration allows it.
 
-        ServiceError 401 for a wrong session key, 403 for another tenant's session, 404 for an unknown one
-        (`sessions: strict`), 409 for a closed one.
+        Raises ServiceError 401 for a wrong session key, 403 for another tenant's session, 404 for an unknown
+        one (`sessions: strict`), 409 for a closed one.
         """
-        session_id = await self._named(claim)
+        session_id = await self._named_session(claim)
         if session_id is None:
             return self._resident(await self._infer(claim, traces))
         session = await self.get(session_id)
@@ -75,25 +73,25 @@ class Sessions:
             session_id = await self._keys.owner_now(claim.caller) or session_id
             session = await self.get(session_id)
         if session is None:
-            opening = self._opening(session_id, claim.identity if claim.session_id else "key", claim)
-            session = await self._unseen(opening)
+            opening = self._make_opening(session_id, claim.identity if claim.session_id else "key", claim)
+            session = await self._open_unseen(opening)
         refuse(session.record, claim.caller.tenant)
         return self._resident(session)
 
-    async def _named(self, claim: SessionClaim) -> str | None:
+    async def _named_session(self, claim: SessionClaim) -> str | None:
         key_session = await self._keys.owner(claim.caller)
         if key_session is not None and claim.session_id not in (None, key_session):
             raise invalid_key_error(f"the key is not that of session {claim.session_id!r}")
         return claim.session_id or key_session
 
     def reader(self, claim: SessionClaim, codec: Codec) -> SessionReader | None:
-        """What the session has read that a claim names; None where it isn't in memory, or read nothing."""
+        """The reader of the session that a claim names; None if it isn't in memory, or has read nothing."""
         session_id = claim.session_id or self._keys.cached_owner(claim.caller)
         session = None if session_id is None else self._live.get(session_id)
         return None if session is None else session.readers.get(codec.name)
 
     def _resident(self, session: LiveSession) -> LiveSession:
-        """The one copy of a session: it may have been let go of, or read again, while it was looked for."""
+        """The one copy of a session: it may have left memory, or been read again, during the search."""
         if not session.ledger.complete:
             return session
         live = self._live.get(session.record.id)
@@ -102,20 +100,18 @@ class Sessions:
         return live or session
 
     async def of_response(self, response_id: str, caller: Caller) -> str | None:
-        """The session to which we delivered a response; None where there is none that the caller may go on
-        with.
-        """
+        """The session that got a response; None if there is none that the caller may continue."""
         try:
             session_id = await self.responses.owner(response_id)
         except StoreError as error:
-            _log.error("it can't be read whose a response is", error=str(error))
+            _log.error("the owner of a response can't be read", error=str(error))
             return None
         session = await self.get(session_id) if session_id is not None else None
         return session_id if session is not None and session.record.tenant == caller.tenant else None
 
     async def check(self, claim: SessionClaim) -> str | None:
-        """The same refusals as `find`, for requests that are no turns: an unseen session is not opened for
-        them. Gives the session's id.
+        """Refuse a request that is no turn as `find` would, without opening a session. Returns the session's
+        id.
         """
         key_session = await self._keys.owner(claim.caller)
         session_id = claim.session_id or key_session
@@ -131,10 +127,9 @@ class Sessions:
         return session_id
 
     async def get(self, session_id: str) -> LiveSession | None:
-        """The session, from memory or else from the store; None where there is none.
+        """The session, from memory or from the store; None if there is none.
 
-        Where the store can't be read, a stand-in whose ledger is incomplete: traffic goes on, without new
-        noise.
+        If the store can't be read, a stand-in with an incomplete ledger: traffic goes on without new noise.
         """
         session = self._live.get(session_id)
         if session is not None and self._sharing is not None and not await self._sharing.refresh(session):
@@ -152,8 +147,8 @@ class Sessions:
         return await asyncio.shield(task)
 
     def _is_new(self, session_id: str) -> bool:
-        """Whether the store is certain to have no such session, which is what most have that aren't in
-        memory. One point query, since a thread would take ten times as long to ask.
+        """Whether the store certainly has no such session, as for most that aren't in memory. One point
+        query: handing it to a thread would take ten times as long.
         """
         try:
             return self._store.session(session_id) is None
@@ -161,19 +156,19 @@ class Sessions:
             return False
 
     async def place(self, session: LiveSession, asked: TurnRequest) -> TurnPosition:
-        """The place of a turn in its session."""
+        """The position of a turn in its session."""
         if self._sharing is not None:
             return await self._sharing.place(session, asked)
         return session.turns.place(asked)
 
     def add(self, session: LiveSession, key: str | None = None) -> None:
-        """Take in a session that was opened here; `key` is its session key's digest."""
+        """Keep a session that was opened here. `key` is the digest of its session key."""
         self._live.add(session)
         if key is not None:
             self._keys.remember(key, session.record.id)
 
     def release(self, session: LiveSession) -> None:
-        """A turn of the session has ended."""
+        """End a turn of the session."""
         session.busy -= 1
         self._live.weigh(session)
 
@@ -183,7 +178,7 @@ class Sessions:
         self._keys.forget(session_id)
 
     def live(self) -> int:
-        """How many sessions are in memory."""
+        """The number of sessions in memory."""
         return len(self._live)
 
     async def _load(self, session_id: str) -> LiveSession | None:
@@ -236,7 +231,7 @@ class Sessions:
                 raise closed_session(session.record.id)
             if session is not None:
                 return session
-        opening = self._opening("", "inferred", claim)
+        opening = self._make_opening("", "inferred", claim)
         salt = digest(str(opening.seed), opening.profile, opening.tenant or "")
         try:
             inferred = await self._inference.infer(traces, salt=salt)
@@ -249,7 +244,7 @@ class Sessions:
             inferred = make_unresolved(traces, salt, "inferred: its history was delivered to another tenant")
             session = await self.get(inferred.session_id)
         if session is None:
-            session = await self._unseen(
+            session = await self._open_unseen(
                 structs.replace(
                     opening,
                     session_id=inferred.session_id,
@@ -268,8 +263,8 @@ class Sessions:
         session.first_user_turn = traces.first_user_turn
         return session
 
-    def _opening(self, session_id: str, identity: str, claim: SessionClaim) -> Opening:
-        """An unseen session's opening, by the claim and the configuration."""
+    def _make_opening(self, session_id: str, identity: str, claim: SessionClaim) -> Opening:
+        """What an unseen session is opened with, by the claim and the configuration."""
         return Opening(
             session_id=session_id,
             profile=claim.profile or claim.caller.profile or self._settings.profile,
@@ -282,8 +277,8 @@ class Sessions:
             dose=self._settings.dose,
         )
 
-    async def _unseen(self, opening: Opening) -> LiveSession:
-        """Open a session where the configuration allows it."""
+    async def _open_unseen(self, opening: Opening) -> LiveSession:
+        """Open a session if the configuration allows it."""
         session_id = opening.session_id
         if self._settings.sessions == "strict":
             raise unknown_session(session_id)

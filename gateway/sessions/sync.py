@@ -1,6 +1,6 @@
-"""Sessions that several workers serve: each brings its own copy up to date before it takes a turn.
+"""Keep sessions in sync between workers: each worker refreshes its copy before it takes a turn.
 
-The store is the truth of what was shown and how a session stands; what is still in flight is in the claims.
+The store is the truth about what was shown and about a session's status; turns in flight are in the leases.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ class _News:
     shown: list[Shown]
     turns: list[TurnHead]
     record: Session | None
-    """The session as the store has it, where it may have been opened elsewhere too."""
+    """The stored session, if another worker may have opened it too."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerSync:
-    """What a worker does for sessions that others serve too."""
+    """Syncs sessions that several workers serve."""
 
     store: Store
-    claims: TurnLeases
+    leases: TurnLeases
 
     async def refresh(self, session: LiveSession) -> bool:
-        """Bring a session up to date; False where it was deleted.
+        """Refresh a session; False if it was deleted.
 
-        Where the store can't be read the session is `behind`: others may have shown what isn't known here.
+        If the store can't be read, the session is `behind`: other workers may have shown unknown things.
         """
         seen, session_id = session.seen, session.record.id
         try:
@@ -52,7 +52,7 @@ class WorkerSync:
             if state is None:
                 return not seen.stored
             if not seen.covers(state):
-                self._take_in(session, await asyncio.to_thread(self._news, session))
+                self._merge(session, await asyncio.to_thread(self._news, session))
                 seen.up_to(state)
         except (StoreError, ValueError) as error:
             _log.error(
@@ -72,7 +72,7 @@ class WorkerSync:
             None if seen.compared else self.store.session(session_id),
         )
 
-    def _take_in(self, session: LiveSession, news: _News) -> None:
+    def _merge(self, session: LiveSession, news: _News) -> None:
         if news.record is not None and news.record.plan != session.record.plan:
             # Another worker opened it at the same moment, and its opening is the one that counts.
             session.record, session.plan = news.record, Plan.from_json(news.record.plan)
@@ -81,20 +81,20 @@ class WorkerSync:
         session.turns.learn(news.turns)
 
     async def place(self, session: LiveSession, asked: TurnRequest) -> TurnPosition:
-        """The place of a turn among those of all workers.
+        """The position of a turn among those of all workers.
 
-        Where that can't be known, an index that no other turn has; the session is `behind` then.
+        If it can't be known, an index that no other turn has; the session is `behind` then.
         """
         if session.ledger.complete:
             try:
-                return await self.claims.place(session.record.id, session.turns, asked)
+                return await self.leases.place(session.record.id, session.turns, asked)
             except LeasesUnavailable as error:
                 _log.error("no place can be claimed for a turn", session=session.record.id, error=str(error))
                 session.behind = True
         return session.turns.place(asked, apart=True)
 
     async def refresh_profile(self, profiles: Profiles, name: str) -> None:
-        """Take in a profile as it was last stored, for a session that is opened now."""
+        """Load the latest stored version of a profile for a session that is being opened."""
         for kept in (name, name.rpartition("/level-")[0]):
             try:
                 stored = await asyncio.to_thread(self.store.setting, PROFILE, kept) if kept else None
@@ -104,16 +104,16 @@ class WorkerSync:
                 _log.error("a stored profile can't be read: as it was known", profile=kept, error=str(error))
 
     async def number(self, name: str) -> int:
-        """The next number of this name over all processes; one that was never given where that fails."""
+        """The next number of this name over all processes; if that fails, one that was never used."""
         try:
-            return await self.claims.number(name)
+            return await self.leases.number(name)
         except LeasesUnavailable as error:
             _log.error("numbers can't be shared", name=name, error=str(error))
             return now_us()
 
 
 def _settle(session: LiveSession, state: SessionState) -> None:
-    """How the session stands. What was marked here and isn't in the store yet stays."""
+    """Update the status. Marks made here that aren't in the store yet stay."""
     record = session.record
     stopped = record.noise_stopped or state.noise_stopped
     quarantine = state.quarantine or record.quarantine

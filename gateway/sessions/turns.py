@@ -1,5 +1,5 @@
-"""A session's turns in memory: which index, attempt, parent and branch the next one gets, and its tokens'
-chain.
+"""The turn index of a session: the index, attempt, parent and branch of the next turn, and chains of its
+tokens.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from crosswind.injectors.identity import digest
 MAIN_BRANCH = ""
 _REMEMBERED = 64
 _APART = 10**15
-"""Indexes from here on are times in microseconds: no count of turns gets there."""
+"""Indexes from here on are times in microseconds; no count of turns gets this high."""
 
 
 class TurnPosition(msgspec.Struct, frozen=True):
-    """Where a turn stands in its session."""
+    """The position of a turn in its session."""
 
     index: int
     attempt: int = 0
@@ -32,16 +32,16 @@ class TurnPosition(msgspec.Struct, frozen=True):
 
 
 class TurnRequest(msgspec.Struct):
-    """What bears on the place of a request: its messages, and the digest of its body."""
+    """What decides a request's position: its messages and the digest of its body."""
 
     chain: Chain | None
     digest: bytes
     retry: bool = False
-    """Its client says that it sends it again."""
+    """Its client marks it as a retry."""
     after: str | None = None
-    """The response that it says it comes after."""
+    """The response that it names as its predecessor."""
     idempotency: str | None = None
-    """The digest of the key under which its client sends it, once or several times."""
+    """The digest of its idempotency key."""
 
 
 class _Head(msgspec.Struct):
@@ -50,21 +50,21 @@ class _Head(msgspec.Struct):
 
 
 class TurnIndex:
-    """Places of turns. A turn's parent is the one whose messages its own begin with; a second child is a
-    branch.
+    """Positions of turns. A turn's parent is the one whose messages its own begin with; a second child starts
+    a branch.
     """
 
     def __init__(self, turns: Iterable[TurnHead] = ()) -> None:
         self.claimed = 0
-        """Up to which claim of a place this line has them all, where workers share a session."""
+        """The last lease included here, if workers share the session."""
         self._next = 0
         self._heads: dict[bytes, _Head] = {}
         self._said: dict[bytes, _Head] = {}
-        """By what was said, where a client spells its history otherwise than it did."""
+        """By content, for a client that spells its history differently than before."""
         self._by_index: dict[int, _Head] = {}
         self._by_response: dict[str, _Head] = {}
         self.responses: list[str] = []
-        """The ids of all responses that the session got, in the order in which they became known."""
+        """The ids of the session's responses, in the order in which they became known."""
         self._requests: OrderedDict[bytes, TurnPosition] = OrderedDict()
         self._keys: OrderedDict[str, bytes] = OrderedDict()
         self._destroyed: set[tuple[int, int]] = set()
@@ -73,32 +73,32 @@ class TurnIndex:
         self.learn(turns)
 
     def is_repeat(self, key: str | None, digest: bytes) -> bool:
-        """Whether a request with this idempotency key and body came before."""
+        """Whether this idempotency key came with this body before."""
         return key is not None and self._keys.get(key) == digest
 
     @property
     def spent(self) -> int:
-        """How many answers of the session noise destroyed."""
+        """The number of answers that noise destroyed."""
         return len(self._destroyed)
 
     def mark_destroyed(self, place: TurnPosition) -> None:
-        """Noise destroyed the answer to this attempt at a turn."""
+        """Record that noise destroyed the answer of this attempt."""
         self._destroyed.add((place.index, place.attempt))
 
     @property
     def met(self) -> int:
-        """How often noise befell an exchange of the session, or its provider."""
+        """The number of faults injected into the session's exchanges."""
         return self._met_in_all
 
     def add_injections(self, place: TurnPosition, count: int) -> None:
-        """So much noise befell the exchange of this attempt at a turn."""
+        """Record the number of faults injected into this attempt's exchange."""
         key = place.index, place.attempt
         if count or key in self._met:
             self._met_in_all += count - self._met.get(key, 0)
             self._met[key] = count
 
     def learn(self, turns: Iterable[TurnHead]) -> None:
-        """Take in turns that are in the store; those that are known already change nothing."""
+        """Add stored turns; known ones change nothing."""
         for turn in turns:
             place = TurnPosition(turn.index, turn.attempt, turn.parent, turn.branch)
             self.add(place, turn.received, turn.request, None, turn.idempotency)
@@ -109,7 +109,7 @@ class TurnIndex:
                 self.add_response(turn.index, turn.response_id)
 
     def add_response(self, index: int, response_id: str) -> None:
-        """Take in which response a turn got: later requests may say that they come after it."""
+        """Record a turn's response: later requests may name it as their predecessor."""
         head = self._by_index.get(index)
         if head is not None and response_id not in self._by_response:
             self._by_response[response_id] = head
@@ -123,17 +123,17 @@ class TurnIndex:
         says: bytes | None = None,
         idempotency: str | None = None,
     ) -> None:
-        """Take in a turn that was placed elsewhere: `key` is its chain's, `says` what that says, `digest` its
-        body's, and `idempotency` the key that its client gave it.
+        """Add a turn that got its position elsewhere. `key` and `says` identify its chain by bytes and by
+        content, `digest` its body.
         """
         if digest is not None:
             self._remember(digest, place, idempotency)
         if place.index not in self._by_index:
-            self._take(place, key)
+            self._insert(place, key)
         if says:
             self._said[says] = self._by_index[place.index]
 
-    def _take(self, place: TurnPosition, key: bytes | None) -> None:
+    def _insert(self, place: TurnPosition, key: bytes | None) -> None:
         if place.index < _APART:
             self._next = max(self._next, place.index + 1)
         if place.parent is not None and (parent := self._by_index.get(place.parent)):
@@ -143,8 +143,8 @@ class TurnIndex:
             self._heads[key] = head
 
     def place(self, asked: TurnRequest, *, apart: bool = False) -> TurnPosition:
-        """The place of a request. A marked retry of an equal body is one more attempt at its turn. `apart`:
-        it can't be known which indexes are free, so one is taken where no other can be.
+        """The position of a request. A marked retry of an equal body is one more attempt at its turn.
+        `apart`: the free indexes are unknown, so take one that no other turn can have.
         """
         earlier = self._requests.get(asked.digest)
         if earlier is not None and (asked.retry or self.is_repeat(asked.idempotency, asked.digest)):
@@ -169,7 +169,11 @@ class TurnIndex:
     def _new(self, chain: Chain | None, index: int | None, after: str | None) -> TurnPosition:
         if index is None:
             index, self._next = self._next, self._next + 1
-        place = self._after(chain, index) if after is None else self._answering(after, chain, index)
+        place = (
+            self._position_after(chain, index)
+            if after is None
+            else self._position_after_response(after, chain, index)
+        )
         self._by_index[place.index] = head = _Head(place)
         if chain is not None and after is None:
             self._heads[chain.key] = head
@@ -177,7 +181,7 @@ class TurnIndex:
                 self._said[chain.says] = head
         return place
 
-    def _after(self, chain: Chain | None, index: int) -> TurnPosition:
+    def _position_after(self, chain: Chain | None, index: int) -> TurnPosition:
         if chain is None:
             return TurnPosition(index)
         same = self._heads.get(chain.key) or self._said.get(chain.says)
@@ -186,17 +190,17 @@ class TurnIndex:
         head = self._head_of(chain.parent)
         if head is None:
             return TurnPosition(index, 0, None, f"{chain.key.hex()[:12]}" if self._heads else MAIN_BRANCH)
-        return self._continued(head, chain, index)
+        return self._continue(head, chain, index)
 
-    def _answering(self, after: str, chain: Chain | None, index: int) -> TurnPosition:
-        """The place of a request that names the response it comes after: its messages are not all."""
+    def _position_after_response(self, after: str, chain: Chain | None, index: int) -> TurnPosition:
+        """The position of a request that names its predecessor: its messages are incomplete."""
         head = self._by_response.get(after)
         if head is None:
             return TurnPosition(index, 0, None, digest(after)[:12] if self._by_index else MAIN_BRANCH)
-        return self._continued(head, chain, index)
+        return self._continue(head, chain, index)
 
-    def _continued(self, head: _Head, chain: Chain | None, index: int) -> TurnPosition:
-        """A turn's first continuation stays on its branch."""
+    def _continue(self, head: _Head, chain: Chain | None, index: int) -> TurnPosition:
+        """The position of a continuation: the first one stays on the branch."""
         branch = head.place.branch
         if head.continued:
             branch = chain.key.hex()[:12] if chain is not None else f"{head.place.index}.{index}"
@@ -204,7 +208,7 @@ class TurnIndex:
         return TurnPosition(index, 0, head.place.index, branch)
 
     def _head_of(self, node: Chain | None) -> _Head | None:
-        """The nearest turn of which these messages are a continuation."""
+        """The nearest turn that these messages continue."""
         while node is not None:
             if head := self._heads.get(node.key) or self._said.get(node.says):
                 return head
@@ -217,13 +221,13 @@ def _time_us() -> int:
 
 
 class TokenChains:
-    """Prompt token ids as chains: a prompt that begins with an earlier one is stored as what it adds."""
+    """Prompt token ids as chains: a prompt that begins with an earlier one stores only what it adds."""
 
     def __init__(self) -> None:
         self._prompts: list[tuple[bytes, Chain]] = []
 
     def chain(self, token_ids: Sequence[int]) -> Chain:
-        """The chain of a prompt's ids. OverflowError, TypeError where they aren't 32-bit integers."""
+        """The chain of a prompt's ids. Raises OverflowError or TypeError if they aren't 32-bit integers."""
         prompt = pack_ids(token_ids)
         known = [(start, node) for start, node in self._prompts if prompt.startswith(start)]
         start, parent = max(known, key=lambda one: len(one[0]), default=(b"", None))

@@ -93,7 +93,7 @@ def ledger_rows(exchange: Exchange) -> list[Row]:
         anchor = delivered_anchor(exchange.request, found)
         if anchor is not None:
             kept = replace(put, protocol=exchange.codec.name)
-            rows.append(session.ledger.add_put_back(anchor, kept, **where))
+            rows.append(session.ledger.add_reinsertion(anchor, kept, **where))
     return rows
 
 

@@ -192,13 +192,13 @@ async def test_a_worker_that_cannot_read_the_ledger_adds_no_noise_and_its_turns_
         assert app.requests[-1].texts() == again
 
 
-async def test_without_its_claims_a_turn_gets_a_place_that_is_no_other_ones(
+async def test_without_its_leases_a_turn_gets_a_place_that_is_no_other_ones(
     tmp_path: Path, flaky: dict[str, Any]
 ) -> None:
     async with upstream() as app, workers(tmp_path, app, **flaky) as (first, second):
         await first.chat(body(*history(1)), "s")
         assert second.gateway.sharing is not None
-        second.gateway.sharing.claims.close()
+        second.gateway.sharing.leases.close()
         await second.chat(body(*history(2)), "s")
         await first.chat(body(*history(2)), "s")
         await second.flush()
