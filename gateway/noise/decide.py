@@ -68,7 +68,9 @@ def prompt_of(session: LiveSession, codec: Codec, request: Request) -> Instructi
     return find_instructions(request, codec.system_member) if acts_on_instructions(session.plan) else None
 
 
-def decide(session: LiveSession, codec: Codec, request: Request, place: TurnPosition, now: Circumstances) -> Decided:
+def decide(
+    session: LiveSession, codec: Codec, request: Request, place: TurnPosition, now: Circumstances
+) -> Decided:
     """Show again what the ledger knows, and decide what is new.
 
     Nobody waits for the answer of an unattended request, so that nothing in it could be mapped back: its
