@@ -91,10 +91,10 @@ async def measure(settings: Settings, folder: Path) -> dict[str, float]:
     waits = list[float]()
 
     async def run(number: int) -> None:
-        await recorder.acknowledged(recorder.submit([Session(f"s{number}", 0, {})]))
+        await recorder.ensure_durable(recorder.submit([Session(f"s{number}", 0, {})]))
         for rows in conversation(f"s{number}", settings):
             begun = time.perf_counter()
-            await recorder.acknowledged(recorder.submit(rows))
+            await recorder.ensure_durable(recorder.submit(rows))
             waits.append(time.perf_counter() - begun)
 
     wall, cpu = time.perf_counter(), time.process_time()

@@ -16,7 +16,7 @@ from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, KillSwitch, switc
 from crosswind.gateway.noise.limits import AbortWatch, FaultsInFlight
 from crosswind.gateway.noise_model.generation import TextGenerator
 from crosswind.gateway.noise_model.preparation import TextPreparation
-from crosswind.gateway.peers.peers import Crew
+from crosswind.gateway.peers.peers import Peers
 from crosswind.gateway.proxy.models import ModelList
 from crosswind.gateway.proxy.outgoing import RequestBuilder
 from crosswind.gateway.proxy.passthrough import PassThrough
@@ -119,14 +119,14 @@ class _Parts:
 
 
 def create_app(
-    settings: Settings, crew: Crew | None = None, source: Callable[[], Settings] | None = None
+    settings: Settings, peers: Peers | None = None, source: Callable[[], Settings] | None = None
 ) -> Gateway:
     """Put a gateway together. ConfigurationError where the store or the profile can't be used.
 
-    `crew` is what a process of several knows of the others; `source` reads the configuration anew.
+    `peers` is what a process of several knows of the others; `source` reads the configuration anew.
     """
-    reading = 0 if crew is None else crew.reading
-    profiles = Profiles(None if crew is None else crew.folder, reading)
+    reading = 0 if peers is None else peers.reading
+    profiles = Profiles(None if peers is None else peers.folder, reading)
     store = _opened(settings)
     try:
         for stored in store.settings(PROFILE):
@@ -140,7 +140,7 @@ def create_app(
         store.close()
         raise
     recorder = Recorder(store, detail=settings.record, durability_wait_s=settings.durability_wait)
-    claims = None if crew is None else TurnLeases(crew.folder / "claims.sqlite")
+    claims = None if peers is None else TurnLeases(peers.folder / "claims.sqlite")
     sharing = None if claims is None else WorkerSync(store, claims)
     inference, shared = Inference(store, claims), SharedCalls(settings.retry_grace)
     sessions = Sessions(settings, store, profiles, inference, ResponseLookup(store, recorder), sharing)
@@ -166,7 +166,7 @@ def create_app(
         data,
         parts.proxy_of,
         source or (lambda: settings),
-        crew,
+        peers,
         sharing,
         noise.confinement,
     )

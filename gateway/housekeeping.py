@@ -16,7 +16,7 @@ import structlog
 from crosswind.gateway.clock import now_us
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.telemetry.metrics import Metrics
-from crosswind.gateway.trajectory.retention import Limits, prune
+from crosswind.gateway.trajectory.retention import RetentionLimits, prune
 from crosswind.gateway.trajectory.store import Store, StoreError
 
 _log = structlog.get_logger("crosswind.housekeeping")
@@ -64,7 +64,7 @@ class Housekeeping:
         retention = settings.retention
         before_us = None if retention.age is None else now - int(retention.age * 1e6)
         if before_us is not None or retention.size is not None:
-            await self._prune(Limits(before_us, retention.size, retention.all))
+            await self._prune(RetentionLimits(before_us, retention.size, retention.all))
 
     async def _expire(self, before_us: int) -> None:
         total = 0
@@ -76,7 +76,7 @@ class Housekeeping:
             self.metrics.rewards_expired.inc(total)
             _log.info("rewards expired", sessions=total)
 
-    async def _prune(self, limits: Limits) -> None:
+    async def _prune(self, limits: RetentionLimits) -> None:
         total, steps = 0, prune(self.store, limits)
         while not self._ending.is_set() and (gone := await asyncio.to_thread(next, steps, None)) is not None:
             for session_id in gone:

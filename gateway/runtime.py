@@ -16,7 +16,7 @@ from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError, ServiceError
 from crosswind.gateway.housekeeping import Housekeeping
 from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, KillSwitch
-from crosswind.gateway.peers.peers import Crew
+from crosswind.gateway.peers.peers import Peers
 from crosswind.gateway.proxy.proxy import DataPlane, Proxy
 from crosswind.gateway.recorder.recorder import NotDurable, Recorder
 from crosswind.gateway.sandbox.confinement import Confined
@@ -25,7 +25,7 @@ from crosswind.gateway.sessions.profiles import Profiles
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.sync import WorkerSync
 from crosswind.gateway.telemetry.logs import set_level
-from crosswind.gateway.telemetry.metrics import Metrics, text_of_all
+from crosswind.gateway.telemetry.metrics import Metrics, render_all_processes
 from crosswind.gateway.trajectory.record import Row, Setting
 from crosswind.gateway.trajectory.servers import SERVER
 from crosswind.gateway.trajectory.store import Store
@@ -57,7 +57,7 @@ class Gateway:
     """
     source: Callable[[], Settings]
     """Reads the configuration anew."""
-    crew: Crew | None = None
+    peers: Peers | None = None
     """The other processes, where this one isn't alone."""
     sharing: WorkerSync | None = None
     confinement: Confined | None = None
@@ -75,9 +75,9 @@ class Gateway:
     def start(self) -> None:
         """What the gateway does of its own accord, as long as it serves."""
         self._watch()
-        if self.confinement is not None and (self.crew is None or self.crew.number):
+        if self.confinement is not None and (self.peers is None or self.peers.number):
             self.confinement.start()
-        if self.crew is None or self.crew.number == 0:
+        if self.peers is None or self.peers.number == 0:
             self._housekeeping = Housekeeping(
                 self.store, self.metrics, lambda: self.settings, self.sessions.forget
             )
@@ -85,7 +85,7 @@ class Gateway:
 
     def _watch(self) -> None:
         """Ask the replicas how they are, in each process that sends them requests."""
-        if self.crew is None or self.crew.number:
+        if self.peers is None or self.peers.number:
             self._probing.watch(self.upstreams)
 
     async def reread(self) -> tuple[str, ...]:
@@ -93,10 +93,10 @@ class Gateway:
 
         ConfigurationError where it can't be: nothing is changed then.
         """
-        if self.crew is None:
+        if self.peers is None:
             return self.reload(await asyncio.to_thread(self.source))
-        changed = self.reload(*await self.crew.read())
-        await self.crew.reload()
+        changed = self.reload(*await self.peers.read())
+        await self.peers.reload()
         return changed
 
     def hang_up(self) -> None:
@@ -147,7 +147,7 @@ class Gateway:
         """
         ticket = self.recorder.submit(rows, retry=False)
         try:
-            await self.recorder.acknowledged(ticket, self.settings.acknowledge_wait)
+            await self.recorder.ensure_durable(ticket, self.settings.acknowledge_wait)
         except NotDurable as error:
             raise ServiceError(
                 503,
@@ -164,12 +164,12 @@ class Gateway:
     async def switch_noise(self, enabled: bool) -> None:
         """The kill switch, here and in all other processes."""
         self.set_noise(enabled)
-        if self.crew is not None:
-            await self.crew.switch_noise(enabled)
+        if self.peers is not None:
+            await self.peers.switch_noise(enabled)
 
     def hear_noise(self, enabled: bool) -> None:
         """The kill switch as another process set it; the control plane's process writes it down for all."""
-        if self.crew is not None and self.crew.number:
+        if self.peers is not None and self.peers.number:
             self.switch.hear(enabled)
         else:
             self.set_noise(enabled)
@@ -177,9 +177,9 @@ class Gateway:
     async def tell_version(self, setting: Setting) -> None:
         """What was said of a policy version, or of a server, here and in all other processes."""
         self.hear_version(setting)
-        if self.crew is not None:
+        if self.peers is not None:
             said = {"kind": setting.kind, "name": setting.name, "value": dict(setting.value)}
-            await self.crew.tell_version(said)
+            await self.peers.tell_version(said)
 
     def hear_version(self, setting: Setting) -> None:
         """Take in what was said of a policy version, or of a server; that the capture for training stops is
@@ -206,20 +206,20 @@ class Gateway:
     def problems(self) -> list[str]:
         """Why the gateway, all its processes, isn't in order; nothing where it is."""
         own = self.problem()
-        return [*([own] if own else []), *(self.crew.troubles() if self.crew else [])]
+        return [*([own] if own else []), *(self.peers.troubles() if self.peers else [])]
 
     def upstream_states(self) -> Mapping[str, Mapping[str, ReplicaState | Mapping[str, Any]]]:
         """How every upstream's replicas fare, as the processes that ask them see it."""
-        return self.upstreams.states() if self.crew is None else self.crew.upstreams()
+        return self.upstreams.states() if self.peers is None else self.peers.upstreams()
 
     async def metrics_text(self) -> bytes:
         """The metrics of all processes, in Prometheus' text format."""
-        if self.crew is None:
+        if self.peers is None:
             return self.metrics.text()
         self.metrics.sample()
-        crew = self.crew
+        peers = self.peers
         return await asyncio.to_thread(
-            text_of_all, crew.folder, workers_ready=crew.ready(), worker_restarts=crew.restarts
+            render_all_processes, peers.folder, workers_ready=peers.ready(), worker_restarts=peers.restarts
         )
 
     async def close(self) -> None:

@@ -13,7 +13,7 @@ import httpx
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.config.upstream import UpstreamSettings
 from crosswind.gateway.trajectory.fitness import Fitness
-from crosswind.gateway.trajectory.prefixes import CAUSES, SESSIONS_READ, of_newest_sessions
+from crosswind.gateway.trajectory.prefixes import CAUSES, SESSIONS_READ, check_newest_sessions
 from crosswind.gateway.trajectory.servers import SERVER
 from crosswind.gateway.trajectory.store import Store, StoreError, open_store
 from crosswind.gateway.trajectory.trust import VERSION, Trust
@@ -33,63 +33,69 @@ NAMELESS = (
     "(version_span_unknown), and all of them where whoever publishes doesn't tell the gateway "
     "(unknown_version): serve with `crosswind policy serve`"
 )
-_MENDS: dict[str, str] = {
+_REMEDIES: dict[str, str] = {
     Fitness.CONSTRAINED_SAMPLING: " (a grammar or a mask forced tokens: have the agent leave out `strict` in "
     "tools, `parallel_tool_calls: false`, a `tool_choice` that demands calls, and `response_format`)",
 }
 """What helps, by the reason why turns are unfit."""
-_WITHIN_S, _ASKED_S = 5.0, 30.0
+_LIST_TIMEOUT_S, _SAMPLE_TIMEOUT_S = 5.0, 30.0
 """For a list of models, and for a token of an engine that may be under load."""
 
 
-def findings(settings: Settings) -> Iterator[str]:
+def diagnose(settings: Settings) -> Iterator[str]:
     """One line each."""
     for upstream in settings.every_upstream:
-        yield from (f"upstream {upstream.name}: {said}" for said in _upstream(upstream))
+        yield from (f"upstream {upstream.name}: {said}" for said in _check_upstream(upstream))
     try:
         store = open_store(settings.store, create=False)
     except StoreError as error:
         yield f"store: {error}"
         return
     with closing(store):
-        yield from _store(store)
+        yield from _check_store(store)
 
 
-def _upstream(upstream: UpstreamSettings) -> Iterator[str]:
+def _check_upstream(upstream: UpstreamSettings) -> Iterator[str]:
     for base in upstream.bases:
         try:
-            response = httpx.get(f"{base}/models", timeout=_WITHIN_S, trust_env=False, headers=_key(upstream))
-            models = _models(response.json())
+            response = httpx.get(
+                f"{base}/models", timeout=_LIST_TIMEOUT_S, trust_env=False, headers=_auth_header(upstream)
+            )
+            models = _model_owners(response.json())
         except (httpx.HTTPError, ValueError) as error:
             yield f"{base}: no list of models ({type(error).__name__}: {error})"
             continue
         if not ENGINES.isdisjoint(models.values()):
-            yield f"{base}: {_engine(base, models, _key(upstream))}"
+            yield f"{base}: {_check_engine(base, models, _auth_header(upstream))}"
         else:
             yield f"{base}: {HOSTED}"
 
 
-def _key(upstream: UpstreamSettings) -> dict[str, str]:
+def _auth_header(upstream: UpstreamSettings) -> dict[str, str]:
     style, key = upstream.spoken.auth, upstream.secret
     if key is None or style == "none":
         return {}
     return {style: key} if style.startswith(("api-", "x-")) else {"authorization": f"Bearer {key}"}
 
 
-def _models(body: Any) -> dict[str, str]:
+def _model_owners(body: Any) -> dict[str, str]:
     """The models' owners, by their names."""
     models = body.get("data") if isinstance(body, Mapping) else None
     return {str(one.get("id")): str(one.get("owned_by")) for one in models or () if isinstance(one, Mapping)}
 
 
-def _engine(base: str, models: Mapping[str, str], headers: dict[str, str]) -> str:
+def _check_engine(base: str, models: Mapping[str, str], headers: dict[str, str]) -> str:
     """What comes of asking an engine for one token, as capture asks for it."""
     model, owner = next((name, owner) for name, owner in models.items() if owner in ENGINES)
     body = {"model": model, "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 1}
     asked = body | {"logprobs": True, "return_token_ids": True}
     try:
         response = httpx.post(
-            f"{base}/chat/completions", json=asked, headers=headers, timeout=_ASKED_S, trust_env=False
+            f"{base}/chat/completions",
+            json=asked,
+            headers=headers,
+            timeout=_SAMPLE_TIMEOUT_S,
+            trust_env=False,
         )
         answer = response.json()
     except (httpx.HTTPError, ValueError) as error:
@@ -97,14 +103,14 @@ def _engine(base: str, models: Mapping[str, str], headers: dict[str, str]) -> st
     if response.status_code != 200 or not isinstance(answer, dict):
         told = f"HTTP {response.status_code}: {response.text[:200]}"
         return f"an engine ({owner}) that refuses to sample a token ({told})"
-    choice = _first(answer)
-    if missing := _missing(answer, choice):
+    choice = _first_choice(answer)
+    if missing := _list_missing_fields(answer, choice):
         return f"an engine ({owner}) that answers without {missing}: {TOKENLESS}"
     unnamed = "" if choice.get("weight_versions") else f"; {NAMELESS}"
     return f"an engine that can be trained on ({owner}){unnamed}"
 
 
-def _missing(answer: Mapping[str, Any], choice: Mapping[str, Any]) -> str:
+def _list_missing_fields(answer: Mapping[str, Any], choice: Mapping[str, Any]) -> str:
     parts = {
         "the prompt's token ids": answer.get("prompt_token_ids"),
         "the sampled token ids": choice.get("token_ids"),
@@ -113,25 +119,25 @@ def _missing(answer: Mapping[str, Any], choice: Mapping[str, Any]) -> str:
     return ", ".join(name for name, part in parts.items() if not part)
 
 
-def _first(answer: Any) -> Mapping[str, Any]:
+def _first_choice(answer: Any) -> Mapping[str, Any]:
     choices = answer.get("choices") if isinstance(answer, Mapping) else None
     return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else {}
 
 
-def _store(store: Store) -> Iterator[str]:
+def _check_store(store: Store) -> Iterator[str]:
     fitness = store.summary().fitness
     if not fitness:
         yield "store: no turns yet"
     for reason, count in fitness.items():
         if reason != Fitness.FIT:
             turns = "turn is" if count == 1 else "turns are"
-            yield f"store: {count:,} {turns} unfit for training: {reason}{_MENDS.get(reason, '')}"
+            yield f"store: {count:,} {turns} unfit for training: {reason}{_REMEDIES.get(reason, '')}"
     trust = Trust.of([*store.settings(VERSION), *store.settings(SERVER)])
     if trust.stopped is not None:
         yield f"store: capture for training is stopped: {trust.stopped}"
     for url, said in trust.servers.doubted.items():
         yield f"store: capture for training is stopped for what {url} samples: {said.get('reason')}"
-    for model, found in sorted(of_newest_sessions(store).items()):
+    for model, found in sorted(check_newest_sessions(store).items()):
         yield (
             f"store: of {found.pairs:,} turns of {model} ({SESSIONS_READ} newest sessions) "
             f"{found.held / found.pairs:.1%} extend what came before token for token"

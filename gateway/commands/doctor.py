@@ -37,9 +37,9 @@ def doctor(config: Path | None, hash_key: bool, check: bool, **flags: Any) -> No
         yaml.safe_dump(settings.model_dump(mode="json"), sort_keys=False, default_flow_style=False), nl=False
     )
     if check:
-        from crosswind.gateway.commands.diagnosis import findings
+        from crosswind.gateway.commands.diagnosis import diagnose
 
-        for line in findings(settings):
+        for line in diagnose(settings):
             # As comments: what is printed stays the YAML document that it was.
             click.echo(f"# {line}")
 

@@ -71,8 +71,8 @@ def serve(config: Path | None, **flags: Any) -> None:
     settings = read()
     configure(settings.log)
     allow_many_connections()
-    data = _bound(settings.host, settings.port, "port")
-    control = _bound(settings.control_host, settings.control_port, "control_port")
+    data = _bind_socket(settings.host, settings.port, "port")
+    control = _bind_socket(settings.control_host, settings.control_port, "control_port")
     ports = {"port": data.getsockname()[1], "control_port": control.getsockname()[1]}
 
     configured = settings.model_copy()
@@ -97,7 +97,7 @@ def _check_workers(settings: Settings) -> None:
         )
 
 
-def _bound(host: str, port: int, field: str) -> socket.socket:
+def _bind_socket(host: str, port: int, field: str) -> socket.socket:
     """A listening socket, taken before anything else, so that a port in use is told at once."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # The protocol is named since asyncio switches Nagle's algorithm off for sockets of a named one only.
@@ -153,7 +153,7 @@ async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> 
     )
 
     settings = gateway.settings
-    control_plane = LazyApplication(partial(_control, gateway))
+    control_plane = LazyApplication(partial(_make_control_plane, gateway))
     servers = [
         make_server(settings, gateway.data, websockets=True),
         make_server(settings, control_plane),
@@ -174,7 +174,7 @@ async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> 
     return 0
 
 
-def _control(gateway: Gateway) -> Any:
+def _make_control_plane(gateway: Gateway) -> Any:
     """The control plane, whose imports take longer than all else: agents needn't wait for them."""
     from crosswind.gateway.control.application import create_control
 

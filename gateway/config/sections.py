@@ -9,14 +9,14 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 
-from crosswind.gateway.trajectory.retention import seconds, size_bytes
+from crosswind.gateway.trajectory.retention import parse_bytes, parse_seconds
 
 Seconds = Annotated[float, Field(gt=0)]
 Positive = Annotated[int, Field(gt=0)]
 Port = Annotated[int, Field(ge=0, le=65535)]
-Duration = Annotated[float, Field(gt=0), BeforeValidator(lambda value: measured(seconds, value))]
+Duration = Annotated[float, Field(gt=0), BeforeValidator(lambda value: measured(parse_seconds, value))]
 """Seconds, or text such as 30d, 12h, 90m."""
-Size = Annotated[int, Field(gt=0), BeforeValidator(lambda value: measured(size_bytes, value))]
+Size = Annotated[int, Field(gt=0), BeforeValidator(lambda value: measured(parse_bytes, value))]
 """Bytes, or text such as 10GB, 512MiB."""
 Secrets = Literal["redact", "block_training", "keep"]
 

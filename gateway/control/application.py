@@ -57,7 +57,7 @@ def create_control(gateway: Gateway) -> ASGIApp:
         return {
             "status": status,
             "error": "; ".join(problems) or None,
-            "workers": gateway.crew.workers if gateway.crew else [],
+            "workers": gateway.peers.workers if gateway.peers else [],
             "upstreams": gateway.upstream_states(),
         }
 
@@ -66,47 +66,53 @@ def create_control(gateway: Gateway) -> ASGIApp:
         """Prometheus' text format."""
         return Response(await gateway.metrics_text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    _errors(app)
+    _add_error_handlers(app)
     settings = gateway.settings
     return Guard(app, {settings.control_host, *settings.control_allowed_hosts})
 
 
-def _errors(app: FastAPI) -> None:
+def _add_error_handlers(app: FastAPI) -> None:
     """Every error in OpenAI's shape."""
 
     @app.exception_handler(ServiceError)
     async def service(_: Request, error: ServiceError) -> Response:
-        return _error(error.status, error.message, error.kind, error.code, error.param)
+        return _error_response(error.status, error.message, error.kind, error.code, error.param)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> Response:
         problem = error.errors()[0]
         where = ".".join(str(part) for part in problem["loc"] if part != "body")
-        return _error(
+        return _error_response(
             400, f"{where or 'body'}: {problem['msg']}", "invalid_request_error", "invalid", where or None
         )
 
     @app.exception_handler(HTTPException)
     async def http(_: Request, error: HTTPException) -> Response:
-        return _error(error.status_code, str(error.detail), "invalid_request_error", "not_found")
+        return _error_response(error.status_code, str(error.detail), "invalid_request_error", "not_found")
 
     @app.exception_handler(StoreError)
     async def store(_: Request, error: StoreError) -> Response:
-        return _error(503, str(error), "server_error", "store_unavailable")
+        return _error_response(503, str(error), "server_error", "store_unavailable")
 
     @app.exception_handler(ValueError)
     async def value(_: Request, error: ValueError) -> Response:
         unknown = isinstance(error, ProfileError) and str(error).startswith("unknown profile")
-        return _error(404 if unknown else 400, str(error), "invalid_request_error", "invalid")
+        return _error_response(404 if unknown else 400, str(error), "invalid_request_error", "invalid")
 
     @app.exception_handler(Exception)
     async def defect(_: Request, error: Exception) -> Response:
-        return _error(500, f"{type(error).__name__}; see the gateway's log", "server_error", "internal")
+        return _error_response(
+            500, f"{type(error).__name__}; see the gateway's log", "server_error", "internal"
+        )
 
 
-def _error(status: int, message: str, kind: str, code: str | None, param: str | None = None) -> Response:
+def _error_response(
+    status: int, message: str, kind: str, code: str | None, param: str | None = None
+) -> Response:
     return Response(
-        openai_error(message, kind=kind, code=code, param=param), status, media_type="application/json"
+        openai_error(message, kind=kind, code=code, param=param),
+        status,
+        media_type="application/json",
     )
 
 
@@ -122,27 +128,27 @@ class Guard:
         self._hosts = {"localhost", *hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        reason = self._refused(dict(scope["headers"])) if scope["type"] == "http" else None
+        reason = self._find_refusal(dict(scope["headers"])) if scope["type"] == "http" else None
         if reason is None:
             await self._app(scope, receive, send)
         else:
-            await _error(403, reason, "permission_error", "forbidden")(scope, receive, send)
+            await _error_response(403, reason, "permission_error", "forbidden")(scope, receive, send)
 
-    def _refused(self, headers: dict[bytes, bytes]) -> str | None:
+    def _find_refusal(self, headers: dict[bytes, bytes]) -> str | None:
         host = headers.get(b"host", b"").decode("latin-1")
-        if not self._ours(_split(f"//{host}").hostname or ""):
+        if not self._is_own_name(_split_url(f"//{host}").hostname or ""):
             return (
                 f"Host {host!r} is not this control plane's; "
                 "use its address, or add the name to control_allowed_hosts"
             )
         origin = headers.get(b"origin")
-        if origin is not None and _split(origin.decode("latin-1")).netloc != host:
+        if origin is not None and _split_url(origin.decode("latin-1")).netloc != host:
             return "requests from pages of other origins are refused"
         if headers.get(b"sec-fetch-site") in (b"cross-site", b"same-site"):
             return "requests from pages of other sites are refused"
         return None
 
-    def _ours(self, name: str) -> bool:
+    def _is_own_name(self, name: str) -> bool:
         if name in self._hosts:
             return True
         try:
@@ -152,7 +158,7 @@ class Guard:
         return True
 
 
-def _split(url: str) -> SplitResult:
+def _split_url(url: str) -> SplitResult:
     """Its parts; none where it is no URL, which is nobody's address."""
     try:
         return urlsplit(url)

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 def router(gateway: Gateway) -> APIRouter:
     """The routes /api/profiles, /api/operators, /api/curriculum and /api/noise."""
     routes = APIRouter(prefix="/api", tags=["noise"])
-    _profiles(routes, gateway)
-    _curriculum(routes, gateway, gateway.curricula)
-    _switch(routes, gateway)
+    _profile_routes(routes, gateway)
+    _curriculum_routes(routes, gateway, gateway.curricula)
+    _switch_routes(routes, gateway)
 
     @routes.get("/operators")
     async def operators() -> dict[str, list[dict[str, Any]]]:
@@ -38,7 +38,7 @@ def router(gateway: Gateway) -> APIRouter:
     return routes
 
 
-def _profiles(routes: APIRouter, gateway: Gateway) -> None:
+def _profile_routes(routes: APIRouter, gateway: Gateway) -> None:
     @routes.get("/profiles")
     async def names() -> dict[str, list[str]]:
         """The profiles' names."""
@@ -58,7 +58,7 @@ def _profiles(routes: APIRouter, gateway: Gateway) -> None:
         return Acknowledged()
 
 
-def _curriculum(routes: APIRouter, gateway: Gateway, curricula: Curricula) -> None:
+def _curriculum_routes(routes: APIRouter, gateway: Gateway, curricula: Curricula) -> None:
     @routes.get("/curriculum")
     async def curriculum() -> dict[str, Any]:
         """The curriculum in force."""
@@ -78,7 +78,7 @@ def _curriculum(routes: APIRouter, gateway: Gateway, curricula: Curricula) -> No
         return Acknowledged()
 
 
-def _switch(routes: APIRouter, gateway: Gateway) -> None:
+def _switch_routes(routes: APIRouter, gateway: Gateway) -> None:
     @routes.get("/noise")
     async def noise() -> NoiseState:
         """Whether there may be noise, and why not where it stopped by itself."""

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Response
 
 from crosswind.gateway.clock import now_us
 from crosswind.gateway.control.models import Acknowledged, Deleted, OpenedSession, OpenSession, Reward
-from crosswind.gateway.control.views import as_json, shown, trajectory_json
+from crosswind.gateway.control.views import as_json, json_response, trajectory_json
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.auth import key_digest, new_session_key
 from crosswind.gateway.sessions.keys import KIND, key_setting
@@ -33,23 +33,23 @@ _AT_ONCE = 50
 def router(gateway: Gateway) -> APIRouter:
     """The routes under /api/sessions."""
     routes = APIRouter(prefix="/api/sessions", tags=["sessions"])
-    _changes(routes, gateway)
-    _deletions(routes, gateway)
-    _looks(routes, gateway)
+    _write_routes(routes, gateway)
+    _delete_routes(routes, gateway)
+    _read_routes(routes, gateway)
     return routes
 
 
-def _changes(routes: APIRouter, gateway: Gateway) -> None:
-    passing_on = asyncio.Lock()
+def _write_routes(routes: APIRouter, gateway: Gateway) -> None:
+    key_handover = asyncio.Lock()
 
     @routes.post("", status_code=201)
     async def open_session(body: OpenSession) -> OpenedSession:
         """Open a session; its plan is frozen now."""
         session_id, key = f"s-{secrets.token_hex(12)}", body.api_key or new_session_key()
-        session = make_session(gateway.profiles, await _opening(gateway, body, session_id))
+        session = make_session(gateway.profiles, await _make_opening(gateway, body, session_id))
         # One after the other, so that each that brings the same key finds the one before it.
-        async with passing_on if body.api_key else nullcontext():
-            ended = await _with_key(gateway, key) if body.api_key else None
+        async with key_handover if body.api_key else nullcontext():
+            ended = await _session_of_key(gateway, key) if body.api_key else None
             closing = [] if ended is None else [SessionClosed(ended.record.id, now_us())]
             await gateway.acknowledge([session.record, key_setting(key, session_id), *closing])
             if ended is not None:
@@ -68,7 +68,7 @@ def _changes(routes: APIRouter, gateway: Gateway) -> None:
     @routes.post("/{session_id}/reward")
     async def reward(session_id: str, body: Reward) -> Acknowledged:
         """Append a reward. It may come late, after the session's close, and be corrected by another one."""
-        await _found(gateway, session_id)
+        await _get_session(gateway, session_id)
         row = record.Reward(session_id, now_us(), body.reward, body.components, body.source)
         await gateway.acknowledge([row])
         return Acknowledged()
@@ -76,18 +76,18 @@ def _changes(routes: APIRouter, gateway: Gateway) -> None:
     @routes.post("/{session_id}/close")
     async def close(session_id: str) -> Acknowledged:
         """Close the session; to close it again changes nothing."""
-        session = await _found(gateway, session_id)
+        session = await _get_session(gateway, session_id)
         closed_us = now_us()
         await gateway.acknowledge([SessionClosed(session_id, closed_us)])
         session.mark(status=SessionStatus.CLOSED, closed_us=session.record.closed_us or closed_us)
         return Acknowledged()
 
 
-def _deletions(routes: APIRouter, gateway: Gateway) -> None:
+def _delete_routes(routes: APIRouter, gateway: Gateway) -> None:
     @routes.delete("")
     async def delete_many(label: str | None = None, tenant: str | None = None) -> Deleted:
         """Delete all sessions with a label (`label=key=value`), of a tenant, or both."""
-        wanted = _wanted(label, tenant)
+        wanted = _parse_filter(label, tenant)
         gone = 0
         while found := await asyncio.to_thread(
             gateway.store.sessions, label=wanted, tenant=tenant, limit=_AT_ONCE
@@ -96,13 +96,13 @@ def _deletions(routes: APIRouter, gateway: Gateway) -> None:
             for session in found:
                 gateway.sessions.forget(session.id)
             gone += len(found)
-            await _swept(gateway)
+            await _sweep(gateway)
         return Deleted(deleted=gone)
 
     @routes.delete("/{session_id}")
     async def delete(session_id: str) -> Acknowledged:
         """Delete a session with all that hangs on it; what it said is gone from the store, too."""
-        if (await _found(gateway, session_id)).unwritten:
+        if (await _get_session(gateway, session_id)).unwritten:
             raise ServiceError(
                 409,
                 f"the first turn of session {session_id!r} is still under way; delete it when that is over",
@@ -110,52 +110,52 @@ def _deletions(routes: APIRouter, gateway: Gateway) -> None:
             )
         await gateway.acknowledge([SessionDeleted(session_id)])
         gateway.sessions.forget(session_id)
-        await _swept(gateway)
+        await _sweep(gateway)
         return Acknowledged()
 
 
-def _looks(routes: APIRouter, gateway: Gateway) -> None:
+def _read_routes(routes: APIRouter, gateway: Gateway) -> None:
     @routes.get("", response_model=dict[str, list[dict[str, Any]]])
     async def sessions(
         group_id: str | None = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
     ) -> Response:
         """Sessions, newest first."""
         found = await asyncio.to_thread(gateway.store.sessions, group_id=group_id, limit=limit)
-        return shown({"sessions": [as_json(session) for session in found]})
+        return json_response({"sessions": [as_json(session) for session in found]})
 
     @routes.get("/{session_id}", response_model=dict[str, Any])
     async def session(session_id: str) -> Response:
         """One session."""
         found = await asyncio.to_thread(gateway.store.session, session_id)
         if found is None:
-            raise _unknown(session_id)
-        return shown(as_json(found))
+            raise _unknown_session(session_id)
+        return json_response(as_json(found))
 
     @routes.get("/{session_id}/trajectory", response_model=dict[str, Any])
     async def trajectory(session_id: str) -> Response:
         """A session with its turns (the four views, token ids) and its events."""
         found = await asyncio.to_thread(gateway.store.trajectory, session_id)
         if found is None:
-            raise _unknown(session_id)
-        return await asyncio.to_thread(lambda: shown(trajectory_json(found)))
+            raise _unknown_session(session_id)
+        return await asyncio.to_thread(lambda: json_response(trajectory_json(found)))
 
     @routes.get("/{session_id}/events", response_model=dict[str, list[dict[str, Any]]])
     async def events(session_id: str) -> Response:
         """What was injected into a session, and what the guard withdrew."""
         if await asyncio.to_thread(gateway.store.session, session_id) is None:
-            raise _unknown(session_id)
+            raise _unknown_session(session_id)
         found = await asyncio.to_thread(gateway.store.events, session_id)
-        return shown({"events": [as_json(event) for event in found]})
+        return json_response({"events": [as_json(event) for event in found]})
 
 
-async def _with_key(gateway: Gateway, key: str) -> LiveSession | None:
+async def _session_of_key(gateway: Gateway, key: str) -> LiveSession | None:
     """The open session that has this key until now."""
     setting = await asyncio.to_thread(gateway.store.setting, KIND, key_digest(key))
     session = None if setting is None else await gateway.sessions.get(str(setting.value["session"]))
     return session if session is not None and session.record.status is SessionStatus.OPEN else None
 
 
-def _wanted(label: str | None, tenant: str | None) -> dict[str, str]:
+def _parse_filter(label: str | None, tenant: str | None) -> dict[str, str]:
     """The label that is asked for. Nothing asked for would be everything: that is refused."""
     if label is None and tenant is None:
         raise ServiceError(
@@ -174,19 +174,19 @@ def _wanted(label: str | None, tenant: str | None) -> dict[str, str]:
     return {key: value}
 
 
-async def _swept(gateway: Gateway) -> None:
+async def _sweep(gateway: Gateway) -> None:
     """Give up the content of deleted sessions, in short transactions between those of the traffic."""
     while await asyncio.to_thread(gateway.store.sweep):
         pass
 
 
-async def _opening(gateway: Gateway, body: OpenSession, session_id: str) -> Opening:
+async def _make_opening(gateway: Gateway, body: OpenSession, session_id: str) -> Opening:
     """The request with the curriculum's assignment and the configuration's defaults filled in."""
     seed = gateway.settings.seed if body.seed is None else body.seed
     curriculum = None
     if body.arm == "auto" and body.group_id is not None:
         curriculum = await gateway.curricula.of_group(body.group_id)
-    assigned = _assigned(curriculum, body, seed)
+    assigned = _assign_from_curriculum(curriculum, body, seed)
     return Opening(
         session_id=session_id,
         profile=body.profile or (curriculum.profile if curriculum else gateway.settings.profile),
@@ -208,7 +208,7 @@ async def _opening(gateway: Gateway, body: OpenSession, session_id: str) -> Open
     )
 
 
-def _assigned(curriculum: Curriculum | None, body: OpenSession, seed: int) -> Assignment | None:
+def _assign_from_curriculum(curriculum: Curriculum | None, body: OpenSession, seed: int) -> Assignment | None:
     if curriculum is None or body.group_id is None:
         return None
     for name in ("group_size", "rollout_index"):
@@ -229,14 +229,16 @@ def _assigned(curriculum: Curriculum | None, body: OpenSession, seed: int) -> As
     )
 
 
-async def _found(gateway: Gateway, session_id: str) -> LiveSession:
+async def _get_session(gateway: Gateway, session_id: str) -> LiveSession:
     session = await gateway.sessions.get(session_id)
     if session is None:
-        raise _unknown(session_id)
+        raise _unknown_session(session_id)
     return session
 
 
-def _unknown(session_id: str) -> ServiceError:
+def _unknown_session(session_id: str) -> ServiceError:
     return ServiceError(
-        404, f"unknown session {session_id!r}; list them with GET /api/sessions", code="session_not_found"
+        404,
+        f"unknown session {session_id!r}; list them with GET /api/sessions",
+        code="session_not_found",
     )

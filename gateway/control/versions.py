@@ -82,7 +82,7 @@ def router(gateway: Gateway) -> APIRouter:
         With `engines` it is said of those alone. Where the gateway has them among an upstream's replicas,
         what a doubted one samples is unfit until it is confirmed itself, whatever the others are.
         """
-        settings = _settings(gateway, name, body)
+        settings = _trust_settings(gateway, name, body)
         for setting in settings:
             await gateway.tell_version(setting)
         if body.trusted is not None:
@@ -92,11 +92,11 @@ def router(gateway: Gateway) -> APIRouter:
     return routes
 
 
-def _settings(gateway: Gateway, name: str, body: VersionTrust) -> list[Setting]:
+def _trust_settings(gateway: Gateway, name: str, body: VersionTrust) -> list[Setting]:
     """What is said, of servers and of the version. Of a server that is its upstream's only one, or that the
     gateway knows by no such address, it is said of the version: nobody could tell their turns apart.
     """
-    now, among = now_us(), _among_others(gateway)
+    now, among = now_us(), _replicated_servers(gateway)
     value = body.model_dump(exclude_none=True, exclude={"engines", "away"})
     of_version = Setting(VERSION, name, value, now)
     if body.swapping is not None:
@@ -111,7 +111,7 @@ def _settings(gateway: Gateway, name: str, body: VersionTrust) -> list[Setting]:
     return of_servers if narrow else [*of_servers, of_version]
 
 
-def _among_others(gateway: Gateway) -> frozenset[str]:
+def _replicated_servers(gateway: Gateway) -> frozenset[str]:
     """The servers that are one of several replicas of an upstream."""
     upstreams = (one.replicas.members for one in gateway.upstreams)
     return frozenset(server_of(one.base) for members in upstreams if len(members) > 1 for one in members)

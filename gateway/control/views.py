@@ -47,7 +47,7 @@ def as_json(row: Session | Event | Turn) -> dict[str, Any]:
     return out
 
 
-def shown(data: dict[str, Any]) -> Response:
+def json_response(data: dict[str, Any]) -> Response:
     """JSON data as it is sent: in ASCII, since texts of traffic hold what UTF-8 can't say (half an emoji)."""
     text = json.dumps(data, default=to_jsonable_python, separators=(",", ":"))
     return Response(text.encode(), media_type="application/json")

@@ -154,7 +154,7 @@ class TextPreparation:
 
 def _secret(prompt: Prompt, redactor: Redactor) -> bool:
     """Whether the material holds a secret: what may not be stored isn't sent to another model, either."""
-    return redactor.mode != "keep" and redactor.found(prompt.user.encode("utf-8", "surrogatepass"))
+    return redactor.mode != "keep" and redactor.contains_secret(prompt.user.encode("utf-8", "surrogatepass"))
 
 
 # The conversation as it may continue. Its next texts aren't known; model-written texts that don't depend on

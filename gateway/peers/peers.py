@@ -16,7 +16,7 @@ _READ_S = 30.0
 
 
 @dataclass(slots=True, eq=False)
-class Crew:
+class Peers:
     """A process's place among several. `number` is 0 for the control plane."""
 
     number: int

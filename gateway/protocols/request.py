@@ -287,7 +287,7 @@ def _sent_chain(steps: Sequence[HistoryStep], segments: Sequence[bytes], mask: M
             step.sent = step.received
         elif step.sent is None or step.sent.parent is not parent or step.sent_raw is not raw:
             # Behind a message that was replaced stands one as it came, which was looked through then.
-            step.sent = step.received.moved(parent) if raw is step.raw else Chain(parent, mask(raw))
+            step.sent = step.received.with_parent(parent) if raw is step.raw else Chain(parent, mask(raw))
         step.sent_raw = raw
         parent = step.sent
     return parent

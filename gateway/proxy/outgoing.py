@@ -99,7 +99,7 @@ class RequestBuilder:
         texts: what it would be asked depends on that operator.
         """
         turn, now = (session, call.codec, request, place), self._circumstances(call, request)
-        if self.confinement is not None and self.confinement.needed(session.plan):
+        if self.confinement is not None and self.confinement.is_needed(session.plan):
             return await self.confinement.decide(partial(add_noise, *turn, now, redactor))
         if self.preparation is None:
             return add_noise(*turn, now, redactor)

@@ -31,7 +31,7 @@ from crosswind.gateway.sessions.inference import Traces
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.turns import TurnRequest
-from crosswind.gateway.telemetry.logs import say_also, say_with_all
+from crosswind.gateway.telemetry.logs import add_log_context, bind_log_context
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.fitness import Source
 from crosswind.gateway.turn.exchange import Exchange
@@ -74,7 +74,7 @@ class Proxy:
         http = Http(scope, receive, send)
         route = find_route(http)
         status = "gone"
-        say_with_all(request=next(_numbers))
+        bind_log_context(request=next(_numbers))
         self.metrics.in_flight.inc()
         try:
             status = str(await self._serve(http, route))
@@ -91,7 +91,7 @@ class Proxy:
         finally:
             http.stop_watching()
             self.metrics.in_flight.dec()
-            self.metrics.answered(route.kind, status)
+            self.metrics.count_request(route.kind, status)
 
     async def _serve(self, http: Http, route: Route) -> int:
         if route.kind == HEALTH:
@@ -128,7 +128,7 @@ class Proxy:
         call = IncomingCall(http, route, codec, caller, self.upstreams.choose(codec.name, split.model), body)
         traces = Traces() if named else call.traces(split)
         session = await self.sessions.find(claim, traces)
-        say_also("session", session.record.id)
+        add_log_context("session", session.record.id)
         session.busy += 1
         try:
             return await self._converse(call, session, split)

@@ -63,7 +63,7 @@ class WebSockets:
             await _answer(send, error)
         finally:
             self.metrics.in_flight.dec()
-            self.metrics.answered(_KIND, status)
+            self.metrics.count_request(_KIND, status)
 
     async def _relay(
         self, http: Http, route: Route, offered: list[str], receive: Receive, send: Send

@@ -27,19 +27,19 @@ from crosswind.gateway.trajectory.ledger_rows import LedgerTextsErased
 from crosswind.gateway.trajectory.record import Event, Row, SessionClosed, Setting, Turn
 
 
-def recorded(rows: Sequence[Row], detail: Detail) -> Sequence[Row]:
+def filter_rows(rows: Sequence[Row], detail: Detail) -> Sequence[Row]:
     """The rows as they are to be stored."""
     if detail is Detail.FULL:
         return rows
     if detail is Detail.NONE:
         return [row for row in rows if isinstance(row, Setting)]
-    return list(_metadata(rows))
+    return list(_strip_content(rows))
 
 
-def _metadata(rows: Sequence[Row]) -> Iterator[Row]:
+def _strip_content(rows: Sequence[Row]) -> Iterator[Row]:
     for row in rows:
         if isinstance(row, Turn):
-            yield _without_content(row)
+            yield _strip_turn(row)
         elif isinstance(row, GeneratedText):
             continue
         elif isinstance(row, Event):
@@ -50,7 +50,7 @@ def _metadata(rows: Sequence[Row]) -> Iterator[Row]:
                 yield LedgerTextsErased(row.session_id)
 
 
-def _without_content(turn: Turn) -> Turn:
+def _strip_turn(turn: Turn) -> Turn:
     completions = tuple(
         dataclasses.replace(completion, token_ids=(), logprobs=(), top_logprobs=())
         for completion in turn.completions

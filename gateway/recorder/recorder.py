@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 import structlog
 
 from crosswind.gateway.config.sections import Detail
-from crosswind.gateway.recorder.detail import recorded
+from crosswind.gateway.recorder.detail import filter_rows
 from crosswind.gateway.recorder.queue import (
     NotDurable,
     RecorderState,
@@ -96,7 +96,7 @@ class Recorder:
         """Queue the rows; nobody waits for them. A crash within `linger_s` may take them."""
         self._enqueue(rows, True, None, False)
 
-    async def durable(self, ticket: Ticket, wait_s: float | None = None) -> Durable:
+    async def wait_durable(self, ticket: Ticket, wait_s: float | None = None) -> Durable:
         """Wait for the ticket's commit, `durability_wait_s` at most unless told otherwise.
 
         YES: on disk. LATE: not yet; its rows wait in the queue until the store can write. LOST: never.
@@ -104,7 +104,7 @@ class Recorder:
         outcome = await ticket.outcome(self._durability_wait_s if wait_s is None else wait_s)
         return Durable.LATE if outcome is None else outcome
 
-    async def acknowledged(self, ticket: Ticket, wait_s: float | None = None) -> None:
+    async def ensure_durable(self, ticket: Ticket, wait_s: float | None = None) -> None:
         """Wait until the rows are on disk, before a client is told so. NotDurable where they aren't."""
         outcome = await ticket.outcome(wait_s)
         if outcome is not Durable.YES:
@@ -128,9 +128,9 @@ class Recorder:
 
     async def flush(self, wait_s: float) -> bool:
         """Wait until nothing is queued, `wait_s` seconds at most; returns whether that came to be."""
-        return await asyncio.to_thread(self._emptied, wait_s)
+        return await asyncio.to_thread(self._wait_until_empty, wait_s)
 
-    def _emptied(self, wait_s: float) -> bool:
+    def _wait_until_empty(self, wait_s: float) -> bool:
         with self._changed:
             self._awaited = True
             self._changed.notify_all()
@@ -151,7 +151,7 @@ class Recorder:
     # The submitting side
 
     def _enqueue(self, rows: Sequence[Row], retry: bool, ticket: Ticket | None, awaited: bool) -> None:
-        kept = recorded(rows, self._detail)
+        kept = filter_rows(rows, self._detail)
         submission = Submission(kept, sum([weight(row) for row in kept]), retry, ticket)
         with self._changed:
             if not kept and (rows or not self._queued):
@@ -195,7 +195,7 @@ class Recorder:
                 self._queue.extendleft(reversed(kept))
                 self._awaited = True
                 if self._closing:
-                    self._give_up()
+                    self._drop_queue()
                     return
                 self._changed.wait_for(lambda: self._closing, timeout=pause_s)
             pause_s = min(2 * pause_s, self._retry_most_s)
@@ -204,17 +204,17 @@ class Recorder:
         """Everything queued, once there is something; nothing once closed and all is written."""
         with self._changed:
             # What follows a commit is mostly what nobody waits for: the deliveries of its turns.
-            if not self._changed.wait_for(self._pressing, self._linger_s) and not self._queue:
+            if not self._changed.wait_for(self._should_write, self._linger_s) and not self._queue:
                 self._asleep = True
                 self._changed.wait_for(lambda: self._queue or self._closing)
                 self._asleep = False
-                self._changed.wait_for(self._pressing, self._linger_s)
+                self._changed.wait_for(self._should_write, self._linger_s)
             self._awaited = False
             batch = list(self._queue)
             self._queue.clear()
             return batch
 
-    def _pressing(self) -> bool:
+    def _should_write(self) -> bool:
         return self._closing or (self._awaited and bool(self._queue))
 
     def _write(self, batch: list[Submission]) -> list[Submission]:
@@ -230,13 +230,13 @@ class Recorder:
             except StoreError as error:
                 if not isinstance(error, RowRefused):
                     parts.appendleft(part)
-                    return self._unavailable([one for rest in parts for one in rest], error)
+                    return self._keep_for_retry([one for rest in parts for one in rest], error)
                 self._split(part, parts, error)
             except Exception as error:
                 # A defect in the store or in a row; the thread that serves all others must outlive it.
                 self._split(part, parts, RowRefused(f"{type(error).__name__}: {error}"))
             else:
-                self._committed(part)
+                self._finish_commit(part)
         return []
 
     def _split(self, part: list[Submission], parts: deque[list[Submission]], error: StoreError) -> None:
@@ -251,7 +251,7 @@ class Recorder:
         _log.error("rows refused by the store", rows=len(part[0].rows), error=str(error))
         self._resolve(part, Durable.LOST, error)
 
-    def _committed(self, part: list[Submission]) -> None:
+    def _finish_commit(self, part: list[Submission]) -> None:
         with self._changed:
             self._commits += 1
             for submission in part:
@@ -262,7 +262,7 @@ class Recorder:
             _log.info("the store can write again", rows=sum(len(submission.rows) for submission in part))
         self._resolve(part, Durable.YES)
 
-    def _unavailable(self, waiting: list[Submission], error: StoreError) -> list[Submission]:
+    def _keep_for_retry(self, waiting: list[Submission], error: StoreError) -> list[Submission]:
         """Tell who waits; returns the submissions that are to be tried again."""
         kept = [one for one in waiting if one.retry]
         with self._changed:
@@ -280,7 +280,7 @@ class Recorder:
         self._resolve([one for one in waiting if not one.retry], Durable.LOST, error)
         return kept
 
-    def _give_up(self) -> None:
+    def _drop_queue(self) -> None:
         """Closing on a store that is down: count what is lost. The lock is held."""
         self._lost_in_closing = self._queued
         for submission in self._queue:

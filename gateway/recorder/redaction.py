@@ -36,7 +36,7 @@ _BEARER = rb"(?i:\bbearer) +[A-Za-z0-9._~+/\-]{20,}=*"
 _PRIVATE_KEY = rb"-----BEGIN [A-Z ]*PRIVATE KEY-----.{0,20000}?-----END [A-Z ]*PRIVATE KEY-----"
 
 _KEY_CHARACTERS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.~+/")
-_TELLING = bytes(ord("k") if byte in _KEY_CHARACTERS else ord(" ") for byte in range(256))
+_CHARACTER_CLASSES = bytes(ord("k") if byte in _KEY_CHARACTERS else ord(" ") for byte in range(256))
 _RUN = b"k" * 15
 """All of the above but a private key hold at least so many of these characters in a row."""
 
@@ -47,16 +47,16 @@ _WORTH_REMEMBERING = range(64, 64 << 10)
 
 
 @lru_cache(256)
-def _compiled(expressions: tuple[bytes, ...]) -> re.Pattern[bytes]:
+def _compile(expressions: tuple[bytes, ...]) -> re.Pattern[bytes]:
     return re.compile(b"|".join(expressions), re.DOTALL)
 
 
-def _runs(segment: bytes) -> bytes:
+def _find_runs(segment: bytes) -> bytes:
     """What of a segment may hold a key: its long runs of characters that keys are made of, parted by spaces.
 
     To look through them costs a tenth of what looking through the whole does, since words are short.
     """
-    told = segment.translate(_TELLING)
+    told = segment.translate(_CHARACTER_CLASSES)
     at, runs = told.find(_RUN), []
     while at >= 0:
         end = told.find(b" ", at)
@@ -110,10 +110,10 @@ class Redactor:
         found = [expression for secret, expression in self._literal if secret in segment]
         if b"-----BEGIN " in segment:
             found.insert(0, _PRIVATE_KEY)
-        if runs := _runs(segment):
+        if runs := _find_runs(segment):
             bearer = [_BEARER] if b"bearer " in segment.lower() else []
             found = [*[expression for piece, expression in _KEYS if piece in runs], *bearer, *found]
-        return _compiled(tuple(found)) if found else None
+        return _compile(tuple(found)) if found else None
 
     def mask_text(self, text: str) -> str:
         """A text as it may be stored: the very same object where nothing had to be hidden."""
@@ -121,7 +121,7 @@ class Redactor:
         masked = self.mask(raw)
         return text if masked is raw else masked.decode("utf-8", "surrogatepass")
 
-    def found(self, segment: bytes) -> bool:
+    def contains_secret(self, segment: bytes) -> bool:
         """Whether something in the segment looks like a secret, whatever is done about it."""
         secret = self._possible(segment)
         if secret is not None and secret.search(segment) is not None:

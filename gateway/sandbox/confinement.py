@@ -47,7 +47,7 @@ class Confined:
         self._switched_off: set[str] = set()
 
     @staticmethod
-    def needed(plan: Plan) -> bool:
+    def is_needed(plan: Plan) -> bool:
         """Whether a third party's operator is in the plan."""
         known = registry.operators()
         return any(entry.origin for rule in plan.rules if (entry := known.get(rule.operator)) is not None)
@@ -75,12 +75,12 @@ class Confined:
         self, entry: Registered, options: Mapping[str, Any], target: Any, rng: Stream, severity: float
     ) -> Draw | None:
         """The operator's draw. OperatorFailed where it gave none that can be."""
-        told = self._asked(entry.name, ("draw", entry.name, target, (dict(options), rng, severity)))
-        return self._checked(entry.name, lambda: check_draw(entry.name, told.get("draw")))
+        told = self._ask(entry.name, ("draw", entry.name, target, (dict(options), rng, severity)))
+        return self._check_answer(entry.name, lambda: check_draw(entry.name, told.get("draw")))
 
     def apply(self, entry: Registered, target: Any, draw: Draw) -> Result:
         """What the operator makes of the target. OperatorFailed where it made nothing that can be."""
-        told = self._asked(entry.name, ("apply", entry.name, target, draw))
+        told = self._ask(entry.name, ("apply", entry.name, target, draw))
 
         def result() -> Result:
             payload = told.get("text", told.get("settings"))
@@ -88,9 +88,9 @@ class Confined:
                 payload = msgspec.convert(told["change"], ToolChange)
             return check_result(entry.name, entry.site, Result(payload, told.get("note")))  # type: ignore[arg-type]
 
-        return self._checked(entry.name, result)
+        return self._check_answer(entry.name, result)
 
-    def _asked(self, name: str, question: tuple[Any, ...]) -> dict[str, Any]:
+    def _ask(self, name: str, question: tuple[Any, ...]) -> dict[str, Any]:
         if name in self._switched_off:
             raise OperatorFailed("the operator is switched off, since it failed too often")
         deadline = self._settings.deadline
@@ -109,7 +109,7 @@ class Confined:
             raise OperatorFailed(told["why"])
         return told
 
-    def _checked(self, name: str, check: Callable[[], T]) -> T:
+    def _check_answer(self, name: str, check: Callable[[], T]) -> T:
         try:
             found = check()
         except (OperatorFailed, msgspec.ValidationError) as error:

@@ -73,13 +73,13 @@ class Process:
             self._write(len(question).to_bytes(4, "little") + question, until)
             return self._read(until)
         except TimeoutError:
-            self._anew()
+            self._restart()
             raise NoAnswer("stalled", f"the operator gave no answer within {deadline_s:g} s") from None
         except (EOFError, BrokenPipeError):
-            self._anew()
+            self._restart()
             raise NoAnswer("ended", "the operator ended its process") from None
 
-    def _anew(self) -> None:
+    def _restart(self) -> None:
         self.end()
         self.start()
 
@@ -94,10 +94,10 @@ class Process:
                 continue
 
     def _read(self, until: float) -> bytes:
-        size = int.from_bytes(self._taken(4, until), "little")
-        return self._taken(size, until)
+        size = int.from_bytes(self._read_exactly(4, until), "little")
+        return self._read_exactly(size, until)
 
-    def _taken(self, count: int, until: float) -> bytes:
+    def _read_exactly(self, count: int, until: float) -> bytes:
         assert self._child is not None and self._child.stdout is not None
         raw, descriptor = bytearray(), self._child.stdout.fileno()
         while len(raw) < count:

@@ -36,17 +36,17 @@ def answer(question: bytes) -> bytes:
             options, rng, severity = given
             told: dict[str, Any] = {"draw": entry.draw(options, target, rng, severity)}
         else:
-            told = _told(entry.apply(target, given))
+            told = _encode_result(entry.apply(target, given))
     except OperatorFailed as error:
         told = {"failed": "contract", "why": str(error)}
     except Exception as error:
         told = {"failed": "raised", "why": f"the operator failed ({type(error).__name__})"}
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-    return _written(told)
+    return _encode_answer(told)
 
 
-def _told(result: Result) -> dict[str, Any]:
+def _encode_result(result: Result) -> dict[str, Any]:
     match result.payload:
         case str():
             return {"text": result.payload, "note": result.note}
@@ -56,7 +56,7 @@ def _told(result: Result) -> dict[str, Any]:
             return {"change": result.payload, "note": result.note}
 
 
-def _written(told: dict[str, Any]) -> bytes:
+def _encode_answer(told: dict[str, Any]) -> bytes:
     try:
         raw = msgspec.json.encode(told)
     except (TypeError, ValueError, RecursionError) as error:

@@ -44,7 +44,7 @@ class ResponseLookup:
         found = await asyncio.to_thread(look)
         if found is not None:
             return found
-        written = await self.recorder.durable(self.recorder.submit((), retry=False))
+        written = await self.recorder.wait_durable(self.recorder.submit((), retry=False))
         return await asyncio.to_thread(look) if written is Durable.YES else None
 
 

@@ -44,22 +44,24 @@ class _Logger(structlog.BoundLoggerBase):
         self._say("error", event, {"exc_info": True, **values})
 
 
-_said: ContextVar[dict[str, Any] | None] = ContextVar("said", default=None)
+_log_context: ContextVar[dict[str, Any] | None] = ContextVar("said", default=None)
 
 
-def say_with_all(**values: Any) -> None:
+def bind_log_context(**values: Any) -> None:
     """Begin to say these with everything that is logged in this task and in those that it starts."""
-    _said.set(values)
+    _log_context.set(values)
 
 
-def say_also(name: str, value: Any) -> None:
+def add_log_context(name: str, value: Any) -> None:
     """Say this too."""
-    if (said := _said.get()) is not None:
+    if (said := _log_context.get()) is not None:
         said[name] = value
 
 
-def _with_all(logger: Any, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    return event if (said := _said.get()) is None else {**said, **event}
+def _merge_log_context(
+    logger: Any, method: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    return event if (said := _log_context.get()) is None else {**said, **event}
 
 
 def set_level(level: str) -> None:
@@ -85,7 +87,7 @@ def configure(settings: Logging) -> None:
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
-            _with_all,
+            _merge_log_context,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             *formatting,

@@ -89,14 +89,14 @@ class Metrics:
         """A figure of this process now; of several processes the sum over those that live."""
         return Gauge(name, about, labels, registry=self.registry, multiprocess_mode="livesum")
 
-    def answered(self, route: str, status: str) -> None:
+    def count_request(self, route: str, status: str) -> None:
         """Count a request."""
         counter = self._answered.get((route, status))
         if counter is None:
             counter = self._answered[route, status] = self.requests.labels(route, status)
         counter.inc()
 
-    def recorded(self, turn: Turn, events: list[Event]) -> None:
+    def count_turn(self, turn: Turn, events: list[Event]) -> None:
         """Count a turn and its events."""
         counter = self._of_fitness.get(turn.fitness)
         if counter is None:
@@ -105,7 +105,7 @@ class Metrics:
         for event in events:
             (self.events if event.after is not None else self.withdrawals).labels(event.operator).inc()
 
-    def released(self, durable: Durable, seconds: float) -> None:
+    def count_release(self, durable: Durable, seconds: float) -> None:
         """Count a turn that was released to the client."""
         self.seconds.observe(seconds)
         if durable is not Durable.YES:
@@ -204,7 +204,7 @@ class _RecorderFigures:
             self._seen[at] = total
 
 
-def text_of_all(folder: Path, *, workers_ready: int, worker_restarts: int) -> bytes:
+def render_all_processes(folder: Path, *, workers_ready: int, worker_restarts: int) -> bytes:
     """The figures of all processes that share the folder, in Prometheus' text format; it reads files."""
     registry = CollectorRegistry()
     MultiProcessCollector(registry, str(folder))  # type: ignore[no-untyped-call]

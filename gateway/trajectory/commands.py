@@ -13,8 +13,14 @@ from typing import Any, Literal, TypeVar
 import click
 
 from crosswind.gateway.trajectory.record import SessionDeleted
-from crosswind.gateway.trajectory.retention import Limits, emptied, prune, seconds, size_bytes
-from crosswind.gateway.trajectory.sqlite.schema import pending
+from crosswind.gateway.trajectory.retention import (
+    RetentionLimits,
+    parse_bytes,
+    parse_seconds,
+    prune,
+    sweep_all,
+)
+from crosswind.gateway.trajectory.sqlite.schema import pending_migrations
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.gateway.trajectory.store import StoreError, location, open_store
 
@@ -27,7 +33,7 @@ def store() -> None:
     """Keep a trajectory store in order, also while a gateway writes to it."""
 
 
-def _of_store(command: C) -> C:
+def _store_options(command: C) -> C:
     """The options that every command has."""
     where = click.option(
         "--store", "url", default="sqlite:///crosswind.db", show_default=True, help="A path or a URL."
@@ -50,63 +56,64 @@ class _Measure(click.ParamType[float]):
 
 
 @store.command()
-@_of_store
+@_store_options
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The copy.")
 @click.option("--force", is_flag=True, help="Replace a file that exists.")
 def backup(url: str, as_json: bool, out: Path, force: bool) -> None:
     """Copy the store as it stands at one moment into one file, readable by its owner alone."""
-    with _opened(url) as opened:
+    with _open(url) as opened:
         if out.exists() and not force:
             raise click.UsageError(f"--out {out} exists already; name another file, or give --force")
         size = opened.backup(out, force=force)
-        _say(as_json, {"backup": str(out), "bytes": size}, f"{out}: {size} bytes")
+        _print_result(as_json, {"backup": str(out), "bytes": size}, f"{out}: {size} bytes")
 
 
 @store.command()
-@_of_store
+@_store_options
 def verify(url: str, as_json: bool) -> None:
     """Compute every hash again and follow every reference; exit 1 with a list of what is broken."""
-    with _opened(url) as opened:
-        verdict = opened.check()
+    with _open(url) as opened:
+        report = opened.check()
     document = {
-        "whole": verdict.whole,
-        "problems": verdict.problems,
-        "more_problems": verdict.more,
-        "checked": verdict.checked,
-        "orphans": verdict.orphans,
+        "whole": report.whole,
+        "problems": report.problems,
+        "more_problems": report.more,
+        "checked": report.checked,
+        "orphans": report.orphans,
     }
+    checked, orphans = _format_counts(report.checked), _format_counts(report.orphans)
     lines = [
-        *verdict.problems,
-        *([f"... and {verdict.more} more"] if verdict.more else []),
-        f"checked: {_figures(verdict.checked)}; left of deleted sessions: {_figures(verdict.orphans)}",
-        "the store is whole" if verdict.whole else "the store is damaged: restore it from a backup",
+        *report.problems,
+        *([f"... and {report.more} more"] if report.more else []),
+        f"checked: {checked}; left of deleted sessions: {orphans}",
+        "the store is whole" if report.whole else "the store is damaged: restore it from a backup",
     ]
-    _say(as_json, document, *lines)
-    sys.exit(0 if verdict.whole else 1)
+    _print_result(as_json, document, *lines)
+    sys.exit(0 if report.whole else 1)
 
 
 @store.command()
-@_of_store
+@_store_options
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @click.option("--compact", is_flag=True, help="Write the file anew so that it can shrink; writers wait.")
 def migrate(url: str, as_json: bool, dry_run: bool, compact: bool) -> None:
     """Bring an older store to this version's schema; a newer one is refused."""
-    with _explained():
+    with _report_errors():
         path = Path(_path(url))
-        at, steps = pending(path)
+        at, steps = pending_migrations(path)
     names = [f"{step.version:04}_{step.name}" for step in steps]
     if not dry_run:
-        with _opened(url) as opened:
+        with _open(url) as opened:
             if compact:
                 opened.compact()
     done = "would be applied" if dry_run else "applied"
     document = {"from": at, "to": at + len(steps), "migrations": names, "dry_run": dry_run}
     lines = [f"{name}: {done}" for name in names] or [f"schema version {at} is the newest"]
-    _say(as_json, document, *lines)
+    _print_result(as_json, document, *lines)
 
 
 @store.command()
-@_of_store
+@_store_options
 @click.option("--session", "session_ids", multiple=True, help="This session; may be given again.")
 @click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Sessions with all of these.")
 @click.option("--tenant", help="Sessions of this tenant.")
@@ -122,26 +129,26 @@ def delete(
     """Delete sessions with all that hangs on them. Content that other sessions share stays."""
     if bool(session_ids) == bool(labels or tenant is not None):
         raise click.UsageError("give either --session, or --label and --tenant")
-    wanted = dict(_label(label) for label in labels)
-    with _opened(url) as opened:
-        found = _chosen(opened, session_ids, wanted, tenant)
+    wanted = dict(_parse_label(label) for label in labels)
+    with _open(url) as opened:
+        found = _select_sessions(opened, session_ids, wanted, tenant)
         turns = sum(len(opened.turns_since(one, 0)) for one in found) if dry_run else 0
         if not dry_run:
             for at in range(0, len(found), 20):
                 opened.write([SessionDeleted(session_id) for session_id in found[at : at + 20]])
-                for _ in emptied(opened):
+                for _ in sweep_all(opened):
                     pass
-            _shrunk(opened)
+            _shrink_fully(opened)
     what = f"{len(found)} sessions" + (f" with {turns} turns would go" if dry_run else " deleted")
     document = {"sessions": found, "dry_run": dry_run} | ({"turns": turns} if dry_run else {})
-    _say(as_json, document, *(found if dry_run else ()), what)
+    _print_result(as_json, document, *(found if dry_run else ()), what)
 
 
 @store.command("prune")
-@_of_store
-@click.option("--older-than", type=_Measure("age", seconds), help="Sessions idle for longer: 30d, 12h.")
+@_store_options
+@click.option("--older-than", type=_Measure("age", parse_seconds), help="Sessions idle for longer: 30d, 12h.")
 @click.option(
-    "--larger-than", type=_Measure("size", size_bytes), help="The oldest, till the rest fits: 10GB."
+    "--larger-than", type=_Measure("size", parse_bytes), help="The oldest, till the rest fits: 10GB."
 )
 @click.option("--all", "everything", is_flag=True, help="Open sessions and those awaiting a reward, too.")
 @click.option("--dry-run", is_flag=True, help="Say what would go by age, and delete nothing.")
@@ -158,18 +165,18 @@ def prune_command(
     size = None if larger_than is None else int(larger_than)
     if dry_run and before_us is None:
         raise click.UsageError("--dry-run needs --older-than: what goes by size shows as it goes")
-    with _opened(url) as opened:
+    with _open(url) as opened:
         if dry_run:
             ids = opened.expendable(before_us=before_us, everything=everything, limit=-1)
-            _say(as_json, {"sessions": ids, "dry_run": True}, *ids, f"{len(ids)} sessions would go")
+            _print_result(as_json, {"sessions": ids, "dry_run": True}, *ids, f"{len(ids)} sessions would go")
             return
         before = opened.used_bytes()
-        gone = sum(len(ids) for ids in prune(opened, Limits(before_us, size, everything)))
+        gone = sum(len(ids) for ids in prune(opened, RetentionLimits(before_us, size, everything)))
         orphans = opened.drop_orphans()
-        _shrunk(opened)
+        _shrink_fully(opened)
         after = opened.used_bytes()
     document = {"sessions": gone, "orphans": orphans, "bytes_before": before, "bytes_after": after}
-    _say(
+    _print_result(
         as_json,
         document,
         f"{gone} sessions, {orphans} orphans deleted: {before} bytes before, {after} after",
@@ -180,12 +187,12 @@ def prune_command(
         sys.exit(1)
 
 
-def _shrunk(opened: SqliteStore) -> None:
+def _shrink_fully(opened: SqliteStore) -> None:
     while opened.shrink():
         pass
 
 
-def _chosen(
+def _select_sessions(
     opened: SqliteStore, session_ids: tuple[str, ...], labels: dict[str, str], tenant: str | None
 ) -> list[str]:
     """The ids of the sessions that are meant. An id that the store has not is an error."""
@@ -199,7 +206,7 @@ def _chosen(
     return list(dict.fromkeys(found))
 
 
-def _label(text: str) -> tuple[str, str]:
+def _parse_label(text: str) -> tuple[str, str]:
     key, separator, value = text.partition("=")
     if not separator or not key:
         raise click.UsageError(f"--label {text!r} has no value; write --label key=value")
@@ -211,18 +218,18 @@ def _path(url: str) -> str:
 
 
 @contextmanager
-def _opened(url: str) -> Iterator[SqliteStore]:
+def _open(url: str) -> Iterator[SqliteStore]:
     """The store that is meant; errors become one line, and exit code 2 where it can't be opened."""
-    with _explained():
+    with _report_errors():
         found = open_store(url if "://" in url else f"sqlite:///{url}", create=False)
         if not isinstance(found, SqliteStore):
             raise StoreError(f"store {url!r} has its own tools; `crosswind store` keeps SQLite stores")
-    with closing(found), _explained(1):
+    with closing(found), _report_errors(1):
         yield found
 
 
 @contextmanager
-def _explained(code: Literal[1, 2] = 2) -> Iterator[None]:
+def _report_errors(code: Literal[1, 2] = 2) -> Iterator[None]:
     try:
         yield
     except StoreError as error:
@@ -230,9 +237,9 @@ def _explained(code: Literal[1, 2] = 2) -> Iterator[None]:
         sys.exit(code)
 
 
-def _figures(figures: dict[str, int]) -> str:
+def _format_counts(figures: dict[str, int]) -> str:
     return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in figures.items())
 
 
-def _say(as_json: bool, document: dict[str, Any], *lines: str) -> None:
+def _print_result(as_json: bool, document: dict[str, Any], *lines: str) -> None:
     click.echo(json.dumps(document) if as_json else "\n".join(lines))

@@ -60,7 +60,7 @@ class Chain:
     def __repr__(self) -> str:
         return f"Chain({self.key.hex()}, depth {self.depth})"
 
-    def moved(self, parent: Chain | None) -> Chain:
+    def with_parent(self, parent: Chain | None) -> Chain:
         """A node with the same segment behind another one."""
         return Chain(parent, self.body, block=self.block)
 

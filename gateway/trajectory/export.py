@@ -76,21 +76,21 @@ def _write(store: Store, ids: list[str], out: str) -> None:
                 file = stack.enter_context(Path(out).open("w", encoding="utf-8"))
             # Another process may have written sessions while the ids were listed: each goes out once.
             for session_id in dict.fromkeys(ids):
-                if line := _line(store, session_id):
+                if line := _session_document(store, session_id):
                     file.write(json.dumps(line) + "\n")
     except (OSError, StoreError) as error:
         click.echo(f"crosswind export: {error}", err=True)
         sys.exit(1)
 
 
-def _line(store: Store, session_id: str) -> dict[str, Any] | None:
+def _session_document(store: Store, session_id: str) -> dict[str, Any] | None:
     """A session with all that hangs on it; None where it was deleted meanwhile."""
     found = store.trajectory(session_id)
     if found is None:
         return None
     return {
         "session": structs.asdict(found.session),
-        "turns": [_turn(turn) for turn in found.turns],
+        "turns": [_turn_document(turn) for turn in found.turns],
         "events": [structs.asdict(event) for event in found.events],
         "ledger": [structs.asdict(shown) for shown in store.ledger(session_id)],
         "names": [structs.asdict(name) for name in store.names(session_id)],
@@ -98,7 +98,7 @@ def _line(store: Store, session_id: str) -> dict[str, Any] | None:
     }
 
 
-def _turn(turn: Turn) -> dict[str, Any]:
+def _turn_document(turn: Turn) -> dict[str, Any]:
     exported = structs.asdict(turn)
     for name, value in exported.items():
         if isinstance(value, View):

@@ -76,37 +76,37 @@ SESSIONS_READ = 400
 """How many of the newest sessions are read: tokens are too many to read all."""
 
 
-def by_model(turns: Iterable[Sequence[Turn]]) -> dict[str, Prefixes]:
+def check_by_model(turns: Iterable[Sequence[Turn]]) -> dict[str, Prefixes]:
     """The property per model (a model has one chat template), over the turns of several sessions."""
     found: dict[str, Prefixes] = {}
     for session in turns:
-        for turn, broken in checked(session):
+        for turn, broken in check_turns(session):
             prefixes = found.setdefault(turn.model or "(no name)", Prefixes())
             prefixes.pairs += 1
             prefixes.breaks += [] if broken is None else [broken]
     return found
 
 
-def of_newest_sessions(store: Store, sessions: int = SESSIONS_READ) -> dict[str, Prefixes]:
+def check_newest_sessions(store: Store, sessions: int = SESSIONS_READ) -> dict[str, Prefixes]:
     """The property per model, over the newest sessions."""
     newest = store.sessions(limit=sessions)
-    return by_model(store.turns(session.id) for session in newest)
+    return check_by_model(store.turns(session.id) for session in newest)
 
 
-def checked(turns: Sequence[Turn]) -> Iterator[tuple[Turn, Break | None]]:
+def check_turns(turns: Sequence[Turn]) -> Iterator[tuple[Turn, Break | None]]:
     """Each turn of a session that follows another one's tokens, and where it doesn't extend them."""
     ends: dict[tuple[str, int], Turn] = {}
     previous: dict[str, int] = {}
     for turn in sorted(turns, key=lambda turn: (turn.index, turn.attempt)):
         parent = turn.parent if turn.parent is not None else previous.get(turn.branch)
-        before = None if parent is None else _before(ends, turn.branch, parent)
+        before = None if parent is None else _find_predecessor(ends, turn.branch, parent)
         if before is not None and _has_tokens(turn):
-            yield turn, _break(before, turn)
+            yield turn, _find_break(before, turn)
         ends[turn.branch, turn.index] = turn
         previous[turn.branch] = turn.index
 
 
-def _before(ends: Mapping[tuple[str, int], Turn], branch: str, index: int) -> Turn | None:
+def _find_predecessor(ends: Mapping[tuple[str, int], Turn], branch: str, index: int) -> Turn | None:
     """The turn of that index that has tokens: a branch begins at a turn of another one."""
     own = ends.get((branch, index))
     found = own or next((turn for (_, number), turn in ends.items() if number == index), None)
@@ -117,30 +117,30 @@ def _has_tokens(turn: Turn) -> bool:
     return turn.fitness == Fitness.FIT and turn.prompt_ids is not None and len(turn.completions) == 1
 
 
-def _break(before: Turn, turn: Turn) -> Break | None:
-    prompt, completion = _ids(before), list(before.completions[0].token_ids)
-    whole, asked = prompt + completion, _asked(turn)
+def _find_break(before: Turn, turn: Turn) -> Break | None:
+    prompt, completion = _prompt_ids(before), list(before.completions[0].token_ids)
+    whole, asked = prompt + completion, _first_prompt_ids(turn)
     if len(asked) > len(whole) and asked[: len(whole)] == whole:
         return None
     same = takewhile(lambda pair: pair[0] == pair[1], zip(whole, asked, strict=False))
     at = sum(1 for _ in same)
     inside = "prompt" if at < len(prompt) else "completion"
-    return Break(turn.session_id, turn.index, before.index, at, inside, _cause(before, turn, inside))
+    return Break(turn.session_id, turn.index, before.index, at, inside, _find_cause(before, turn, inside))
 
 
-def _asked(turn: Turn) -> list[int]:
+def _first_prompt_ids(turn: Turn) -> list[int]:
     """The first prompt of a turn: that of a round that was answered inside, if any."""
-    return next((one.prompt_ids for one in turn.rounds if one.prompt_ids), None) or _ids(turn)
+    return next((one.prompt_ids for one in turn.rounds if one.prompt_ids), None) or _prompt_ids(turn)
 
 
-def _ids(turn: Turn) -> list[int]:
+def _prompt_ids(turn: Turn) -> list[int]:
     raw = turn.prompt_ids.bytes() if turn.prompt_ids is not None else b""
     return memoryview(raw).cast("i").tolist()
 
 
-def _cause(before: Turn, turn: Turn, inside: str) -> str:
+def _find_cause(before: Turn, turn: Turn, inside: str) -> str:
     """Who broke it, by the bodies: first what was sent, then what the engine made of it."""
-    asked, asks, said = _object(before.sent), _object(turn.sent), _message(before)
+    asked, asks, said = _parse_object(before.sent), _parse_object(turn.sent), _answer_message(before)
     if asked is None or asks is None or said is None:
         return "unknown"
     if asked.get("tools") != asks.get("tools"):
@@ -148,58 +148,60 @@ def _cause(before: Turn, turn: Turn, inside: str) -> str:
     old, new = asked.get("messages") or [], asks.get("messages") or []
     if not old or new[: len(old)] != old or len(new) <= len(old):
         return "history_changed"
-    return _answer_changed(said, new[len(old)]) or _template(old, said, inside)
+    return _compare_answers(said, new[len(old)]) or _blame_template(old, said, inside)
 
 
-def _template(old: Sequence[Any], said: Mapping[str, Any], inside: str) -> str:
+def _blame_template(old: Sequence[Any], said: Mapping[str, Any], inside: str) -> str:
     """What the engine made of a history that came back as it was."""
     earlier = old if inside == "prompt" else [said]
-    if any(_reasoning(message) for message in earlier if isinstance(message, dict)):
+    if any(_read_reasoning(message) for message in earlier if isinstance(message, dict)):
         return "template_strips_thinking"
     if inside == "prompt":
         return "template_rewrites_history"
     return "parser_normalised" if said.get("tool_calls") else "retokenised"
 
 
-def _answer_changed(said: Mapping[str, Any], sent: Any) -> str | None:
+def _compare_answers(said: Mapping[str, Any], sent: Any) -> str | None:
     """How the client sends back otherwise what the policy said; None where it doesn't."""
     if not isinstance(sent, dict) or sent.get("role") != "assistant":
         return "history_changed"
-    if _reasoning(said) and not _reasoning(sent):
+    if _read_reasoning(said) and not _read_reasoning(sent):
         return "thinking_dropped"
-    mine, theirs = _calls(said), _calls(sent)
+    mine, theirs = _read_calls(said), _read_calls(sent)
     if mine != theirs:
-        spelt = [(name, _json(text)) for name, text in mine] == [(name, _json(text)) for name, text in theirs]
+        spelt = [(name, _parse_json(text)) for name, text in mine] == [
+            (name, _parse_json(text)) for name, text in theirs
+        ]
         return "calls_rewritten" if spelt else "answer_changed"
     return None if (said.get("content") or "") == (sent.get("content") or "") else "answer_changed"
 
 
-def _reasoning(message: Mapping[str, Any]) -> Any:
+def _read_reasoning(message: Mapping[str, Any]) -> Any:
     thought = "<think>" in message["content"] if isinstance(message.get("content"), str) else False
     return message.get("reasoning_content") or message.get("reasoning") or thought
 
 
-def _calls(message: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _read_calls(message: Mapping[str, Any]) -> list[tuple[str, str]]:
     calls = message.get("tool_calls") or []
     functions = [call.get("function") or {} for call in calls if isinstance(call, dict)]
     return [(str(one.get("name")), str(one.get("arguments"))) for one in functions]
 
 
-def _json(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
         return text
 
 
-def _object(view: View | None) -> dict[str, Any] | None:
-    value = _json(view.bytes().decode("utf-8", "replace")) if view is not None else None
+def _parse_object(view: View | None) -> dict[str, Any] | None:
+    value = _parse_json(view.bytes().decode("utf-8", "replace")) if view is not None else None
     return value if isinstance(value, dict) else None
 
 
-def _message(turn: Turn) -> dict[str, Any] | None:
+def _answer_message(turn: Turn) -> dict[str, Any] | None:
     """What the policy said, of a chat answer."""
-    choices = (_object(turn.produced) or {}).get("choices")
+    choices = (_parse_object(turn.produced) or {}).get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None
     return message if isinstance(message, dict) else None

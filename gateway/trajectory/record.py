@@ -113,7 +113,7 @@ class Completion:
     """
 
 
-class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
+class TurnFailure(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why a turn failed, and whose fault it was."""
 
     source: Source
@@ -183,7 +183,7 @@ class Turn(msgspec.Struct, frozen=True):
     first_token_us: int | None = None
     total_us: int | None = None
     upstream_status: int | None = None
-    error: Failure | None = None
+    error: TurnFailure | None = None
     inner: tuple[InnerRound | Attempt, ...] = ()
     """The rounds answered inside the gateway, and failed requests to the upstream."""
     request: str | None = None

@@ -23,7 +23,7 @@ _SESSIONS = 20
 """Sessions that are deleted in one step."""
 
 
-class Prunable(Protocol):
+class PrunableStore(Protocol):
     """What of a store retention needs."""
 
     def write(self, rows: list[Row]) -> None: ...
@@ -34,7 +34,7 @@ class Prunable(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RetentionLimits:
     """What may stay: sessions active since `before_us`, and of those the newest that fit into `size_bytes`.
 
     None: no limit. Open sessions and those that wait for a reward stay, unless `everything`.
@@ -45,47 +45,49 @@ class Limits:
     everything: bool = False
 
 
-def prune(store: Prunable, limits: Limits) -> Iterator[list[str]]:
+def prune(store: PrunableStore, limits: RetentionLimits) -> Iterator[list[str]]:
     """Delete what goes beyond the limits, step by step; gives the ids of the sessions that a step deleted.
 
     A step that deleted none gave up content or space. StoreError where the store can't be written.
     """
-    yield from emptied(store)
-    for before_us, over in _reasons(store, limits):
+    yield from sweep_all(store)
+    for before_us, over in _pruning_steps(store, limits):
         while over() and (
             ids := store.expendable(before_us=before_us, everything=limits.everything, limit=_SESSIONS)
         ):
             store.write([SessionDeleted(session_id) for session_id in ids])
             yield ids
-            yield from emptied(store)
+            yield from sweep_all(store)
     while store.shrink():
         yield []
 
 
-def emptied(store: Prunable) -> Iterator[list[str]]:
+def sweep_all(store: PrunableStore) -> Iterator[list[str]]:
     """Give up the content of deleted sessions, step by step."""
     while store.sweep():
         yield []
 
 
-def _reasons(store: Prunable, limits: Limits) -> Iterator[tuple[int | None, Callable[[], bool]]]:
+def _pruning_steps(
+    store: PrunableStore, limits: RetentionLimits
+) -> Iterator[tuple[int | None, Callable[[], bool]]]:
     if (before_us := limits.before_us) is not None:
         yield before_us, lambda: True
     if (size := limits.size_bytes) is not None:
         yield None, lambda: store.used_bytes() > size
 
 
-def seconds(text: str) -> float:
+def parse_seconds(text: str) -> float:
     """The seconds of `30d`, `12h`, `90m`. ValueError names the value and what is understood."""
-    return _measure(text, _SECONDS, "a duration such as 30d, 12h, 90m or 45s")
+    return _parse_measure(text, _SECONDS, "a duration such as 30d, 12h, 90m or 45s")
 
 
-def size_bytes(text: str) -> int:
+def parse_bytes(text: str) -> int:
     """The bytes of `10GB` or `512MiB`. ValueError names the value and what is understood."""
-    return int(_measure(text, _BYTES, "a size such as 10GB, 512MiB or 1000000"))
+    return int(_parse_measure(text, _BYTES, "a size such as 10GB, 512MiB or 1000000"))
 
 
-def _measure(text: str, units: dict[str, int], wanted: str) -> float:
+def _parse_measure(text: str, units: dict[str, int], wanted: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", text.strip())
     if match is None or match[2] not in units:
         raise ValueError(f"{text!r} is not {wanted}")

@@ -57,14 +57,16 @@ def summary(connection: sqlite3.Connection) -> Summary:
         fitness={str(name): count for name, count in fitness},
         failures={(str(source), str(kind)): count for source, kind, count in failures},
         noise={str(name): (injected, withdrawn) for name, injected, withdrawn in noise},
-        times_us={name: found for name, value in _TIMES.items() if (found := _quantiles(connection, value))},
-        usage=_tokens(connection, "usage_json"),
-        usage_injected=_tokens(connection, "usage_injected_json"),
+        times_us={
+            name: found for name, value in _TIMES.items() if (found := _read_quantiles(connection, value))
+        },
+        usage=_sum_tokens(connection, "usage_json"),
+        usage_injected=_sum_tokens(connection, "usage_injected_json"),
         rewards={str(name): count for name, count in rewards},
     )
 
 
-def _quantiles(connection: sqlite3.Connection, value: str) -> tuple[int, ...]:
+def _read_quantiles(connection: sqlite3.Connection, value: str) -> tuple[int, ...]:
     """Nothing where no turn has the value."""
     of = f"FROM turn LEFT JOIN delivery USING (session_id, turn_index, attempt) WHERE {value} IS NOT NULL"
     (count,) = connection.execute(f"SELECT count(*) {of}").fetchone()
@@ -73,7 +75,7 @@ def _quantiles(connection: sqlite3.Connection, value: str) -> tuple[int, ...]:
     return tuple(connection.execute(query, (place,)).fetchone()[0] for place in places)
 
 
-def _tokens(connection: sqlite3.Connection, column: str) -> dict[str, int]:
+def _sum_tokens(connection: sqlite3.Connection, column: str) -> dict[str, int]:
     found = {}
     for name, members in _TOKENS.items():
         either = ", ".join(f"json_extract({column}, '$.{member}')" for member in members)

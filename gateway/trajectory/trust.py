@@ -22,12 +22,12 @@ stored is {swapping}: an engine is being given the version, or has refused it.
 """
 
 
-def doubted(settings: Iterable[Setting]) -> frozenset[str]:
+def untrusted_versions(settings: Iterable[Setting]) -> frozenset[str]:
     """The versions of these settings that nothing may be trained on."""
-    return frozenset(setting.name for setting in settings if _doubts(setting.value))
+    return frozenset(setting.name for setting in settings if _is_untrusted(setting.value))
 
 
-def _doubts(said: Mapping[str, Any]) -> bool:
+def _is_untrusted(said: Mapping[str, Any]) -> bool:
     return said.get("trusted") is False
 
 
@@ -56,7 +56,7 @@ class Trust:
     @property
     def doubted(self) -> frozenset[str]:
         """The versions of which nothing may be trained on."""
-        return frozenset(name for name, said in self.versions.items() if _doubts(said))
+        return frozenset(name for name, said in self.versions.items() if _is_untrusted(said))
 
     @classmethod
     def of(cls, settings: Iterable[Setting], *, single: bool = False) -> Trust:
@@ -78,7 +78,7 @@ class Trust:
             return False
         self.versions[setting.name] = setting.value
         before = self.stopped
-        if _doubts(setting.value):
+        if _is_untrusted(setting.value):
             said = setting.value.get("reason") or "the engine doesn't serve it rightly"
             self.stopped = f"version {setting.name!r}: {said}"
         else:
@@ -94,7 +94,7 @@ class Trust:
             self.serving = [*self.serving[-_REMEMBERED:], (setting.updated_us, setting.name)]
         self.swapping.clear()
 
-    def judged(self, turn: Turn, replicas: Iterable[str] = ()) -> Turn:
+    def assess(self, turn: Turn, replicas: Iterable[str] = ()) -> Turn:
         """The turn, unfit where it would be fit and its version is doubted, or isn't known and may be, or one
         of the replicas that answered is; `replicas`: their base URLs.
 
@@ -103,16 +103,16 @@ class Trust:
         """
         if turn.fitness != Fitness.FIT:
             return turn
-        names = _versions(turn)
+        names = _sampling_versions(turn)
         if names:
-            wrong = any(_doubts(self.versions[name]) for name in names if name in self.versions)
+            wrong = any(_is_untrusted(self.versions[name]) for name in names if name in self.versions)
         else:
             wrong = self.stopped is not None or turn.created_us < self.resumed_us
-            turn = self._bounded(turn)
+            turn = self._with_end_versions(turn)
         wrong = wrong or self.servers.doubts(replicas, turn.created_us)
         return structs.replace(turn, fitness=Fitness.POLICY_MISMATCH) if wrong else turn
 
-    def _bounded(self, turn: Turn) -> Turn:
+    def _with_end_versions(self, turn: Turn) -> Turn:
         """The turn with the versions at its two ends, as far as anything was said of them."""
         if not self.single or not (self.serving or self.swapping):
             return turn
@@ -125,7 +125,7 @@ class Trust:
         return structs.replace(turn, policy_first=first, policy_last=last, fitness=fitness)
 
 
-def _versions(turn: Turn) -> set[str]:
+def _sampling_versions(turn: Turn) -> set[str]:
     """The versions that sampled it, the rounds answered inside included, as far as the engine said them."""
     inner = (span for one in turn.rounds for spans in one.versions or () for span in spans)
     return {

@@ -23,7 +23,7 @@ from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import TurnPosition
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.fitness import Fitness, Source
-from crosswind.gateway.trajectory.record import Completion, Durable, Failure, Turn
+from crosswind.gateway.trajectory.record import Completion, Durable, Turn, TurnFailure
 
 
 class Exchange(msgspec.Struct, eq=False):
@@ -56,7 +56,7 @@ class Exchange(msgspec.Struct, eq=False):
     queue_us: int | None = None
     first_token_us: int | None = None
     upstream_status: int | None = None
-    error: Failure | None = None
+    error: TurnFailure | None = None
     attempts: tuple[Attempt, ...] = ()
     """Failed requests to the upstream, before the one that was answered, if any was."""
     replicas: set[str] = msgspec.field(default_factory=set)
@@ -112,7 +112,7 @@ class Exchange(msgspec.Struct, eq=False):
         self.attempts += attempts
         if source is Source.INJECTED:
             self.session.turns.mark_destroyed(self.place)
-        self.error = self.error or Failure(source, kind, self.redactor.mask_text(message)[:2000])
+        self.error = self.error or TurnFailure(source, kind, self.redactor.mask_text(message)[:2000])
 
     def inject_failure(self, operator: str, message: str, shown: bytes | None = None) -> None:
         """An injected fault struck; `shown`: the plain body that the client gets by it, if any."""
@@ -224,7 +224,8 @@ class Exchange(msgspec.Struct, eq=False):
             return False
         if redactor.mode == "block_training":
             return any(
-                redactor.found(body) for body in (self.received.bytes(), self.sent.bytes(), produced or b"")
+                redactor.contains_secret(body)
+                for body in (self.received.bytes(), self.sent.bytes(), produced or b"")
             )
         return (
             hidden

@@ -53,7 +53,7 @@ class Recording:
         turn, ticket = self._submit(exchange)
         if self.durability is Durability.RELAXED:
             return SettledTurn(turn, Durable.YES, opens)
-        durable = await self.recorder.durable(ticket)
+        durable = await self.recorder.wait_durable(ticket)
         if durable is Durable.YES:
             exchange.session.seen.stored = True
         return SettledTurn(turn, durable, opens)
@@ -62,7 +62,7 @@ class Recording:
         """Submit the turn with its events and ledger rows, and the session's row with its first turn."""
         relaxed = self.durability is Durability.RELAXED
         turn = with_rounds(exchange.build_turn(Durable.LATE if relaxed else Durable.YES), exchange)
-        turn = self.trust.judged(turn, exchange.replicas)
+        turn = self.trust.assess(turn, exchange.replicas)
         rows: list[Row] = [*exchange.noise.rows, *ledger_rows(exchange), turn, *exchange.noise.events]
         rows += [*self._record_delivered_ids(exchange, turn), *exchange.session.pending]
         exchange.session.pending.clear()
@@ -76,7 +76,7 @@ class Recording:
             # Faults that were withheld or withdrawn don't count against the bounds, here as in the store.
             met = sum(one.after is not None and one.site in FAULT_SITES for one in exchange.noise.events)
             exchange.session.turns.add_injections(exchange.place, met)
-        self.metrics.recorded(turn, exchange.noise.events)
+        self.metrics.count_turn(turn, exchange.noise.events)
         _log.debug("turn", turn=turn.index, status=turn.upstream_status, fitness=turn.fitness.value)
         ticket = exchange.session.rows = self.recorder.submit(rows, awaited=not relaxed)
         return turn, ticket
@@ -104,7 +104,7 @@ class Recording:
         if not exchange.noise.faults:
             failed = turn.error is not None and turn.error.source in (Source.UPSTREAM, Source.OURS)
             self.watch.note(failed=failed, seconds=exchange.elapsed_us() / 1e6)
-        self.metrics.released(durable, exchange.elapsed_us() / 1e6)
+        self.metrics.count_release(durable, exchange.elapsed_us() / 1e6)
         if durable is not Durable.YES:
             # A turn of a deleted session is lost, too: only a session that this turn opened is written again.
             exchange.session.unwritten |= durable is Durable.LOST and settled.opens

@@ -22,11 +22,11 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 10.0
 _STEADY_S = 10.0
 """After this long in service an end is a mishap of its own, not one more failed start."""
 
-Hear = Callable[["Child", Message], Awaitable[Message | None]]
+Hear = Callable[["ChildProcess", Message], Awaitable[Message | None]]
 
 
 @dataclass(slots=True, eq=False)
-class Child:
+class ChildProcess:
     """A worker (`number` from 1) or the control plane (0), over all the processes that it lives through."""
 
     number: int
@@ -67,7 +67,7 @@ class Child:
                 pass_fds=descriptors,
                 # A group of its own: an interrupt at the terminal is the supervisor's to pass on, once.
                 process_group=0,
-                env=_environment(folder),
+                env=_child_environment(folder),
             )
         finally:
             theirs.close()
@@ -132,7 +132,7 @@ class Child:
         }
 
 
-def _environment(folder: Path) -> dict[str, str]:
+def _child_environment(folder: Path) -> dict[str, str]:
     """Ours, less the configuration (a child is handed the one that was read), with the metrics' folder."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ENVIRONMENT_PREFIX)}
     return {**kept, METRICS_VARIABLE: str(folder)}

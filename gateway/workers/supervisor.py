@@ -22,7 +22,7 @@ from pydantic import SecretStr
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.peers.channel import Message
-from crosswind.gateway.workers.child import Child
+from crosswind.gateway.workers.child import ChildProcess
 from crosswind.gateway.workers.handoff import Dealer
 
 _log = structlog.get_logger("crosswind.workers")
@@ -70,29 +70,29 @@ class Supervisor:
         self._failed: Message | None = None
         self._restarts = 0
         self._ended_badly = False
-        self._control = Child(0)
-        self._workers = [Child(number) for number in range(1, settings.workers + 1)]
+        self._control = ChildProcess(0)
+        self._workers = [ChildProcess(number) for number in range(1, settings.workers + 1)]
 
     @property
-    def _children(self) -> list[Child]:
+    def _children(self) -> list[ChildProcess]:
         return [self._control, *self._workers]
 
     async def run(self) -> int:
         """Serve; gives the exit code. ConfigurationError where a child says that it can't start."""
-        self._signals()
+        self._install_signal_handlers()
         keeping = [asyncio.create_task(self._keep(child)) for child in self._children]
         telling = asyncio.create_task(self._tell_control())
         try:
-            await self._started()
+            await self._wait_until_up()
             await self._over.wait()
         finally:
             telling.cancel()
-            code = await self._ended(keeping)
+            code = await self._end_children(keeping)
         if self._failed is not None:
             raise ConfigurationError(str(self._failed["error"]))
         return code
 
-    async def _started(self) -> None:
+    async def _wait_until_up(self) -> None:
         up, over = asyncio.create_task(self._up.wait()), asyncio.create_task(self._over.wait())
         await asyncio.wait((up, over), return_when=asyncio.FIRST_COMPLETED)
         up.cancel()
@@ -102,7 +102,7 @@ class Supervisor:
 
     # Children
 
-    async def _keep(self, child: Child) -> None:
+    async def _keep(self, child: ChildProcess) -> None:
         """Keep a child running until the supervisor stops."""
         while not self._stopping:
             await child.start(self._folder, None if child.number else self._control_listener)
@@ -119,7 +119,7 @@ class Supervisor:
                     _log.error("a child did not end well", who=child.name, code=code)
                     self._ended_badly = True
                 return
-            if not self._up.is_set() or self._hopeless():
+            if not self._up.is_set() or self._workers_keep_failing():
                 return self._give_up(child, code)
             self._restarts += 1
             self._tell()
@@ -128,24 +128,24 @@ class Supervisor:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._over.wait(), pause_s)
 
-    def _instructions(self, child: Child) -> Message:
+    def _instructions(self, child: ChildProcess) -> Message:
         return {
             "number": child.number,
             "folder": str(self._folder),
-            "settings": _message(self._settings),
+            "settings": _settings_message(self._settings),
             "reading": self._reading,
             "noise": self._noise,
         }
 
-    def _hopeless(self) -> bool:
+    def _workers_keep_failing(self) -> bool:
         return all(worker.failed_starts >= _STARTS for worker in self._workers)
 
-    def _give_up(self, child: Child, code: int) -> None:
+    def _give_up(self, child: ChildProcess, code: int) -> None:
         _log.error("a child can't start", who=child.name, code=code)
         self._failed = child.failure
         self._stop()
 
-    async def _hear(self, child: Child, message: Message) -> Message | None:
+    async def _hear(self, child: ChildProcess, message: Message) -> Message | None:
         if "failed" in message:
             child.failure = message["failed"]
         elif "ready" in message:
@@ -167,7 +167,7 @@ class Supervisor:
             return await self._read()
         elif "reload" in message and self._read_last is not None:
             self._settings, self._reading = self._read_last
-            told = {"reload": _message(self._settings), "reading": self._reading}
+            told = {"reload": _settings_message(self._settings), "reading": self._reading}
             return {"answered": await self._ask_workers(told)}
         return None
 
@@ -194,7 +194,7 @@ class Supervisor:
 
     # Signals
 
-    def _signals(self) -> None:
+    def _install_signal_handlers(self) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._stop)
@@ -226,9 +226,9 @@ class Supervisor:
             return {"error": str(error)}
         self._readings += 1
         self._read_last = settings, self._readings
-        return {"settings": _message(settings), "reading": self._readings}
+        return {"settings": _settings_message(settings), "reading": self._readings}
 
-    async def _ended(self, keeping: list[asyncio.Task[None]]) -> int:
+    async def _end_children(self, keeping: list[asyncio.Task[None]]) -> int:
         """Wait for all children to end, and cut those that don't; gives the exit code."""
         if not self._stopping:
             self._stop()
@@ -239,12 +239,12 @@ class Supervisor:
         return 1 if self._ended_badly or not self._up.is_set() else 0
 
 
-def _message(settings: Settings) -> Message:
+def _settings_message(settings: Settings) -> Message:
     """A configuration as a child is told it."""
-    message: Message = json.loads(json.dumps(settings.model_dump(), default=_revealed))
+    message: Message = json.loads(json.dumps(settings.model_dump(), default=_reveal_secret))
     return message
 
 
-def _revealed(value: Any) -> Any:
+def _reveal_secret(value: Any) -> Any:
     """Secrets in the clear: they go to our own children, over a pair of sockets that nobody else has."""
     return value.get_secret_value() if isinstance(value, SecretStr) else str(value)

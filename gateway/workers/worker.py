@@ -34,14 +34,14 @@ from crosswind.gateway.http.server import (
     tune_garbage_collection,
 )
 from crosswind.gateway.peers.channel import Channel, Message
-from crosswind.gateway.peers.peers import Crew
+from crosswind.gateway.peers.peers import Peers
 from crosswind.gateway.runtime import Gateway
 from crosswind.gateway.telemetry.logs import configure
 from crosswind.gateway.trajectory.record import Setting
 
 _log = structlog.get_logger("crosswind.workers")
 
-_BEAT_S = 1.0
+_REPORT_EVERY_S = 1.0
 
 
 def main(arguments: list[str]) -> int:
@@ -60,23 +60,23 @@ async def _run(end: socket.socket, other: socket.socket) -> int:
     if told is None:
         return 1
     try:
-        gateway = _gateway(told, channel)
+        gateway = _make_gateway(told, channel)
     except ConfigurationError as error:
         channel.tell({"failed": {"error": str(error)}})
         channel.close()
         return 2
-    server = _server(gateway, other, worker=bool(told["number"]))
+    server = _make_server(gateway, other, worker=bool(told["number"]))
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop, [server])
     gateway.start()
     tune_garbage_collection()
-    listening = asyncio.create_task(_listen(channel, gateway, server))
-    beating = asyncio.create_task(_beat(channel, gateway))
+    listening = asyncio.create_task(_follow_supervisor(channel, gateway, server))
+    reporting = asyncio.create_task(_report_state(channel, gateway))
     try:
         await server._serve([] if told["number"] else [other])
     finally:
         listening.cancel()
-        beating.cancel()
+        reporting.cancel()
         await gateway.close()
     if channel.ended:
         # The supervisor can't clean up any more. Who is still draining has the files open.
@@ -85,19 +85,19 @@ async def _run(end: socket.socket, other: socket.socket) -> int:
     return 0
 
 
-def _gateway(told: Message, channel: Channel) -> Gateway:
+def _make_gateway(told: Message, channel: Channel) -> Gateway:
     settings = Settings(**told["settings"])
     configure(settings.log)
     bind_contextvars(worker=told["number"])
     allow_many_connections()
-    crew = Crew(told["number"], Path(told["folder"]), channel, told["reading"])
-    gateway = create_app(settings, crew)
+    peers = Peers(told["number"], Path(told["folder"]), channel, told["reading"])
+    gateway = create_app(settings, peers)
     if told["noise"] is not None:
         gateway.hear_noise(told["noise"])
     return gateway
 
 
-def _server(gateway: Gateway, other: socket.socket, *, worker: bool) -> HttpServer:
+def _make_server(gateway: Gateway, other: socket.socket, *, worker: bool) -> HttpServer:
     if worker:
         from crosswind.gateway.workers.handoff_server import HandedServer
 
@@ -107,7 +107,7 @@ def _server(gateway: Gateway, other: socket.socket, *, worker: bool) -> HttpServ
     return make_server(gateway.settings, create_control(gateway))
 
 
-async def _listen(channel: Channel, gateway: Gateway, server: HttpServer) -> None:
+async def _follow_supervisor(channel: Channel, gateway: Gateway, server: HttpServer) -> None:
     """Do as the supervisor says; when it is gone, end as if it had asked for it."""
 
     async def hear(message: Message) -> Mapping[str, Any] | None:
@@ -120,8 +120,8 @@ async def _listen(channel: Channel, gateway: Gateway, server: HttpServer) -> Non
             gateway.hang_up()
         elif "reload" in message:
             _reload(gateway, message)
-        elif "workers" in message and gateway.crew is not None:
-            gateway.crew.hear(message)
+        elif "workers" in message and gateway.peers is not None:
+            gateway.peers.hear(message)
         return None
 
     await server.up.wait()
@@ -140,7 +140,7 @@ def _reload(gateway: Gateway, told: Message) -> None:
         _log.error("the configuration is kept as it is", error=str(error))
 
 
-async def _beat(channel: Channel, gateway: Gateway) -> None:
+async def _report_state(channel: Channel, gateway: Gateway) -> None:
     """Say how it goes, again and again: silence means that the loop is stuck."""
     while True:
         gateway.metrics.sample()
@@ -149,7 +149,7 @@ async def _beat(channel: Channel, gateway: Gateway) -> None:
             for name, replicas in gateway.upstreams.states().items()
         }
         channel.tell({"problem": gateway.problem(), "upstreams": states})
-        await asyncio.sleep(_BEAT_S)
+        await asyncio.sleep(_REPORT_EVERY_S)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from crosswind.gateway.config.loading import load
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.control.application import create_control
 from crosswind.gateway.http.server import make_server
-from crosswind.gateway.peers.peers import Crew
+from crosswind.gateway.peers.peers import Peers
 from crosswind.gateway.runtime import Gateway
 from crosswind.gateway.trajectory.record import Durable, Setting
 from crosswind.testing import ScriptedProvider, Step, plain
@@ -84,7 +84,7 @@ class Running:
         """Wait until everything that was queued so far is on disk: the writer keeps the order."""
         recorder = self.gateway.recorder
         row = Setting("test", "flush", {}, 0)
-        while await recorder.durable(recorder.submit([row]), 10) is not Durable.YES:
+        while await recorder.wait_durable(recorder.submit([row]), 10) is not Durable.YES:
             await asyncio.to_thread(lambda: None)
 
     async def trajectory(self, session: str) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def settings(tmp: Path, url: str, noise: str | None = None, **given: Any) -> Set
 async def gateway(
     tmp: Path,
     to: ScriptedProvider | str,
-    crew: Crew | None = None,
+    peers: Peers | None = None,
     *,
     source: Callable[[], Settings] | None = None,
     **given: Any,
@@ -149,7 +149,7 @@ async def gateway(
     data, control = listen(), listen()
     url = to if isinstance(to, str) else to.url
     given = {"port": data.getsockname()[1], "control_port": control.getsockname()[1], **given}
-    built = create_app(settings(tmp, url, **given), crew, source)
+    built = create_app(settings(tmp, url, **given), peers, source)
     built.start()
     try:
         async with (

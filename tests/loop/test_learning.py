@@ -16,7 +16,7 @@ import pytest
 
 from crosswind.gateway.trajectory.content import content_key
 from crosswind.gateway.trajectory.fitness import Fitness
-from crosswind.gateway.trajectory.prefixes import by_model
+from crosswind.gateway.trajectory.prefixes import check_by_model
 from crosswind.gateway.trajectory.record import Arm, RewardState, Turn
 from crosswind.gateway.trajectory.store import Store, open_store
 from crosswind.gateway.trajectory.train_step import TrainStep
@@ -186,7 +186,7 @@ def test_the_gateway_was_told_that_every_version_was_confirmed(store: Store) -> 
 
 def test_every_prompt_extends_what_came_before_in_noisy_sessions_too(store: Store) -> None:
     noisy = [session for session in store.sessions(limit=10_000) if session.arm is Arm.NOISY]
-    (found,) = by_model(store.turns(session.id) for session in noisy).values()
+    (found,) = check_by_model(store.turns(session.id) for session in noisy).values()
     assert found.pairs > 20
     assert found.breaks == []
 

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from crosswind.gateway.cli import root
 from crosswind.gateway.trajectory.store import open_store
-from crosswind.gateway.trajectory.trust import VERSION, doubted
+from crosswind.gateway.trajectory.trust import VERSION, untrusted_versions
 from crosswind.policies.commands.policy import policy
 from crosswind.policies.tiny.directory import write_policy, write_successor
 from crosswind.policies.tiny.model import Shape, initial_weights
@@ -93,7 +93,7 @@ async def test_a_server_that_went_away_costs_its_own_turns_alone(tmp_path: Path)
             assert await _fitness(running, one.url) == "fit"
             assert (await _standing(running))["servers"] == {}
     store = open_store(f"sqlite:///{tmp_path}/store.db")
-    assert doubted(store.settings(VERSION)) == set()
+    assert untrusted_versions(store.settings(VERSION)) == set()
     store.close()
 
 

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from crosswind.gateway.cli import root
 from crosswind.gateway.trajectory.store import open_store
-from crosswind.gateway.trajectory.trust import VERSION, doubted
+from crosswind.gateway.trajectory.trust import VERSION, untrusted_versions
 from crosswind.policies.commands.policy import policy
 from crosswind.policies.embedded.batch import BatchLimits
 from crosswind.policies.embedded.server import make_server
@@ -120,7 +120,7 @@ async def test_a_tampered_engine_is_caught_and_its_turns_never_train(
     with EmbeddedEngine(url) as engine:
         assert engine.health().version == "v1"
     store = open_store(f"sqlite:///{tmp_path}/store.db")
-    assert doubted(store.settings(VERSION)) == {"v2"}
+    assert untrusted_versions(store.settings(VERSION)) == {"v2"}
     store.close()
 
 

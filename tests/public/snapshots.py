@@ -25,7 +25,7 @@ from crosswind.gateway.config.loading import load
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.control.application import create_control
 from crosswind.gateway.runtime import Gateway
-from crosswind.gateway.telemetry.metrics import text_of_all
+from crosswind.gateway.telemetry.metrics import render_all_processes
 
 FOLDER = Path(__file__).parent
 _PROSE = ("description", "title", "summary")
@@ -107,7 +107,7 @@ def metrics() -> str:
         return [f"{one._type} {one._name}({', '.join(one._labelnames)})" for one in found]
 
     with TemporaryDirectory() as folder:
-        of_workers = text_of_all(Path(folder), workers_ready=1, worker_restarts=0).decode()
+        of_workers = render_all_processes(Path(folder), workers_ready=1, worker_restarts=0).decode()
     families = text_string_to_metric_families(of_workers)
     return "\n".join(sorted([*_with_gateway(collect), *(f"{one.type} {one.name}()" for one in families)]))
 

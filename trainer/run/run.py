@@ -11,7 +11,7 @@ from typing import Any
 
 from crosswind.gateway.trajectory.store import Store
 from crosswind.gateway.trajectory.train_step import TrainStep
-from crosswind.gateway.trajectory.trust import VERSION, doubted
+from crosswind.gateway.trajectory.trust import VERSION, untrusted_versions
 from crosswind.policies.deployment.confirmation import Probe
 from crosswind.policies.deployment.deployment import (
     DeployedVersion,
@@ -84,7 +84,7 @@ class Run:
     def admission(self, state: RunState) -> Admission:
         """What rollouts must meet to train on top of this state."""
         ordinals = {name: ordinal for ordinal, name in enumerate(state.versions)}
-        wrong = doubted(self.store.settings(VERSION))
+        wrong = untrusted_versions(self.store.settings(VERSION))
         return Admission(ordinals, self.config.staleness, self.config.temperature, wrong)
 
     def deployment(self) -> Deployment | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crosswind.gateway.trajectory.prefixes import of_newest_sessions
+from crosswind.gateway.trajectory.prefixes import check_newest_sessions
 from crosswind.gateway.trajectory.record import Arm
 from crosswind.gateway.trajectory.store import Store
 from crosswind.gateway.trajectory.train_step import TrainStep
@@ -84,7 +84,7 @@ def render(store: Store, evaluation: Evaluation | None) -> str:
 
 
 def _prefixes(store: Store) -> list[Grid]:
-    found = of_newest_sessions(store)
+    found = check_newest_sessions(store)
     return [grid(found)] if found else []
 
 

@@ -142,9 +142,9 @@ class Batch:
         for session_id in self._deleted_ids:
             delete_session(connection, session_id)
 
-    def committed(self) -> None:
+    def mark_stored(self) -> None:
         """To be called once the transaction is on disk, and never otherwise."""
-        self._content.committed()
+        self._content.mark_stored()
 
     def _session(self, row: Session) -> None:
         rewarded_us = row.closed_us or row.created_us if row.reward is not None else None

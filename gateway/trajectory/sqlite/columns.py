@@ -25,7 +25,6 @@ from crosswind.gateway.trajectory.record import (
     Delivery,
     Durable,
     Event,
-    Failure,
     InnerRound,
     Reward,
     RewardState,
@@ -33,6 +32,7 @@ from crosswind.gateway.trajectory.record import (
     SessionStatus,
     Setting,
     Turn,
+    TurnFailure,
     VersionSpan,
 )
 from crosswind.gateway.trajectory.train_step import TrainStep
@@ -140,8 +140,8 @@ def _struct_to_json(value: Any) -> str:
     return to_json(msgspec.to_builtins(value)) if value else "[]"
 
 
-def _failure_from_json(value: Any) -> Failure:
-    return msgspec.convert(from_json(value), Failure)
+def _failure_from_json(value: Any) -> TurnFailure:
+    return msgspec.convert(from_json(value), TurnFailure)
 
 
 def _inner_from_json(value: Any) -> tuple[InnerRound | Attempt, ...]:

@@ -62,7 +62,7 @@ def connect(path: Path, busy_timeout_s: float, *, read_only: bool = False) -> sq
         if not path.stat().st_size:
             # Of a file with content this would take the write lock.
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        _write_ahead(connection, busy_timeout_s)
+        _switch_to_wal(connection, busy_timeout_s)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
@@ -93,7 +93,7 @@ def begin_writing(connection: sqlite3.Connection, busy_timeout_s: float) -> None
         time.sleep(random.uniform(*_PAUSES_S))
 
 
-def _write_ahead(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
+def _switch_to_wal(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
     """Switch to WAL. SQLite doesn't wait for processes that switch at the same moment, so this does."""
     until = time.monotonic() + busy_timeout_s
     while True:
@@ -112,7 +112,7 @@ def _write_ahead(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def translate_errors(path: Path) -> Iterator[None]:
     """Turns SQLite's errors into the store's own, with the file and the mend."""
     try:
         yield

@@ -85,9 +85,9 @@ def backup(source: sqlite3.Connection, target: Path, *, force: bool) -> int:
             # In one step: a copy in several begins anew whenever somebody writes between them.
             source.backup(copy, pages=-1)
             copy.execute("PRAGMA journal_mode = DELETE").fetchall()
-        _synced(partial)
+        _sync_to_disk(partial)
         partial.replace(target)
-        _synced(target.parent)
+        _sync_to_disk(target.parent)
         return target.stat().st_size
     except OSError as error:
         raise StoreError(
@@ -98,7 +98,7 @@ def backup(source: sqlite3.Connection, target: Path, *, force: bool) -> int:
             partial.unlink()
 
 
-def _synced(path: Path) -> None:
+def _sync_to_disk(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -46,12 +46,12 @@ _UNREFERRED = {
 }
 
 
-def unreferred(connection: sqlite3.Connection, kind: int) -> list[bytes]:
+def find_orphans(connection: sqlite3.Connection, kind: int) -> list[bytes]:
     """The keys of all content of a kind that no turn refers to."""
     return [key for (key,) in connection.execute(f"{USED} {_UNREFERRED[kind]}")]
 
 
-def drop(connection: sqlite3.Connection, kind: int, keys: Sequence[bytes]) -> int:
+def delete_orphans(connection: sqlite3.Connection, kind: int, keys: Sequence[bytes]) -> int:
     """Delete those of the keys that no session shares and that are no open session's; returns how many.
 
     An open session may be about to refer to what it brought. Within the caller's transaction, foreign keys

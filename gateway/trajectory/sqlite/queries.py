@@ -105,7 +105,7 @@ def turns(connection: sqlite3.Connection, session_id: str) -> list[Turn]:
     """The session's turns by index and attempt, with what became known of them after they were written."""
     query = f"{_TURNS} WHERE turn.session_id = ? ORDER BY turn.turn_index, turn.attempt"
     rows = connection.execute(query, (session_id,)).fetchall()
-    return _turns(connection, session_id, rows, _completions(connection, session_id))
+    return _read_turns(connection, session_id, rows, _read_completions(connection, session_id))
 
 
 def generated(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, GeneratedText]:
@@ -123,10 +123,10 @@ def answered(connection: sqlite3.Connection, session_id: str, response_id: str) 
     if not rows:
         return None
     place = tuple(rows[0][TURN.names.index(name)] for name in ("turn_index", "attempt"))
-    return _turns(connection, session_id, rows, _completions(connection, session_id, place))[0]
+    return _read_turns(connection, session_id, rows, _read_completions(connection, session_id, place))[0]
 
 
-def _turns(
+def _read_turns(
     connection: sqlite3.Connection,
     session_id: str,
     rows: Sequence[Sequence[Any]],
@@ -142,7 +142,7 @@ def _turns(
     )
     index, attempt = TURN.names.index("turn_index"), TURN.names.index("attempt")
     return [
-        _completed(
+        _complete_turn(
             TURN.decode(
                 row[:own],
                 received=content.view(*key[0:2]),
@@ -158,7 +158,7 @@ def _turns(
     ]
 
 
-def _completed(turn: Turn, rest: Sequence[Any]) -> Turn:
+def _complete_turn(turn: Turn, rest: Sequence[Any]) -> Turn:
     """The turn with its choice where that has no row of its own, and with what its delivery row says."""
     bare, delivered, durable, total_us = rest
     if bare:
@@ -173,7 +173,7 @@ def _completed(turn: Turn, rest: Sequence[Any]) -> Turn:
     )
 
 
-def _completions(
+def _read_completions(
     connection: sqlite3.Connection, session_id: str, place: tuple[int, ...] = ()
 ) -> defaultdict[tuple[int, int], list[Completion]]:
     """The choices by turn index and attempt; those of one place alone, where it is given."""
@@ -194,10 +194,10 @@ def events(connection: sqlite3.Connection, session_id: str) -> list[Event]:
 
 def trajectory(connection: sqlite3.Connection, session_id: str) -> Trajectory | None:
     found = session(connection, session_id)
-    return _trajectory(connection, found) if found else None
+    return _read_trajectory(connection, found) if found else None
 
 
-def _trajectory(connection: sqlite3.Connection, found: Session) -> Trajectory:
+def _read_trajectory(connection: sqlite3.Connection, found: Session) -> Trajectory:
     return Trajectory(found, tuple(turns(connection, found.id)), tuple(events(connection, found.id)))
 
 
@@ -289,4 +289,4 @@ def group(connection: sqlite3.Connection, group_id: str) -> list[Trajectory]:
         "ORDER BY rollout_index IS NULL, rollout_index, created_us, rowid"
     )
     found = [SESSION.decode(row) for row in connection.execute(query, (group_id,)).fetchall()]
-    return [_trajectory(connection, one) for one in found]
+    return [_read_trajectory(connection, one) for one in found]

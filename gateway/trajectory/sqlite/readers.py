@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from crosswind.gateway.trajectory.sqlite.connection import connect, explained
+from crosswind.gateway.trajectory.sqlite.connection import connect, translate_errors
 from crosswind.gateway.trajectory.store import StoreError
 
 T = TypeVar("T")
@@ -37,8 +37,8 @@ class Readers:
 
     def look(self, query: Callable[..., T], *arguments: Any) -> T:
         """What a query of one statement finds."""
-        with explained(self._path):
-            connection = self._taken()
+        with translate_errors(self._path):
+            connection = self._borrow()
             try:
                 found = query(connection, *arguments)
             except BaseException:
@@ -47,7 +47,7 @@ class Readers:
             self._put_back(connection)
             return found
 
-    def _taken(self) -> sqlite3.Connection:
+    def _borrow(self) -> sqlite3.Connection:
         with self._lock:
             if self._closed:
                 raise StoreError(f"{self._path} is closed")

@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 from urllib.parse import quote
 
-from crosswind.gateway.trajectory.sqlite.connection import explained
+from crosswind.gateway.trajectory.sqlite.connection import translate_errors
 from crosswind.gateway.trajectory.store import StoreError
 
 _NAME = re.compile(r"^(\d{4})_([a-z0-9_]+)\.sql$")
@@ -68,7 +68,7 @@ def migrate(connection: sqlite3.Connection, path: str) -> int:
     return newest
 
 
-def pending(path: Path) -> tuple[int, list[Migration]]:
+def pending_migrations(path: Path) -> tuple[int, list[Migration]]:
     """The version of the store at `path` and the migrations that it lacks; nothing is changed.
 
     Raises StoreError as `migrate` does, and where there is no store.
@@ -77,7 +77,7 @@ def pending(path: Path) -> tuple[int, list[Migration]]:
     if not path.is_file():
         raise StoreError(f"there is no store at {path}; name an existing one")
     with (
-        explained(path),
+        translate_errors(path),
         closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as connection,
     ):
         at = _version(connection, str(path), steps[-1].version)
@@ -105,11 +105,11 @@ def _version(connection: sqlite3.Connection, path: str, newest: int) -> int:
 
 def _statements(sql: str) -> Iterator[str]:
     """The script's statements, one by one: `executescript` would commit between them."""
-    pending = ""
+    pending_migrations = ""
     for line in sql.splitlines(keepends=True):
-        pending += line
-        if ";" in line and sqlite3.complete_statement(pending):
-            yield pending
-            pending = ""
-    if pending.strip():
-        yield pending
+        pending_migrations += line
+        if ";" in line and sqlite3.complete_statement(pending_migrations):
+            yield pending_migrations
+            pending_migrations = ""
+    if pending_migrations.strip():
+        yield pending_migrations

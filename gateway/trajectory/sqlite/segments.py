@@ -150,7 +150,7 @@ class NewContent:
             [(*row, number) for use, number in owned for rows in use.frames.values() for row in rows],
         )
 
-    def committed(self) -> None:
+    def mark_stored(self) -> None:
         """Remember what is stored: only once the transaction is on disk."""
         for session_id, use in self._uses.items():
             mark = (session_id, self._numbers[session_id])

@@ -24,12 +24,17 @@ from crosswind.gateway.trajectory.sqlite import queries as reading
 from crosswind.gateway.trajectory.sqlite import totals
 from crosswind.gateway.trajectory.sqlite.batch import Batch, missing_sessions
 from crosswind.gateway.trajectory.sqlite.columns import TRAIN_STEP
-from crosswind.gateway.trajectory.sqlite.connection import begin_writing, connect, explained, private_file
+from crosswind.gateway.trajectory.sqlite.connection import (
+    begin_writing,
+    connect,
+    private_file,
+    translate_errors,
+)
 from crosswind.gateway.trajectory.sqlite.deletion import BLOCK, CHAIN, FRAME, sweep
-from crosswind.gateway.trajectory.sqlite.orphans import drop, unreferred
+from crosswind.gateway.trajectory.sqlite.orphans import delete_orphans, find_orphans
 from crosswind.gateway.trajectory.sqlite.readers import Readers
 from crosswind.gateway.trajectory.sqlite.schema import migrate
-from crosswind.gateway.trajectory.sqlite.verification import Verdict, verified
+from crosswind.gateway.trajectory.sqlite.verification import VerificationReport, verify_store
 from crosswind.gateway.trajectory.store import RowRefused, StoreError, location
 from crosswind.gateway.trajectory.summary import Summary, summary
 from crosswind.gateway.trajectory.train_step import TrainStep
@@ -54,7 +59,7 @@ class SqliteStore:
         self._foreign_keys = True
         self._known = KnownFrames()
         self._readers = Readers(self.path, busy_timeout_s)
-        with explained(self.path):
+        with translate_errors(self.path):
             private_file(self.path, create=create)
             self._writer = connect(self.path, busy_timeout_s)
             try:
@@ -86,11 +91,11 @@ class SqliteStore:
                 batch.insert(connection)
             except (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError) as error:
                 raise RowRefused(f"{self.path}: {missing_sessions(connection, batch) or error}") from error
-        batch.committed()
+        batch.mark_stored()
 
     @contextmanager
     def _transaction(self, *, foreign_keys: bool = True) -> Iterator[sqlite3.Connection]:
-        with self._lock, explained(self.path):
+        with self._lock, translate_errors(self.path):
             if self._closed:
                 raise StoreError(f"{self.path} is closed")
             if foreign_keys is not self._foreign_keys:
@@ -246,10 +251,10 @@ class SqliteStore:
         """Delete the content that no turn refers to; returns the number of rows. Looks through all of it."""
         dropped = 0
         for kind in (CHAIN, FRAME, BLOCK):
-            keys = self._readers.snapshot(unreferred, kind)
+            keys = self._readers.snapshot(find_orphans, kind)
             for at in range(0, len(keys), _AT_ONCE):
                 with self._transaction(foreign_keys=False) as connection:
-                    dropped += drop(connection, kind, keys[at : at + _AT_ONCE])
+                    dropped += delete_orphans(connection, kind, keys[at : at + _AT_ONCE])
         return dropped
 
     def used_bytes(self) -> int:
@@ -263,7 +268,7 @@ class SqliteStore:
 
     def compact(self) -> None:
         """Write the whole file anew without its free pages, able to shrink later. Writers wait meanwhile."""
-        with self._lock, explained(self.path):
+        with self._lock, translate_errors(self.path):
             self._writer.execute(f"PRAGMA busy_timeout = {int(1000 * self._busy_timeout_s)}")
             upkeep.compact(self._writer)
             self._writer.execute("PRAGMA busy_timeout = 0")
@@ -272,9 +277,9 @@ class SqliteStore:
         """Copy the store as it stands at one moment, while others write to it; returns the copy's bytes."""
         return self._readers.look(partial(upkeep.backup, target=target, force=force))
 
-    def check(self) -> Verdict:
+    def check(self) -> VerificationReport:
         """Look whether everything in the store is whole; reads all of it."""
-        return self._readers.snapshot(verified)
+        return self._readers.snapshot(verify_store)
 
     def close(self) -> None:
         """Close every connection. Readers still at work close theirs when they are done."""

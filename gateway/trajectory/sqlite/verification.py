@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from crosswind.gateway.trajectory.content import content_key
 from crosswind.gateway.trajectory.sqlite.deletion import BLOCK, CHAIN, FRAME
-from crosswind.gateway.trajectory.sqlite.orphans import USED, unreferred
+from crosswind.gateway.trajectory.sqlite.orphans import USED, find_orphans
 from crosswind.gateway.trajectory.sqlite.segments import EMPTY_FRAME, PLAIN
 
 _MOST = 1000
@@ -39,7 +39,7 @@ _REFERRING = ("turn", "completion", "delivery", "event", "shown", "name_map", "g
 
 
 @dataclass(slots=True)
-class Verdict:
+class VerificationReport:
     """What a check of a whole store found."""
 
     problems: list[str] = field(default_factory=list)
@@ -61,42 +61,42 @@ class Verdict:
             self.more += 1
 
 
-def verified(connection: sqlite3.Connection) -> Verdict:
+def verify_store(connection: sqlite3.Connection) -> VerificationReport:
     """Check the whole store, in the caller's snapshot. Nothing that it says holds content."""
-    verdict = Verdict()
+    report = VerificationReport()
     for (line,) in connection.execute("PRAGMA integrity_check"):
         if line != "ok":
-            verdict.add(f"SQLite: {line}")
+            report.add(f"SQLite: {line}")
     for table in _REFERRING:
         for _, row, parent, _ in connection.execute(f"PRAGMA foreign_key_check({table})"):
-            verdict.add(f"{table} row {row} refers to a {parent} row that is missing")
+            report.add(f"{table} row {row} refers to a {parent} row that is missing")
     for name, check in (
-        ("blocks", _blocks),
-        ("chain_nodes", _chains),
-        ("frames", _frames),
-        ("turns", _turns),
+        ("blocks", _check_blocks),
+        ("chain_nodes", _check_chains),
+        ("frames", _check_frames),
+        ("turns", _check_turns),
     ):
-        verdict.checked[name] = 0
+        report.checked[name] = 0
         for problem in check(connection):
-            verdict.checked[name] += 1
+            report.checked[name] += 1
             if problem is not None:
-                verdict.add(problem)
+                report.add(problem)
     for what, query in _UNOWNED.items():
         for session, key in connection.execute(f"{USED} {query}"):
-            verdict.add(f"{what} {key.hex()}: session number {session} uses it and isn't noted as a user")
+            report.add(f"{what} {key.hex()}: session number {session} uses it and isn't noted as a user")
     for kind, name in ((CHAIN, "chain_nodes"), (FRAME, "frames"), (BLOCK, "blocks")):
-        verdict.orphans[name] = len(unreferred(connection, kind))
-    verdict.orphans["to_be_swept"] = connection.execute("SELECT count(*) FROM released").fetchone()[0]
-    return verdict
+        report.orphans[name] = len(find_orphans(connection, kind))
+    report.orphans["to_be_swept"] = connection.execute("SELECT count(*) FROM released").fetchone()[0]
+    return report
 
 
-def _blocks(connection: sqlite3.Connection) -> Iterator[str | None]:
+def _check_blocks(connection: sqlite3.Connection) -> Iterator[str | None]:
     for block, body in connection.execute("SELECT hash, body FROM block"):
         good = isinstance(body, bytes) and content_key(body) == block
         yield None if good else f"block {block.hex()}: its body has another hash"
 
 
-def _chains(connection: sqlite3.Connection) -> Iterator[str | None]:
+def _check_chains(connection: sqlite3.Connection) -> Iterator[str | None]:
     for key, parent, block, depth, above, no_parent, no_block in connection.execute(_CHAINS):
         if content_key((parent or b"") + block) != key:
             yield f"chain node {key.hex()}: its parent and block have another hash"
@@ -110,20 +110,20 @@ def _chains(connection: sqlite3.Connection) -> Iterator[str | None]:
             yield None
 
 
-def _frames(connection: sqlite3.Connection) -> Iterator[str | None]:
+def _check_frames(connection: sqlite3.Connection) -> Iterator[str | None]:
     known: bytes | None = None
     pieces: list[tuple[int, bytes | None, int]] = []
     for key, *piece in connection.execute(_FRAMES):
         if key != known and known is not None:
-            yield _frame(known, pieces)
+            yield _check_frame(known, pieces)
             pieces = []
         known = key
         pieces.append((piece[0], piece[1], piece[2]))
     if known is not None:
-        yield _frame(known, pieces)
+        yield _check_frame(known, pieces)
 
 
-def _frame(key: bytes, pieces: list[tuple[int, bytes | None, int]]) -> str | None:
+def _check_frame(key: bytes, pieces: list[tuple[int, bytes | None, int]]) -> str | None:
     if any(missing for _, _, missing in pieces):
         return f"frame {key.hex()}: a block of it is missing"
     if [ordinal for ordinal, _, _ in pieces] == [EMPTY_FRAME]:
@@ -134,7 +134,7 @@ def _frame(key: bytes, pieces: list[tuple[int, bytes | None, int]]) -> str | Non
     return None if content_key(whole) == key else f"frame {key.hex()}: its pieces have another hash"
 
 
-def _turns(connection: sqlite3.Connection) -> Iterator[str | None]:
+def _check_turns(connection: sqlite3.Connection) -> Iterator[str | None]:
     views = ", ".join(f"{view}_frame, {view}_chain" for view in _VIEWS)
     for session_id, index, attempt, prompt, *keys in connection.execute(
         f"SELECT session_id, turn_index, attempt, prompt_chain, {views} FROM turn"
@@ -142,7 +142,7 @@ def _turns(connection: sqlite3.Connection) -> Iterator[str | None]:
         wrong = [
             f"{view} view: {problem}"
             for at, view in enumerate(_VIEWS)
-            if (problem := _view(connection, keys[2 * at], keys[2 * at + 1]))
+            if (problem := _find_view_problem(connection, keys[2 * at], keys[2 * at + 1]))
         ]
         if prompt is not None and not _is_there(connection, "chain", "key", prompt):
             wrong.append(f"prompt chain {prompt.hex()} is missing")
@@ -153,7 +153,9 @@ def _turns(connection: sqlite3.Connection) -> Iterator[str | None]:
         )
 
 
-def _view(connection: sqlite3.Connection, frame: bytes | None, chain: bytes | None) -> str | None:
+def _find_view_problem(
+    connection: sqlite3.Connection, frame: bytes | None, chain: bytes | None
+) -> str | None:
     if frame is None:
         return None if chain is None else "a chain without a frame"
     if frame[:1] == PLAIN and len(frame) == 17:

@@ -90,9 +90,9 @@ async def test_a_conversation_that_names_no_session_is_opened_once(
         assert await places(tmp_path, [first, second]) == [[(0, 0)], [(0, 0), (0, 1)]]
 
 
-async def places(tmp_path: Path, crew: list[Running]) -> list[list[tuple[int, int]]]:
+async def places(tmp_path: Path, peers: list[Running]) -> list[list[tuple[int, int]]]:
     """The turns' index and attempt, by session; the shortest session first."""
-    for running in crew:
+    for running in peers:
         await running.flush()
     found: dict[str, list[tuple[int, int]]] = {}
     with closing(sqlite3.connect(tmp_path / "store.db")) as store:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from crosswind.gateway.config.sections import Detail
-from crosswind.gateway.recorder.detail import recorded
+from crosswind.gateway.recorder.detail import filter_rows
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.fitness import Fitness, Source
 from crosswind.gateway.trajectory.record import (
     Completion,
     Durable,
-    Failure,
     InnerRound,
     Row,
     SessionClosed,
     Setting,
+    TurnFailure,
 )
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.gateway.trajectory import rows
@@ -34,7 +34,7 @@ def _traffic() -> list[Row]:
         prompt_ids=Chain(None, b"\1\0\0\0"),
         completions=(Completion(0, (7, 8), (-0.5, -0.25), "stop"),),
         usage={"completion_tokens": 2},
-        error=Failure(Source.UPSTREAM, "overloaded", TEXT),
+        error=TurnFailure(Source.UPSTREAM, "overloaded", TEXT),
         inner=(InnerRound(TEXT, (), Fitness.FIT, {}),),
     )
     return [
@@ -51,7 +51,7 @@ def _traffic() -> list[Row]:
 
 def test_full_is_every_row_as_it_stands() -> None:
     traffic = _traffic()
-    assert recorded(traffic, Detail.FULL) is traffic
+    assert filter_rows(traffic, Detail.FULL) is traffic
 
 
 async def test_metadata_keeps_what_was_decided_and_no_content(store: SqliteStore) -> None:
@@ -63,7 +63,7 @@ async def test_metadata_keeps_what_was_decided_and_no_content(store: SqliteStore
     assert turn.completions == (Completion(0, (), (), "stop"),)
     assert (turn.fitness, turn.inner) == (Fitness.CONTENT_NOT_RECORDED, ())
     assert (turn.error, turn.usage) == (
-        Failure(Source.UPSTREAM, "overloaded"),
+        TurnFailure(Source.UPSTREAM, "overloaded"),
         {"completion_tokens": 2},
     )
     assert [(event.before, event.after) for event in store.events("s")] == [("", ""), ("", None)]
@@ -79,8 +79,8 @@ async def test_metadata_keeps_what_was_decided_and_no_content(store: SqliteStore
 
 async def test_none_writes_no_session_and_keeps_working(store: SqliteStore) -> None:
     recorder = Recorder(store, detail=Detail.NONE)
-    assert await recorder.durable(recorder.submit(_traffic()[:-1])) is Durable.YES
-    await recorder.acknowledged(recorder.submit(_traffic()))
+    assert await recorder.wait_durable(recorder.submit(_traffic()[:-1])) is Durable.YES
+    await recorder.ensure_durable(recorder.submit(_traffic()))
     await recorder.aclose()
     counts = dict(store.counts())
     assert counts.pop("settings") == 1

@@ -46,9 +46,9 @@ class HeldStore(SqliteStore):
 
 async def test_a_ticket_is_resolved_when_its_rows_are_stored(recorder: Recorder, store: SqliteStore) -> None:
     ticket = recorder.submit([rows.session(), rows.turn()])
-    assert await recorder.durable(ticket) is Durable.YES
+    assert await recorder.wait_durable(ticket) is Durable.YES
     assert store.turns("s") == [rows.turn()]
-    await recorder.acknowledged(ticket)
+    await recorder.ensure_durable(ticket)
     state = recorder.state()
     assert (state.written, state.commits, state.queued, state.queued_bytes, state.down) == (2, 1, 0, 0, False)
 
@@ -61,7 +61,7 @@ async def test_what_queues_up_behind_a_commit_shares_the_next_one(path: Path) ->
     tickets = [recorder.submit([rows.turn(index=index)]) for index in range(50)]
     recorder.offer([rows.event()])
     store.go.set()
-    outcomes = [await recorder.durable(ticket) for ticket in (first, *tickets)]
+    outcomes = [await recorder.wait_durable(ticket) for ticket in (first, *tickets)]
     assert outcomes == [Durable.YES] * 51
     assert store.batches == [1, 51]
     await recorder.aclose()
@@ -72,11 +72,11 @@ async def test_a_turn_is_released_late_when_its_commit_takes_too_long(path: Path
     store = HeldStore(path)
     recorder = Recorder(store, durability_wait_s=0.01)
     ticket = recorder.submit([rows.session()])
-    assert await recorder.durable(ticket) is Durable.LATE
+    assert await recorder.wait_durable(ticket) is Durable.LATE
     with pytest.raises(NotDurable, match="the store is slow"):
-        await recorder.acknowledged(ticket, 0.01)
+        await recorder.ensure_durable(ticket, 0.01)
     store.go.set()
-    assert await recorder.durable(ticket, WAIT_S) is Durable.YES
+    assert await recorder.wait_durable(ticket, WAIT_S) is Durable.YES
     await recorder.aclose()
     store.close()
 
@@ -89,9 +89,9 @@ async def test_a_mark_is_resolved_once_all_before_it_is_written(path: Path) -> N
     await asyncio.to_thread(store.writing.wait)
     recorder.offer([rows.turn()])
     mark = recorder.submit((), retry=False)
-    assert await recorder.durable(mark, 0.01) is Durable.LATE
+    assert await recorder.wait_durable(mark, 0.01) is Durable.LATE
     store.go.set()
-    assert await recorder.durable(mark) is Durable.YES
+    assert await recorder.wait_durable(mark) is Durable.YES
     assert store.turns("s") == [rows.turn()]
     await recorder.aclose()
     store.close()
@@ -103,9 +103,9 @@ async def test_a_mark_waits_for_no_store_that_is_down(path: Path) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         recorder.offer([rows.session()])
-        assert await recorder.durable(recorder.submit((), retry=False)) is Durable.LOST
+        assert await recorder.wait_durable(recorder.submit((), retry=False)) is Durable.LOST
         other.execute("ROLLBACK")
-    assert await recorder.durable(recorder.submit([rows.turn()])) is not Durable.LOST
+    assert await recorder.wait_durable(recorder.submit([rows.turn()])) is not Durable.LOST
     assert await recorder.flush(WAIT_S) and store.turns("s") == [rows.turn()]
     await recorder.aclose()
     store.close()
@@ -121,10 +121,10 @@ async def test_a_refused_row_takes_only_its_own_submission_with_it(path: Path) -
     worse = recorder.submit(["no row at all"])  # type: ignore[list-item]
     more = recorder.submit([rows.turn(index=10)])
     store.go.set()
-    assert [await recorder.durable(ticket) for ticket in (*good, more)] == [Durable.YES] * 10
-    assert [await recorder.durable(ticket) for ticket in (bad, worse)] == [Durable.LOST] * 2
+    assert [await recorder.wait_durable(ticket) for ticket in (*good, more)] == [Durable.YES] * 10
+    assert [await recorder.wait_durable(ticket) for ticket in (bad, worse)] == [Durable.LOST] * 2
     with pytest.raises(NotDurable, match="no session 'unknown'"):
-        await recorder.acknowledged(bad)
+        await recorder.ensure_durable(bad)
     assert [turn.index for turn in store.turns("s")] == [*range(9), 10]
     assert (recorder.state().refused, recorder.state().queued, recorder.state().down) == (3, 0, False)
     await recorder.aclose()
@@ -137,11 +137,11 @@ async def test_a_store_that_is_down_is_told_at_once_and_caught_up_with_later(pat
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     first = recorder.submit([rows.session()])
-    assert await recorder.durable(first) is Durable.LATE, "it will be written, but nobody waits for that"
+    assert await recorder.wait_durable(first) is Durable.LATE, "it will be written, but nobody waits for that"
     with pytest.raises(NotDurable, match="another process holds the write lock"):
-        await recorder.acknowledged(first)
+        await recorder.ensure_durable(first)
     again = recorder.submit([rows.turn()], retry=False)
-    assert await recorder.durable(again) is Durable.LOST
+    assert await recorder.wait_durable(again) is Durable.LOST
     kept = recorder.submit([rows.turn(index=1)])
     assert kept.durable is Durable.LATE, "while the store is down no turn waits for it"
     state = recorder.state()
@@ -152,7 +152,7 @@ async def test_a_store_that_is_down_is_told_at_once_and_caught_up_with_later(pat
     assert await recorder.flush(WAIT_S)
     assert [turn.index for turn in store.turns("s")] == [1]
     after = recorder.submit([rows.turn(index=2)])
-    assert await recorder.durable(after) is Durable.YES
+    assert await recorder.wait_durable(after) is Durable.YES
     assert (recorder.state().down, recorder.state().written) == (False, 3)
     await recorder.aclose()
     store.close()
@@ -164,10 +164,10 @@ async def test_a_store_that_is_back_is_noticed_when_nothing_waited_for_it(path: 
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(NotDurable, match="write lock"):
-        await recorder.acknowledged(recorder.submit([rows.session()], retry=False))
+        await recorder.ensure_durable(recorder.submit([rows.session()], retry=False))
     other.execute("ROLLBACK")
     other.close()
-    await recorder.acknowledged(recorder.submit([rows.session()], retry=False))
+    await recorder.ensure_durable(recorder.submit([rows.session()], retry=False))
     assert store.session("s") is not None
     await recorder.aclose()
     store.close()
@@ -179,11 +179,11 @@ async def test_the_buffer_is_bounded_and_what_does_not_fit_is_counted(path: Path
     recorder.offer([rows.session()])
     large = recorder.submit([rows.turn(produced=View.plain(b"x" * 60_000))])
     small = recorder.submit([rows.turn(index=1)])
-    assert await recorder.durable(large) is Durable.LOST
+    assert await recorder.wait_durable(large) is Durable.LOST
     with pytest.raises(NotDurable, match="buffer is full"):
-        await recorder.acknowledged(large)
+        await recorder.ensure_durable(large)
     store.go.set()
-    assert await recorder.durable(small) is Durable.YES
+    assert await recorder.wait_durable(small) is Durable.YES
     assert [turn.index for turn in store.turns("s")] == [1]
     assert recorder.state().dropped == 1
     await recorder.aclose()
@@ -196,10 +196,10 @@ async def test_closing_writes_what_is_queued(store: SqliteStore) -> None:
     tickets = [recorder.submit([rows.turn(index=index)]) for index in range(20)]
     assert await recorder.aclose() == 0
     assert len(store.turns("s")) == 20
-    assert [await recorder.durable(ticket) for ticket in tickets] == [Durable.YES] * 20
+    assert [await recorder.wait_durable(ticket) for ticket in tickets] == [Durable.YES] * 20
     late = recorder.submit([Reward("s", 1, 1.0)])
     with pytest.raises(NotDurable, match="shutting down"):
-        await recorder.acknowledged(late)
+        await recorder.ensure_durable(late)
 
 
 async def test_closing_on_a_store_that_is_down_ends_and_counts_the_loss(path: Path) -> None:
@@ -207,7 +207,7 @@ async def test_closing_on_a_store_that_is_down_ends_and_counts_the_loss(path: Pa
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     recorder = Recorder(store, durability_wait_s=WAIT_S)
-    await recorder.durable(recorder.submit([rows.session()]))
+    await recorder.wait_durable(recorder.submit([rows.session()]))
     assert await recorder.aclose() == 1
     assert recorder.state().queued == 0
     other.close()

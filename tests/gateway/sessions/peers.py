@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from crosswind.gateway.peers.peers import Crew
+from crosswind.gateway.peers.peers import Peers
 from crosswind.testing import ScriptedProvider
 from tests.gateway.servers import Running, gateway
 
@@ -21,6 +21,6 @@ async def workers(
     folder.mkdir(exist_ok=True)
     async with contextlib.AsyncExitStack() as stack:
         yield [
-            await stack.enter_async_context(gateway(tmp, to, Crew(number, folder), **given))
+            await stack.enter_async_context(gateway(tmp, to, Peers(number, folder), **given))
             for number in range(1, count + 1)
         ]

@@ -90,8 +90,8 @@ STEPS = st.lists(
 class Client:
     """An agent that leads a conversation by steps over several workers."""
 
-    def __init__(self, crew: list[Running], session: str, profile: str) -> None:
-        self._crew = crew
+    def __init__(self, peers: list[Running], session: str, profile: str) -> None:
+        self._crew = peers
         self._session = session
         self._profile = profile
         self.messages: list[dict[str, Any]] = []
@@ -159,15 +159,15 @@ class World:
     loop: asyncio.AbstractEventLoop
     app: ScriptedProvider
     alone: list[Running]
-    crew: list[Running]
+    peers: list[Running]
 
-    async def seen(self, crew: list[Running], session: str, profile: str, steps: list[Step]) -> Any:
+    async def seen(self, peers: list[Running], session: str, profile: str, steps: list[Step]) -> Any:
         before = len(self.app.requests)
-        client = Client(crew, session, profile)
+        client = Client(peers, session, profile)
         await client.lead(steps)
-        for running in crew:
+        for running in peers:
             await running.flush()
-        stored = await crew[0].trajectory(session)
+        stored = await peers[0].trajectory(session)
         places = [
             (turn["index"], turn["parent"], turn["branch"], turn["fitness"]) for turn in stored["turns"]
         ]
@@ -183,8 +183,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     async def enter(stack: AsyncExitStack) -> World:
         app = await stack.enter_async_context(upstream(acting(policy)))
         alone = await stack.enter_async_context(gateway(one, app, **steering))
-        crew = await stack.enter_async_context(workers(several, app, 2, **steering))
-        return World(loop, app, [alone], crew)
+        peers = await stack.enter_async_context(workers(several, app, 2, **steering))
+        return World(loop, app, [alone], peers)
 
     stack = AsyncExitStack()
     try:
@@ -204,5 +204,5 @@ def test_any_order_of_workers_shows_what_one_process_shows(
 ) -> None:
     session = f"session-{next(NUMBERS)}"
     expected = world.loop.run_until_complete(world.seen(world.alone, session, profile, steps))
-    shown = world.loop.run_until_complete(world.seen(world.crew, session, profile, steps))
+    shown = world.loop.run_until_complete(world.seen(world.peers, session, profile, steps))
     assert shown == expected

@@ -35,11 +35,11 @@ async def test_turns_that_go_round_show_what_one_process_shows(tmp_path: Path, f
     apart = tmp_path / "alone"
     apart.mkdir()
     expected = await alone(apart, 5, **flaky)
-    async with upstream() as app, workers(tmp_path, app, 3, **flaky) as crew:
+    async with upstream() as app, workers(tmp_path, app, 3, **flaky) as peers:
         for turn in range(5):
-            assert (await crew[turn % 3].chat(body(*history(turn + 1)), "s")).status_code == 200
+            assert (await peers[turn % 3].chat(body(*history(turn + 1)), "s")).status_code == 200
         assert [seen.body for seen in app.requests] == expected
-        stored = await crew[0].trajectory("s")
+        stored = await peers[0].trajectory("s")
         assert [(turn["index"], turn["parent"], turn["branch"]) for turn in stored["turns"]] == [
             (0, None, ""),
             (1, 0, ""),
@@ -69,27 +69,27 @@ async def test_concurrent_turns_of_one_session_get_places_of_their_own(tmp_path:
         await together.wait()
 
     finish = event([delta("hello", finish="stop")])
-    async with upstream(chunks(finish, before=wait)) as app, workers(tmp_path, app) as crew:
+    async with upstream(chunks(finish, before=wait)) as app, workers(tmp_path, app) as peers:
         await asyncio.gather(
             *(
-                crew[number % 2].chat(body(user("the same"), user(f"task {number}"), stream=True), "s")
+                peers[number % 2].chat(body(user("the same"), user(f"task {number}"), stream=True), "s")
                 for number in range(8)
             )
         )
-        for running in crew:
+        for running in peers:
             await running.flush()
-        stored = await crew[0].trajectory("s")
+        stored = await peers[0].trajectory("s")
         assert [turn["index"] for turn in stored["turns"]] == list(range(8))
         assert len({turn["branch"] for turn in stored["turns"]}) == 8
 
 
 async def test_equal_turns_at_the_same_moment_are_branches_too(tmp_path: Path) -> None:
-    async with upstream() as app, workers(tmp_path, app, 3) as crew:
+    async with upstream() as app, workers(tmp_path, app, 3) as peers:
         hello = body(user("hello there"))
-        await asyncio.gather(*(crew[number % 3].chat(hello, "s") for number in range(12)))
-        for running in crew:
+        await asyncio.gather(*(peers[number % 3].chat(hello, "s") for number in range(12)))
+        for running in peers:
             await running.flush()
-        stored = await crew[0].trajectory("s")
+        stored = await peers[0].trajectory("s")
         assert [turn["index"] for turn in stored["turns"]] == list(range(12))
         assert len({turn["branch"] for turn in stored["turns"]}) == 12
 
@@ -153,8 +153,8 @@ async def test_a_profile_that_was_stored_is_in_force_for_sessions_opened_anywher
 
 
 async def test_unnamed_sessions_are_numbered_over_all_processes(tmp_path: Path) -> None:
-    async with upstream() as app, workers(tmp_path, app) as crew:
-        opened = [(await crew[turn % 2].api("POST", "/api/sessions", {})).json() for turn in range(4)]
+    async with upstream() as app, workers(tmp_path, app) as peers:
+        opened = [(await peers[turn % 2].api("POST", "/api/sessions", {})).json() for turn in range(4)]
         assert [one["plan"]["scope_key"] for one in opened] == [f"unnamed-{number}" for number in range(4)]
 
 

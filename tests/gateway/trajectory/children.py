@@ -41,12 +41,12 @@ async def acknowledge(path: str, tasks: str, each: str) -> None:
     """Submit from many tasks at once; say `ack NUMBER` after each acknowledgement."""
     store = SqliteStore(path)
     recorder = Recorder(store)
-    await recorder.acknowledged(recorder.submit([Session("s", 0, {})]))
+    await recorder.ensure_durable(recorder.submit([Session("s", 0, {})]))
 
     async def submit(task: int) -> None:
         for at in range(int(each)):
             number = task * int(each) + at
-            await recorder.acknowledged(recorder.submit(submission("s", number)))
+            await recorder.ensure_durable(recorder.submit(submission("s", number)))
             say(f"ack {number}")
 
     await asyncio.gather(*map(submit, range(int(tasks))))
@@ -75,12 +75,12 @@ async def worker(path: str, name: str, number: str, of: str, each: str) -> None:
     """
     store = SqliteStore(path)
     recorder = Recorder(store)
-    await recorder.acknowledged(recorder.submit([Session(name, 0, {}), Session("common", 0, {})]))
+    await recorder.ensure_durable(recorder.submit([Session(name, 0, {}), Session("common", 0, {})]))
 
     async def submit(at: int) -> None:
         own = recorder.submit(submission(name, at))
-        await recorder.acknowledged(recorder.submit(submission("common", at * int(of) + int(number))))
-        await recorder.acknowledged(own)
+        await recorder.ensure_durable(recorder.submit(submission("common", at * int(of) + int(number))))
+        await recorder.ensure_durable(own)
 
     await asyncio.gather(*map(submit, range(int(each))))
     say(str(recorder.state().refused + recorder.state().dropped))
@@ -94,13 +94,13 @@ async def full_disk(path: str, kind: str) -> None:
     fill, free = _DISKS[kind](Path(path))
     recorder = Recorder(store, retry_first_s=0.01, retry_most_s=0.05)
     acknowledged, told_late, errors = list[int](), list[int](), set[str]()
-    await recorder.acknowledged(recorder.submit([Session("s", 0, {})]))
+    await recorder.ensure_durable(recorder.submit([Session("s", 0, {})]))
     fill()
     number = 0
     while len(told_late) < 30:
         ticket = recorder.submit(submission("s", number, 20_000))
         try:
-            await recorder.acknowledged(ticket)
+            await recorder.ensure_durable(ticket)
             acknowledged.append(number)
         except NotDurable as error:
             told_late.append(number)
@@ -108,12 +108,12 @@ async def full_disk(path: str, kind: str) -> None:
         number += 1
     refused = recorder.submit(submission("s", number, 20_000), retry=False)
     with contextlib.suppress(NotDurable):
-        await recorder.acknowledged(refused)
+        await recorder.ensure_durable(refused)
     down = recorder.state()
     readable = len(store.turns("s"))
     free()
     assert await recorder.flush(30), "what was kept is written without being asked for"
-    await recorder.acknowledged(recorder.submit(submission("s", number + 1)))
+    await recorder.ensure_durable(recorder.submit(submission("s", number + 1)))
     acknowledged.append(number + 1)
     await recorder.aclose()
     report = {

@@ -85,11 +85,11 @@ def _run_and_kill(path: str, first: int, again: list[int], moments: random.Rando
 async def _record(path: str, first: int, again: list[int], acknowledgements: int) -> None:
     """Record without end, telling each acknowledgement in one small write to the pipe."""
     recorder = Recorder(SqliteStore(path))
-    await recorder.acknowledged(recorder.submit([Session("s", 0, {})]))
+    await recorder.ensure_durable(recorder.submit([Session("s", 0, {})]))
     os.write(acknowledgements, _NUMBER.pack(OPENED))
 
     async def submit(number: int) -> None:
-        await recorder.acknowledged(recorder.submit(submission("s", number)))
+        await recorder.ensure_durable(recorder.submit(submission("s", number)))
         os.write(acknowledgements, _NUMBER.pack(number))
 
     async def without_end(task: int) -> None:

@@ -19,7 +19,6 @@ from crosswind.gateway.trajectory.record import (
     Delivered,
     Durable,
     Event,
-    Failure,
     InnerRound,
     Reward,
     RewardState,
@@ -27,6 +26,7 @@ from crosswind.gateway.trajectory.record import (
     SessionClosed,
     SessionStatus,
     Turn,
+    TurnFailure,
     VersionSpan,
 )
 from crosswind.gateway.trajectory.sqlite.columns import pack
@@ -150,7 +150,7 @@ sessions = st.builds(
     reward_components=json_objects,
     reward_source=optional(texts),
 )
-failures = st.builds(Failure, source=texts.map(Source), kind=texts, message=optional(texts))
+failures = st.builds(TurnFailure, source=texts.map(Source), kind=texts, message=optional(texts))
 attempts = st.builds(Attempt, replica=texts, outcome=texts, took_us=numbers)
 rounds = st.builds(
     InnerRound,

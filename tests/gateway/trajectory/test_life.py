@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from crosswind.gateway.trajectory.content import Chain, Frame, View
 from crosswind.gateway.trajectory.record import Reward, SessionClosed, SessionDeleted, Turn
-from crosswind.gateway.trajectory.retention import Limits, prune
+from crosswind.gateway.trajectory.retention import RetentionLimits, prune
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.gateway.trajectory import rows
 
@@ -91,7 +91,7 @@ class Life(RuleBasedStateMachine):
     def prune(self, process: int, everything: bool, cut: int) -> None:
         store = self.processes[process]
         before = 1_700_000_000_000_000 if everything else cut
-        for gone in prune(store, Limits(before, None, everything)):
+        for gone in prune(store, RetentionLimits(before, None, everything)):
             for name in gone:
                 del self.expected[name]
         store.drop_orphans()
@@ -118,7 +118,7 @@ class TestNothingStays:
         for name in "abc":
             chain = Chain(Chain(None, b"system"), name.encode())
             store.write([rows.session(name), rows.turn(name, received=View((None,), chain))])
-        for _ in prune(store, Limits(1 << 62, None, True)):
+        for _ in prune(store, RetentionLimits(1 << 62, None, True)):
             pass
         verdict = store.check()
         assert verdict.whole and not any(verdict.orphans.values())

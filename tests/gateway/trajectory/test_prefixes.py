@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.fitness import Fitness
-from crosswind.gateway.trajectory.prefixes import CAUSES, by_model, checked
+from crosswind.gateway.trajectory.prefixes import CAUSES, check_by_model, check_turns
 from crosswind.gateway.trajectory.record import Completion, InnerRound, Turn
 from tests.gateway.trajectory import rows
 
@@ -54,9 +54,9 @@ IN_PROMPT = [1, 8, 3, 4, 5, 6, 7]
 
 
 def test_a_prompt_that_extends_is_no_break() -> None:
-    ((_, broken),) = checked(second(SAID, SAID, EXTENDS))
+    ((_, broken),) = check_turns(second(SAID, SAID, EXTENDS))
     assert broken is None
-    found = by_model([second(SAID, SAID, EXTENDS), second(SAID, SAID, IN_COMPLETION)])["tiny"]
+    found = check_by_model([second(SAID, SAID, EXTENDS), second(SAID, SAID, IN_COMPLETION)])["tiny"]
     assert (found.pairs, found.held) == (2, 1)
 
 
@@ -80,17 +80,17 @@ OTHER = CALLED | {"tool_calls": [CALL | {"function": {"name": "put", "arguments"
     ],
 )
 def test_who_broke_it(said: Any, sent: Any, ids: list[int], inside: str, cause: str) -> None:
-    ((_, broken),) = checked(second(said, sent, ids))
+    ((_, broken),) = check_turns(second(said, sent, ids))
     assert broken is not None
     assert (broken.turn, broken.parent, broken.inside, broken.cause) == (1, 0, inside, cause)
     assert broken.at == (1 if inside == "prompt" else 4) and cause in CAUSES
 
 
 def test_other_tools_another_history_and_no_bodies_are_told_apart() -> None:
-    ((_, tools),) = checked(second(SAID, SAID, IN_PROMPT, body={"tools": [{"type": "function"}]}))
+    ((_, tools),) = check_turns(second(SAID, SAID, IN_PROMPT, body={"tools": [{"type": "function"}]}))
     edited = [turn(0, [USER], SAID, [1, 2, 3], [4, 5]), turn(1, [MORE, SAID, MORE], SAID, IN_PROMPT, [9])]
-    ((_, history),) = checked(edited)
-    ((_, unknown),) = checked([replace(one, sent=None) for one in second(SAID, SAID, IN_PROMPT)])
+    ((_, history),) = check_turns(edited)
+    ((_, unknown),) = check_turns([replace(one, sent=None) for one in second(SAID, SAID, IN_PROMPT)])
     causes = [broken.cause for broken in (tools, history, unknown) if broken]
     assert causes == ["tools_changed", "history_changed", "unknown"]
 
@@ -100,12 +100,14 @@ def test_a_branch_is_held_against_the_turn_that_it_left_and_unfit_turns_against_
     branch = turn(1, [USER, SAID, MORE], SAID, EXTENDS, [9], branch="b", parent=0)
     unfit = turn(2, [USER, SAID, MORE], SAID, IN_PROMPT, [9], fitness=Fitness.ABORTED, parent=0)
     after = turn(3, [USER], SAID, IN_PROMPT, [9], parent=2)
-    assert [(found.index, broken) for found, broken in checked([first, branch, unfit, after])] == [(1, None)]
+    assert [(found.index, broken) for found, broken in check_turns([first, branch, unfit, after])] == [
+        (1, None)
+    ]
 
 
 def test_the_first_prompt_of_a_turn_is_that_of_its_first_round_inside() -> None:
     inner = InnerRound("", (), Fitness.FIT, {}, EXTENDS, [[8]], [[-1.0]])
     whole = second(SAID, SAID, [*EXTENDS, 8, 1], inner=(inner,))
-    assert [broken for _, broken in checked(whole)] == [None]
+    assert [broken for _, broken in check_turns(whole)] == [None]
     wrong = second(SAID, SAID, [*EXTENDS, 8, 1], inner=(replace(inner, prompt_ids=IN_PROMPT),))
-    assert [broken is None for _, broken in checked(wrong)] == [False]
+    assert [broken is None for _, broken in check_turns(wrong)] == [False]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from crosswind.gateway.trajectory.prefixes import CAUSES, by_model
+from crosswind.gateway.trajectory.prefixes import CAUSES, check_by_model
 from tests.gateway.servers import Running, gateway
 from tests.policies.conftest import TOOLS
 from tests.policies.vllm.conftest import Reciting
@@ -36,7 +36,7 @@ async def test_long_noisy_sessions_are_true_turn_by_turn(tmp_path: Path, recites
         session = await rollout(running, arm="noisy")
         await lead(running, session, "What is the status of order #W1234, please?", ROUNDS, seed=1)
         recorded = await turns(running, session)
-        found = by_model([running.gateway.store.turns(session)])["policy"]
+        found = check_by_model([running.gateway.store.turns(session)])["policy"]
     assert len(recorded) == ROUNDS and any(turn["sent"] != turn["received"] for turn in recorded)
     for turn in recorded:
         assert_true(turn, recites.path)

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from crosswind.gateway.cli import root
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.fitness import Source
-from crosswind.gateway.trajectory.record import Failure, Turn
+from crosswind.gateway.trajectory.record import Turn, TurnFailure
 from tests.gateway.dialogue import PROFILE, TURNS, body
 from tests.gateway.servers import gateway, settings, upstream
 from tests.gateway.trajectory import rows
@@ -54,11 +54,11 @@ OTHERS = [
         usage={"input_tokens": 300, "output_tokens": 30},
         usage_injected={"input_tokens": 11},
         fitness="injected_error",
-        error=Failure(Source.INJECTED, "http_503"),
+        error=TurnFailure(Source.INJECTED, "http_503"),
         stream=True,
     ),
     turn(2, "completions", {"prompt": "x"}, {"choices": [{"text": "yes"}]}, fitness="client_error",
-         error=Failure(Source.CLIENT, "disconnected")),
+         error=TurnFailure(Source.CLIENT, "disconnected")),
 ]  # fmt: skip
 
 

@@ -90,14 +90,14 @@ async def test_what_clients_act_on_waits_for_the_disk(
         gateway(tmp_path, app, durability=durability, durability_wait=30) as running,
     ):
         recorder = running.gateway.recorder
-        durable = recorder.durable
+        durable = recorder.wait_durable
 
         async def waiting(ticket: Any) -> Any:
             asked.set()
             await recorded.wait()
             return await durable(ticket)
 
-        monkeypatch.setattr(recorder, "durable", waiting)
+        monkeypatch.setattr(recorder, "wait_durable", waiting)
         opening = running.http.build_request(
             "POST", f"{running.data}/s/s/v1/responses", json=body(history(1), stream=True)
         )
