@@ -20,7 +20,7 @@ from typing import Any
 from crosswind.gateway.noise.decide import Circumstances
 from crosswind.gateway.noise.pipeline import add_noise
 from crosswind.gateway.protocols.codec import Codec, codecs
-from crosswind.gateway.protocols.document import decode
+from crosswind.gateway.protocols.json_values import decode
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import TurnPosition

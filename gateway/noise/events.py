@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.protocols.json_values import encode
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.ledger import clean_hash
 from crosswind.gateway.sessions.turns import TurnPosition

@@ -15,8 +15,8 @@ from crosswind.gateway.noise.events import EventBuilder
 from crosswind.gateway.noise.faults import NO_FAULTS, Faults
 from crosswind.gateway.noise.tool_view import TurnTools, show_declared
 from crosswind.gateway.protocols.codec import Codec
-from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.protocols.hidden_tools import HistoryEdits
+from crosswind.gateway.protocols.json_values import encode
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.session import LiveSession

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from crosswind.gateway.protocols.codec import Codec
-from crosswind.gateway.protocols.hidden_tools import HiddenCall, HistoryEdits
+from crosswind.gateway.protocols.hidden_tools import CallMapping, HiddenCall, HistoryEdits
 from crosswind.gateway.protocols.history import policy_anchor_base
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.tool_mapping import AnswerAnchor, ToolMapping
@@ -24,8 +24,8 @@ MOST_ROUNDS = 3
 
 
 @dataclass(slots=True)
-class TurnTools:
-    """The tools as a turn's policy sees them: the `ToolView` by which the turn's answer is read."""
+class TurnTools(CallMapping):
+    """The tools as a turn's policy sees them: the `CallMapping` by which the turn's answer is read."""
 
     closing: ToolMapping
     shown: ShownTools

@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 
 from crosswind.gateway.config.noise_model import ChatModel, Judge
-from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.protocols.json_values import decode, encode
 from crosswind.injectors.wording import Prompt
 
 _MOST = 1 << 20

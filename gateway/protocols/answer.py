@@ -1,10 +1,11 @@
-"""What reads an answer, plain or streamed: what is recorded of it, and what the client gets."""
+"""Read an answer, plain or streamed: what is recorded of it, and what the client gets."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -15,19 +16,19 @@ from crosswind.gateway.trajectory.record import Completion
 
 
 class Chunk(msgspec.Struct, frozen=True, gc=False):
-    """A stream's event as far as relaying it goes. `raw` is what the client gets of it: nothing drops it."""
+    """One event of a stream, for relaying. `raw` is what the client gets of it; empty drops it."""
 
     raw: bytes
     calls_tools: bool = False
     completing: bool = False
-    """Clients act on it: it is held until its turn is on record."""
+    """Clients act on it: it is held until its turn is recorded."""
     ended: bool = False
     """Nothing comes after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One exchange with the policy that was answered inside: what it produced there."""
+    """One answer of the policy whose calls were all answered inside the gateway."""
 
     produced_body: bytes
     prompt_ids: list[int] | None
@@ -38,122 +39,92 @@ class Round:
     """Its text, which the client got."""
 
 
-class SingleRoundReader:
-    """What readers share that never answer inside: the client gets what was produced."""
-
-    unanswered = False
-
-    def defer(self, events: bytes) -> int:
-        return 0
-
-    def hidden_calls(self) -> list[HiddenCall]:
-        return []
-
-    def inner_rounds(self) -> list[Round]:
-        return []
-
-    def start_next_round(self) -> None:
-        raise AssertionError("nothing is answered inside here")
-
-    def conclude(self) -> bytes:
-        raise AssertionError("nothing is answered inside here")
-
-    def history_anchor(self) -> tuple[str, str | None]:
-        raise AssertionError("nothing is answered inside here")
-
-    def content(self) -> str | None:
-        return None
-
-    def delivered_body(self) -> bytes | None:
-        return None
-
-
-class AnswerReader(Protocol):
-    """Collects one answer, plain or streamed, and says what the client gets of it."""
+class AnswerReader(ABC):
+    """Reads one answer. The defaults are for an answer without hidden calls, which is one round: the client
+    gets what the policy gave. `MappedAnswer` is for the others.
+    """
 
     @property
+    @abstractmethod
     def prompt_ids(self) -> list[int] | None:
-        """The prompt's token ids, where the engine gave them."""
-        ...
+        """The prompt's token ids, if the engine gave them."""
 
     @property
+    @abstractmethod
     def usage(self) -> Mapping[str, Any]:
         """The usage as the upstream reported it."""
-        ...
 
     @property
+    @abstractmethod
     def error(self) -> Mapping[str, Any] | None:
-        """An error that the answer itself carries, in a 200's stream for one."""
-        ...
-
-    def read_body(self, body: bytes) -> bytes:
-        """Read a plain answer; gives the body for the client: the very same object where nothing changed."""
-        ...
-
-    def read_event(self, event: SseEvent) -> Chunk:
-        """Read one event of a streamed answer."""
-        ...
-
-    def defer(self, events: bytes) -> int:
-        """Take whole events that go to the client as they are and that nobody acts on, to read them later,
-        many at once. Gives how many bytes from the start they are: the rest has to be read now.
-        """
-        ...
+        """An error inside the answer, for one in a stream that began with status 200."""
 
     @property
+    @abstractmethod
     def finished(self) -> bool:
         """Whether the answer came to its end."""
-        ...
 
-    def produced_body(self) -> bytes:
-        """The answer as one plain body: what came, or what a stream's events amount to. After rounds that
-        were answered inside, the last one's.
+    @abstractmethod
+    def read_body(self, body: bytes) -> bytes:
+        """Read a plain answer. Gives the client's body: the very same object if nothing changed."""
+
+    @abstractmethod
+    def read_event(self, event: SseEvent) -> Chunk:
+        """Read one event of a streamed answer."""
+
+    def defer(self, events: bytes) -> int:
+        """Take whole events that go to the client unchanged and that nobody acts on, to read them later, many
+        at once. Gives how many of the bytes were taken: the rest has to be read now.
         """
-        ...
+        return 0
+
+    @abstractmethod
+    def produced_body(self) -> bytes:
+        """The last round's answer as one plain body, as the policy gave it."""
 
     def delivered_body(self) -> bytes | None:
-        """What the client gets, as one plain body; None where it is what was produced."""
-        ...
+        """The client's answer as one plain body; None if it is the one produced."""
+        return None
 
-    def hidden_calls(self) -> list[HiddenCall]:
-        """The calls of the round at hand that the client doesn't see."""
-        ...
+    @abstractmethod
+    def head_text(self, name: str) -> str | None:
+        """A text member of the answer's head: `id`, `model`."""
+
+    @abstractmethod
+    def completions(self) -> tuple[Completion, ...]:
+        """The choices as sampled."""
+
+    @abstractmethod
+    def fitness(self) -> Fitness:
+        """FIT, or the first reason why this answer can't be trained on."""
+
+    # Rounds: an answer that called hidden tools only is answered inside the gateway, and the policy goes on.
 
     @property
     def unanswered(self) -> bool:
-        """Whether the round at hand called inner tools only: nothing that completes it went out."""
-        ...
+        """Whether the current round called hidden tools only: nothing that completes it went out."""
+        return False
+
+    def hidden_calls(self) -> list[HiddenCall]:
+        """The calls of the current round that the client doesn't see."""
+        return []
 
     def inner_rounds(self) -> list[Round]:
-        """The rounds that were answered inside so far."""
-        ...
+        """The earlier rounds, which were answered inside the gateway."""
+        return []
 
     def start_next_round(self) -> None:
-        """The round at hand is answered inside: go on with the next one's answer."""
-        ...
-
-    def history_anchor(self) -> tuple[str, str | None]:
-        """What the client's history will show of this answer: the id of its first call (empty: none), and its
-        text.
-        """
-        ...
-
-    def content(self) -> str | None:
-        """The text of the round at hand."""
-        ...
+        """The current round was answered inside: read the next one's answer."""
+        raise NotImplementedError
 
     def conclude(self) -> bytes:
-        """The round at hand won't be answered: what completes it for the client (of a plain answer, all)."""
-        ...
+        """The current round won't be answered: what completes it for the client (of a plain answer, all)."""
+        raise NotImplementedError
 
-    def head_text(self, name: str) -> str | None:
-        """A text member of the answer's head: `id`, `model`."""
-        ...
+    def history_anchor(self) -> tuple[str, str | None]:
+        """How a history will show this answer: by the id of its first call (or empty), and its text."""
+        raise NotImplementedError
 
-    def completions(self) -> tuple[Completion, ...]:
-        """The choices as sampled."""
-        ...
-
-    def fitness(self) -> Fitness:
-        """FIT, or the first reason why this answer can't be trained on."""
-        ...
+    def content(self) -> str | None:
+        """The text of the current round."""
+        return None

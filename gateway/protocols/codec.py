@@ -1,138 +1,128 @@
-"""What a protocol's codec is, and how one is found: a module of this package per protocol, with a `CODEC`."""
+"""A protocol's codec, and how a request finds it. The package's docstring says what a protocol brings."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cache
-from typing import Protocol
+from typing import Any
 
-from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.errors import ServiceError, openai_error
 from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.history import Mask
 from crosswind.gateway.protocols.history_cache import HistoryCache
 from crosswind.gateway.protocols.message_format import MessageFormat
 from crosswind.gateway.protocols.provider_errors import ProviderErrors
-from crosswind.gateway.protocols.request import Request, SplitBody
+from crosswind.gateway.protocols.request import NO_PARAMETERS, Request, SplitBody
 from crosswind.gateway.protocols.server_history import ServerHistories
 from crosswind.gateway.protocols.tool_mapping import ToolMapping
-from crosswind.gateway.protocols.tools import ReadTools, ToolReader
-from crosswind.injectors.conversation import Conversation
+from crosswind.gateway.protocols.tools import ToolReader
+from crosswind.injectors.conversation import Conversation, ToolSchema
 
 
-class Codec(Protocol):
-    """One protocol: body to conversation and back, answer to record, error to the protocol's own shape."""
+class Codec(ABC):
+    """One protocol: a body to a conversation and back, an answer to a record, an error in its own form."""
 
-    @property
-    def name(self) -> str:
-        """Recorded as the turn's protocol."""
-        ...
+    name: str
+    """The name of its folder, which turns are recorded under and the configuration's `protocols` lists."""
+    path: str
+    """Its route, from the API's root on: a regular expression, whose named groups are given to `split`."""
+    resources: tuple[str, ...] = ()
+    """The first segments of routes behind the root that belong to the protocol too, and are passed through.
+    """
+    client_header: bytes | None = None
+    """A header that its clients send with every request, also on routes of no protocol."""
+    operation = "chat"
+    """The operation's name in traces (`gen_ai.operation.name`)."""
+    message_format: MessageFormat
+    """How a message of its history is read and written."""
+    history_member = "messages"
+    """The member of a body that holds the history."""
+    system_member: str | None = None
+    """The member that holds a system prompt, where it isn't one of the messages."""
+    returns_tokens = False
+    """Whether engines that give token ids give them on this route."""
+    tool_mapping: ToolMapping | None = None
+    """How its tools and calls are mapped; None if it has no tools."""
+    provider_errors: ProviderErrors | None = None
+    """How its providers word their faults; None if faults of the model don't apply."""
 
-    @property
-    def path(self) -> str:
-        """The route under /v1."""
-        ...
-
-    @property
-    def message_format(self) -> MessageFormat:
-        """How a message of its history reads."""
-        ...
-
-    @property
-    def read_tools(self) -> ReadTools:
-        """How its `tools` member reads."""
-        ...
-
-    @property
-    def system_member(self) -> str | None:
-        """The member that holds a system prompt, where it isn't one of the messages."""
-        ...
-
-    @property
-    def returns_tokens(self) -> bool:
-        """Whether engines that give token ids give them on this route."""
-        ...
-
-    def split(self, body: bytes, reader: SessionReader | None = None) -> SplitBody | None:
-        """None where the body is no request that we can read: it is then forwarded as it came. `reader`: of
-        the session that it most likely belongs to; what comes out is the same.
+    def split(
+        self, body: bytes, reader: SessionReader | None = None, parameters: Mapping[str, str] = NO_PARAMETERS
+    ) -> SplitBody | None:
+        """Split a body into its messages; None if it is no request that we can read, which is then forwarded
+        unchanged. `reader`: the one of its likely session, which spares work and changes no result.
+        `parameters`: the named groups of `path`; a stored body comes without.
         """
-        ...
+        histories = None if reader is None else reader.histories
+        return SplitBody.of_messages(body, self.history_member, histories, parameters)
 
     def read(self, split: SplitBody, reader: SessionReader, mask: Mask) -> Request:
         """Read what is new in a body since the session's last turn."""
-        ...
+        return reader.read_request(split, mask)
 
-    @property
-    def provider_errors(self) -> ProviderErrors | None:
-        """Injected provider errors in this protocol's form; None where no agent speaks it."""
-        ...
-
-    @property
-    def tool_mapping(self) -> ToolMapping | None:
-        """How the client's world is closed; None where the protocol has no tools."""
-        ...
+    def read_tools(self, declared: Any) -> list[ToolSchema]:
+        """Read a decoded `tools` member, whatever it is."""
+        return [] if self.tool_mapping is None else self.tool_mapping.read_schemas(declared)
 
     def capture_edits(
         self, request: Request, *, training: bool, top: int
     ) -> tuple[dict[str, bytes | None], tuple[str, ...]]:
-        """The members that token capture adds or changes, and the sampling knobs that it neutralised
-        (training only). `top`: of how many likeliest tokens it asks the log-probabilities. Asked where
-        `tokens` only.
+        """The members that token capture adds or changes, and the sampling knobs that it neutralises
+        (training only). `top`: of how many likeliest tokens it asks the log-probabilities.
         """
-        ...
+        return {}, ()
 
+    @abstractmethod
     def answer_reader(self, request: Request, *, captured: bool) -> AnswerReader:
         """A reader for the answer to a request."""
-        ...
 
     def error_body(self, error: ServiceError) -> bytes:
-        """An error of ours as the protocol's body."""
-        ...
+        """An error of ours as the protocol's body: OpenAI's, which most protocols share."""
+        return openai_error(error.message, kind=error.kind, code=error.code, param=error.param)
 
     def error_event(self, error: ServiceError) -> bytes:
-        """An error of ours as the protocol's event, for a stream that can't be completed."""
-        ...
+        """An error of ours as the event that ends a stream."""
+        return b"data: " + self.error_body(error) + b"\n\n"
 
 
 class SessionReader:
-    """What a session has read in one protocol: its histories, also those that the upstream holds, and its
-    tools.
-    """
+    """What a session has read in one protocol: histories, also those that the upstream holds, and tools."""
 
     def __init__(self, codec: Codec) -> None:
-        self._messages = codec.message_format
-        self.server_histories = ServerHistories(codec.message_format)
-        self.histories = HistoryCache(codec.message_format, self.server_histories.items)
+        self._format = codec.message_format
+        self.server_histories = ServerHistories(self._format)
+        self.histories = HistoryCache(self._format, self.server_histories.items)
         self.recalled = 0
         """How many of the session's responses are known, as `TurnLine.responses` has them."""
         self.tools = ToolReader(codec.read_tools)
 
     def read_request(
-        self, split: SplitBody, mask: Mask, *, choices: int = 1, asked: frozenset[str] = frozenset()
+        self, split: SplitBody, mask: Mask, *, choices: int = 1, requested: frozenset[str] = frozenset()
     ) -> Request:
         """Read a body that holds its whole history."""
-        document = split.document
-        length = len(split.spans)
-        history = self.histories.read(document.body, split.first, split.spans, mask, split.known)
-        items = history.items(length)
-        model = document.value("model")
+        document, length = split.document, len(split.spans)
+        history = self.histories.empty()
+        if length:
+            history = self.histories.read(document.body, split.first, split.spans, mask, split.known)
         return Request(
             split=split,
-            message_format=self._messages,
+            message_format=self._format,
             steps=tuple(history.steps[:length]),
-            conversation=Conversation(items, self.tools.read(document.raw("tools"))),
-            model=model if isinstance(model, str) else None,
+            conversation=Conversation(history.items(length), self.tools.read(document.raw("tools"))),
+            model=split.model,
             stream=document.value("stream") is True,
             choices=choices,
-            requested=asked,
+            requested=requested,
         )
 
 
 @cache
 def codecs() -> Mapping[str, Codec]:
-    """The codecs by the path of their route: the `CODEC` of each protocol's module `codec`."""
+    """All codecs by their path: the `CODEC` of the module `codec` in each folder of this package."""
     package = importlib.import_module("crosswind.gateway.protocols")
     found: list[Codec] = [
         importlib.import_module(f"{package.__name__}.{protocol.name}.codec").CODEC
@@ -140,6 +130,29 @@ def codecs() -> Mapping[str, Codec]:
         if protocol.ispkg
     ]
     return {codec.path: codec for codec in found}
+
+
+@cache
+def api_roots() -> frozenset[str]:
+    """The first segments of all protocols' paths, such as `/v1`: requests under them go to an upstream."""
+    return frozenset("/" + path.split("/")[1] for path in codecs())
+
+
+def find_codec(path: str) -> tuple[Codec, Mapping[str, str]] | None:
+    """The protocol whose turns a path takes, and the parameters in the path."""
+    codec = codecs().get(path)
+    if codec is not None:
+        return codec, NO_PARAMETERS
+    for codec in codecs().values():
+        if found := re.fullmatch(codec.path, path):
+            return codec, found.groupdict()
+    return None
+
+
+def codec_of_resource(path: str) -> Codec | None:
+    """The protocol to which a route behind the root (`/messages/count_tokens`) belongs."""
+    resource = path.strip("/").partition("/")[0]
+    return next((codec for codec in codecs().values() if resource in codec.resources), None)
 
 
 def codec_named(name: str) -> Codec | None:

@@ -1,4 +1,4 @@
-"""Texts in a `content` member, a string or an array of parts: read, and written back, all else as it was."""
+"""The texts of a `content` member, which is a string or an array of parts."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from typing import Any
 
 import msgspec
 
-from crosswind.gateway.protocols.document import UNREADABLE, Document, decode, encode
-from crosswind.gateway.protocols.document import element_spans as array_spans
-
-_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_parts = msgspec.json.Decoder(list[msgspec.Raw])
+from crosswind.gateway.protocols.document import element_spans, split_object
+from crosswind.gateway.protocols.json_values import encode
 
 
 def read_content_texts(content: Any, kinds: Sequence[str] = ("text",)) -> list[tuple[int | None, str]]:
@@ -27,50 +24,24 @@ def read_content_texts(content: Any, kinds: Sequence[str] = ("text",)) -> list[t
     ]
 
 
-def write_content_texts(
-    raw: bytes, replacements: Sequence[tuple[int | None, str]], member: str = "content"
-) -> bytes:
-    """Write texts of one member of a JSON object, at places that `read_content_texts` gave."""
+def write_content_texts(raw: bytes, replacements: Sequence[tuple[int | None, str]]) -> bytes:
+    """Write texts into an object's `content`, at places that `read_content_texts` gave."""
     members = split_object(raw)
     for part, text in replacements:
-        members[member] = _with_text(members[member], part, text)
+        members["content"] = _with_text(members["content"], part, text)
     return encode(members)
 
 
-def split_object(raw: bytes) -> dict[str, Any]:
-    """An object with its values left as raw JSON; encoded anew where they can't be left so."""
-    try:
-        members: dict[str, Any] = _members.decode(raw)
-    except UNREADABLE:
-        document = Document.parse(raw)
-        parsed = document and {name: msgspec.Raw(document.raw(name) or b"") for name in document.members}
-        members = parsed or {name: msgspec.Raw(encode(value)) for name, value in decode(raw).items()}
-    return members
-
-
-def split_array(raw: Any) -> list[bytes]:
-    """The elements of an array, as JSON text each; none where it is no array."""
-    if raw is None:
-        return []
-    try:
-        found = _parts.decode(raw if isinstance(raw, bytes) else bytes(raw))
-    except (*UNREADABLE, TypeError):
-        value = decode(bytes(raw)) if isinstance(raw, bytes | msgspec.Raw) else raw
-        return [encode(element) for element in value] if isinstance(value, list) else []
-    return [bytes(element) for element in found]
-
-
 def _with_text(content: Any, part: int | None, text: str) -> Any:
+    written = msgspec.Raw(encode(text))
     if part is None:
-        return msgspec.Raw(encode(text))
-    parts: list[Any] = _parts_of(bytes(content)) if isinstance(content, msgspec.Raw) else content
-    block: dict[str, Any] = (
-        split_object(bytes(parts[part])) if isinstance(parts[part], msgspec.Raw) else parts[part]
-    )
-    parts[part] = {**block, "text": msgspec.Raw(encode(text))}
+        return written
+    parts: list[Any] = content
+    if isinstance(content, msgspec.Raw):
+        whole = bytes(content)
+        parts = [msgspec.Raw(whole[start:end]) for start, end in element_spans(whole, 0, len(whole)) or ()]
+    block = parts[part]
+    parts[part] = (split_object(bytes(block)) if isinstance(block, msgspec.Raw) else block) | {
+        "text": written
+    }
     return parts
-
-
-def _parts_of(raw: bytes) -> list[msgspec.Raw]:
-    """The elements of an array, each as it stands."""
-    return [msgspec.Raw(raw[start:end]) for start, end in array_spans(raw, 0, len(raw)) or ()]

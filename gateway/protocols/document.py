@@ -1,6 +1,4 @@
-"""A JSON object by the byte spans of its members, so that one value can be replaced and all else keeps its
-bytes.
-"""
+"""JSON by the byte spans of its values: one value is replaced, and everything else keeps its bytes."""
 
 from __future__ import annotations
 
@@ -12,6 +10,11 @@ from typing import Any
 
 import msgspec
 
+from crosswind.gateway.protocols.json_values import UNREADABLE, decode, decode_or_none, encode
+
+JsonPath = tuple[str | int, ...]
+"""Member names and indices, from the outermost value on."""
+
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _array = msgspec.json.Decoder(list[msgspec.Raw])
 _scanner = json.JSONDecoder(strict=False)
@@ -19,15 +22,12 @@ _LEAD = re.compile(rb'[ \t\r\n]*,?[ \t\r\n]*("(?:[^"\\]|\\.)*")[ \t\r\n]*:[ \t\r
 _GAP = re.compile(rb"[ \t\r\n]*,?[ \t\r\n]*")
 _SPACE = b" \t\r\n"
 _KNOWN = b"{}"
-"""Stands for elements of an array that are known already."""
-
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What msgspec raises for bytes that it can't read: no JSON, too lax a JSON, or nested too deeply."""
+"""Stands for the elements of an array that are already known."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemberSpan:
-    """Where a member stands: its lead (comma and key) starts at `lead`, its value is [start, end)."""
+    """The position of a member: its comma and key start at `lead`, its value is [start, end)."""
 
     lead: int
     start: int
@@ -36,31 +36,25 @@ class MemberSpan:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A JSON object as it came, with the spans of its members in order."""
+    """A JSON object as received, with the spans of its members in order."""
 
     body: bytes
     members: Mapping[str, MemberSpan]
 
     @classmethod
     def parse(cls, body: bytes) -> Document | None:
-        """None where the body isn't a JSON object, or names a member twice: what can't be split is left
-        alone.
-        """
+        """Split a body; None where it isn't a JSON object, or names a member twice: it is then left alone."""
         spans = _spans(body)
         return None if spans is None else cls(body, spans)
 
     def raw(self, name: str) -> bytes | None:
-        """A member's value as it stands."""
+        """The bytes of a member's value."""
         span = self.members.get(name)
         return None if span is None else self.body[span.start : span.end]
 
     def value(self, name: str) -> Any:
         """A member's value, decoded; None where it is absent, or can't be read."""
-        raw = self.raw(name)
-        try:
-            return None if raw is None else decode(raw)
-        except ValueError:
-            return None
+        return decode_or_none(self.raw(name))
 
     def element_spans(self, name: str) -> list[tuple[int, int]] | None:
         """The spans of an array's elements, in the whole body; None where the member isn't an array."""
@@ -73,10 +67,10 @@ class Document:
     def parse_around(
         cls, body: bytes, member: str, start: int, end: int
     ) -> tuple[Document, list[tuple[int, int]]] | None:
-        """A body of whose array `member`, which begins just before `start`, everything up to `end` is known
-        to be whole objects: only what stands around them is read. Gives the document and the spans of the
-        elements that follow; None where it is no JSON object, as `parse` does.
+        """Split a body whose array `member` has whole, known objects from `start` to `end`: only the rest is
+        read. Gives the document and the spans of the elements that follow; None as `parse`.
         """
+        # A short placeholder stands in for the known elements; every span behind it is then moved back.
         around = cls.parse(body[:start] + _KNOWN + body[end:])
         following = around.element_spans(member) if around else None
         if around is None or not following or following[0] != (start, start + len(_KNOWN)):
@@ -93,8 +87,8 @@ class Document:
         return cls(body, members), [(begin + more, stop + more) for begin, stop in following[1:]]
 
     def members_with(self, edits: Mapping[str, bytes | None]) -> list[tuple[str, bytes, bytes]]:
-        """(name, lead, value) of each member after the edits: None removes one, an unknown name is added at
-        the end.
+        """(name, lead, value) of each member after the edits. None removes a member, an unknown name is added
+        at the end.
         """
         out: list[tuple[str, bytes, bytes]] = []
         for name, span in self.members.items():
@@ -124,31 +118,65 @@ class Document:
         return self.body[max(span.end for span in self.members.values()) :]
 
 
-def decode(raw: bytes) -> Any:
-    """Decode JSON; lone surrogates, which strict decoders refuse and Python clients send, are let through.
-
-    ValueError where it is none, or nested too deeply.
-    """
+def split_object(raw: bytes) -> dict[str, Any]:
+    """The members of an object, their values as raw JSON where they can be left so."""
     try:
-        return msgspec.json.decode(raw)
+        members: dict[str, Any] = _object.decode(raw)
+        return members
     except UNREADABLE:
-        try:
-            # As text: of bytes Python would guess the encoding.
-            return json.loads(raw.decode("utf-8", "surrogatepass"))
-        except RecursionError:
-            raise ValueError("the JSON is nested too deeply") from None
+        document = Document.parse(raw)
+        if document is not None and document.members:
+            return {name: msgspec.Raw(document.raw(name) or b"") for name in document.members}
+        return {name: msgspec.Raw(encode(value)) for name, value in decode(raw).items()}
 
 
-def encode(value: Any) -> bytes:
-    """Encode JSON compactly; text with lone surrogates is escaped."""
+def split_array(raw: Any) -> list[bytes]:
+    """The elements of an array, each as JSON text; none where it is no array."""
+    if raw is None:
+        return []
     try:
-        return msgspec.json.encode(value)
-    except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":"), default=_raw_value).encode()
+        return [bytes(element) for element in _array.decode(raw if isinstance(raw, bytes) else bytes(raw))]
+    except (*UNREADABLE, TypeError):
+        value = decode(bytes(raw)) if isinstance(raw, bytes | msgspec.Raw) else raw
+        return [encode(element) for element in value] if isinstance(value, list) else []
 
 
-def _raw_value(raw: msgspec.Raw) -> Any:
-    return decode(bytes(raw))
+def replace_values(raw: bytes, values: Mapping[JsonPath, Any]) -> bytes:
+    """The JSON text with the values at these paths, which must exist, replaced.
+
+    An object that names a member twice can't be split, and is encoded again as a whole.
+    """
+    if () in values:
+        return encode(values[()])
+    below: dict[str | int, dict[JsonPath, Any]] = {}
+    for path, value in values.items():
+        below.setdefault(path[0], {})[path[1:]] = value
+    spans = _child_spans(raw)
+    if spans is None:
+        return encode(_with_values(decode(raw), values))
+    out, position = [], 0
+    for (start, end), inner in sorted((spans[key], inner) for key, inner in below.items()):
+        out += [raw[position:start], replace_values(raw[start:end], inner)]
+        position = end
+    return b"".join([*out, raw[position:]])
+
+
+def _child_spans(raw: bytes) -> Mapping[str | int, tuple[int, int]] | None:
+    """The spans of an object's members, or of an array's elements."""
+    document = Document.parse(raw)
+    if document is not None:
+        return {name: (span.start, span.end) for name, span in document.members.items()}
+    found = element_spans(raw, 0, len(raw)) if raw.startswith(b"[") else None
+    return None if found is None else dict(enumerate(found))
+
+
+def _with_values(value: Any, values: Mapping[JsonPath, Any]) -> Any:
+    for path, replacement in values.items():
+        holder = value
+        for key in path[:-1]:
+            holder = holder[key]
+        holder[path[-1]] = replacement
+    return value
 
 
 def element_spans(body: bytes, start: int, end: int) -> list[tuple[int, int]] | None:
@@ -184,9 +212,8 @@ def _spans(body: bytes) -> dict[str, MemberSpan] | None:
 
 
 def _scan_spans(body: bytes) -> dict[str, MemberSpan] | None:
-    """The slow way, for what msgspec refuses. Latin-1 keeps one character per byte, so offsets are byte
-    offsets.
-    """
+    """The slow way, for JSON that msgspec refuses."""
+    # Latin-1 keeps one character per byte, so that offsets into the text are offsets into the body.
     text = body.decode("latin-1")
     position = _find_opening(body)
     spans: dict[str, MemberSpan] = {}

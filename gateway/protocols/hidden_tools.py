@@ -1,76 +1,60 @@
-"""The closed world of one exchange: what of the policy's view of the tools the client must not see.
+"""Calls that noise made possible and the client must not see.
 
-The client sees calls only to tools that it declared, under its own names. Calls to what only noise put there
-are answered inside the gateway; on the next turn they are put back where the policy made them.
+The client sees calls only to tools that it declared, under its own names. Calls to tools that only noise
+shows are answered inside the gateway. On the next turn they are reinserted into the history where the policy
+made them.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.protocols.json_values import encode
 
 
-class CallMapping(Protocol):
-    """What the policy was shown, as far as its calls go. Names are those that the policy sees."""
+class CallMapping:
+    """How an exchange's calls map between policy and client. As it stands, the policy sees the client's tools
+    unchanged; `noise.tool_view` overrides it. Names are those that the policy sees.
+    """
+
+    __slots__ = ()
 
     def client_name(self, name: str) -> str:
         """The client's own name of a tool."""
-        ...
+        return name
 
     def shown_name(self, name: str) -> str:
-        """The name under which a history, of which only the client's names are known, shows a call."""
-        ...
+        """The name that the policy is shown for a call, if only the client's name of it is known."""
+        return name
 
     def is_hidden(self, name: str, arguments: str) -> bool:
         """Whether a call is answered inside the gateway."""
-        ...
+        return False
 
     def needs_arguments(self, name: str) -> bool:
-        """Whether `inside` hangs on the arguments."""
-        ...
+        """Whether `is_hidden` depends on the arguments."""
+        return False
 
     def may_continue(self, name: str) -> bool:
-        """Whether another name begins with this one, so that a streamed name may not be whole yet."""
-        ...
+        """Whether another name begins with this one, so that a streamed name may be incomplete."""
+        return False
 
     @property
     def hides_calls(self) -> bool:
         """Whether any call may be answered inside the gateway."""
-        ...
-
-
-class _UnchangedView:
-    """The policy was shown the tools as they are."""
-
-    hides_calls = False
-
-    def client_name(self, name: str) -> str:
-        return name
-
-    def shown_name(self, name: str) -> str:
-        return name
-
-    def is_hidden(self, name: str, arguments: str) -> bool:
-        return False
-
-    def needs_arguments(self, name: str) -> bool:
-        return False
-
-    def may_continue(self, name: str) -> bool:
         return False
 
 
-UNCHANGED: CallMapping = _UnchangedView()
-"""No call has to be mapped."""
+UNCHANGED = CallMapping()
 
 
 @dataclass(frozen=True, slots=True)
 class HiddenCall:
-    """A call that the client never sees. `position` is its place among its answer's calls; `raw` the call as
-    the policy made it, in the protocol's own form.
+    """A call that the client never sees. `position`: its place among the answer's calls. `raw`: the call as
+    the policy made it, in the protocol's form.
     """
 
     position: int
@@ -86,62 +70,61 @@ class HiddenCall:
 
 @dataclass(frozen=True, slots=True)
 class Reinsertion:
-    """What to put back around a delivered message of the policy's, so that it meets again what it made.
-
-    `before` are whole messages that stood before it (rounds that were answered inside), `text` is then its
-    own text without theirs; `calls` are its withheld calls with their position, and `results` the messages
-    that answered them: all in the protocol's own form, as JSON. `names` are the tools of all calls that were
-    answered inside, as the policy saw them.
+    """What to reinsert around a delivered message, so that the policy meets again what it made. It is stored
+    in the ledger. Messages and calls are JSON in the protocol's form.
     """
 
     before: tuple[str, ...] = ()
+    """Whole messages before it: the rounds that were answered inside."""
     text: str | None = None
+    """The message's own text, without that of the rounds before."""
     calls: tuple[tuple[int, str], ...] = ()
+    """Its hidden calls, with their positions."""
     results: tuple[str, ...] = ()
+    """The messages that answer them."""
     names: tuple[str, ...] = ()
+    """The tools of all hidden calls, by the names that the policy saw."""
     called: tuple[tuple[str, str], ...] = ()
-    """Delivered calls (their ids) that the policy made under other names than the client's give: of several
-    tools that are one to the client.
+    """Delivered calls (their ids) with the name that the policy called, where several tools that it was shown
+    are one to the client.
     """
     owed: tuple[str, ...] = ()
-    """Of the results those that came with no round: an upstream that holds the rest still lacks them."""
+    """Of the results those that no round has sent: an upstream that holds the history still lacks them."""
     protocol: str = ""
-    """Whose form it has: a history that is told in another one can't take it. Empty in rows of old."""
+    """The protocol of these forms: another one's history can't take them. Empty in rows of early versions."""
 
 
-class HistoryMapping(Protocol):
-    """How a protocol's history is carried back to what the policy met. Messages are JSON text."""
+class HistoryMapping(ABC):
+    """How a client's history is turned back into the one that the policy met. Messages are JSON text."""
 
+    @abstractmethod
     def rename_calls(self, raw: bytes, names: Mapping[str, str]) -> bytes:
         """The policy's message with its calls under other names (declared -> shown)."""
-        ...
 
+    @abstractmethod
     def reinsert(self, raw: bytes, put: Reinsertion) -> bytes:
-        """The policy's message with what the client never saw of it, and the messages around it, with commas
-        between them.
-        """
-        ...
+        """The policy's message with everything reinserted, and the messages around it, comma-separated."""
 
     def insert_results(self, raw: bytes, put: Reinsertion) -> bytes:
-        """The message after one with something put back: where the protocol wants results in it."""
-        ...
+        """The message after one with reinsertions, for protocols that want the results in it."""
+        return raw
 
     def expand_message(self, raw: bytes) -> bytes:
-        """A message in the short form that stands for a history of one, in the form of a history's."""
-        ...
+        """The full form of a message that may stand for a whole history, such as a string."""
+        return raw
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryEdits:
-    """What a request's history needs besides noisy texts: calls under the names that the policy saw
-    (declared -> shown), and withheld calls put back, by the index of their message.
-    """
+    """What a request's history needs besides noisy texts."""
 
     mapping: HistoryMapping
     names: Mapping[str, str]
+    """The names of calls that the policy saw (declared -> shown)."""
     reinsertions: Mapping[int, Reinsertion]
+    """By the index of their message."""
     ahead: tuple[str, ...] = ()
-    """Messages that come before the request's own: what the upstream lacks of a history that it holds."""
+    """Messages before the request's own, which the upstream lacks of the history that it holds."""
 
     def __bool__(self) -> bool:
         return bool(self.names or self.reinsertions or self.ahead)

@@ -1,8 +1,7 @@
-"""A session's message histories, each message read once: a turn costs work only for what is new in it.
+"""A session's message histories. Each message is read once, so that a turn costs work only for what is new.
 
-Clients resend their whole history. A history here is a list of steps; a body whose bytes begin with those of
-a known
-history reuses its steps, and with them the parsed items, their anchors and the stored segments.
+Clients resend their whole history. A history is a list of steps here. A body that begins with the bytes of a
+known history reuses its steps, with the parsed items, their anchors and the stored segments.
 """
 
 from __future__ import annotations
@@ -25,16 +24,19 @@ from crosswind.injectors.conversation import Ref, Site, ToolCall, ToolResult, Us
 from crosswind.injectors.identity import call_anchor, digest, logical_call, normalise, text_anchor
 
 Mask = Callable[[bytes], bytes]
-"""Takes a segment, gives what may be stored of it: the same object where nothing had to be hidden."""
+"""Gives what may be stored of a segment: the same object if nothing had to be hidden."""
 
 Item = UserText | ToolResult
 
 
+def hide_nothing(segment: bytes) -> bytes:
+    """The mask for what is masked already, or isn't stored."""
+    return segment
+
+
 @dataclass(slots=True, eq=False)
 class HistoryStep:
-    """One message of a history. `raw` begins with the bytes that separate it from the one before (`lead` of
-    them).
-    """
+    """One message of a history. The first `lead` bytes of `raw` separate it from the message before."""
 
     raw: bytes
     lead: int
@@ -43,31 +45,29 @@ class HistoryStep:
     received: Chain
     masked: bool
     policy_anchor: str | None
-    """The anchor of a message of the policy's: by its first call's id, else by its text."""
+    """The anchor of a message that the policy made: by its first call's id, else by its text."""
     rewritten: dict[Replacements, bytes] = field(default_factory=dict)
     sent: Chain | None = None
     sent_raw: bytes = b""
     restored: bytes = b""
     restored_key: object = None
-    """What `carried` was made of: the message as the policy met it, made once."""
+    """What `restored`, the message as the policy met it, was made from."""
 
 
 class History:
-    """The steps of one line of messages, and the counters that give the next message its ordinals and
-    occurrences.
-    """
+    """The steps of one history, and the counters that give the next message its ordinals and occurrences."""
 
     def __init__(self, messages: MessageFormat, items: Mapping[str, ParsedMessage]) -> None:
         self.steps: list[HistoryStep] = []
         self.size = 0
-        """Bytes of the messages."""
+        """The bytes of the messages."""
         self.spans: Sequence[tuple[int, int]] = ()
-        """Where its messages stood in the body that was read last."""
+        """The spans of its messages in the body that was read last."""
         self.held = 0
-        """So many of its first steps are not in the body that is read now: the upstream holds them."""
+        """How many of its first steps the upstream holds: they are not in the body that is being read."""
         self._all_items: list[Item] = []
         self._ends: list[int] = []
-        """How many items there are up to and with each step."""
+        """The number of items up to and with each step."""
         self._format = messages
         self._known_items = items
         self._seen: Counter[str] = Counter()
@@ -77,36 +77,33 @@ class History:
         self._results = 0
 
     def read(self, body: bytes, start: int, spans: Sequence[tuple[int, int]], mask: Mask) -> None:
-        """Read the messages at `spans`, which come next; `start` is where the first one's separator
-        begins.
-        """
+        """Read the messages at `spans`, which come next. The first one's separator begins at `start`."""
         if len(spans) > 1:
             new = body[start : spans[-1][1]]
             if mask(new) is new:
-                # Where nothing is hidden in all of them, nothing is in one.
-                mask = _as_it_is
+                # If nothing is hidden in all of them, nothing is in any one: don't search each again.
+                mask = hide_nothing
         for before, (begin, end) in zip([start, *(e for _, e in spans)], spans, strict=False):
             self.extend(body[before:end], begin - before, mask)
 
     def extend(self, raw: bytes, lead: int, mask: Mask) -> HistoryStep:
-        """Read one more message. One that can't be read has no items and is left alone."""
+        """Read one more message. One that can't be parsed has no items and is left alone."""
         read = parse_message(self._format, raw[lead:])
         if read.reference:
-            # A user's texts stand elsewhere; what it calls is what results in this history answer.
+            # Its texts are not in this body, but results in this body may answer its calls.
             known = self._known_items.get(read.reference, UNPARSED)
             read = ParsedMessage(calls=known.calls, own_text=known.own_text, own_id=known.own_id)
         items = self._items(len(self.steps), read)
         stored = mask(raw)
-        # The chain is the body's own: what the upstream holds was stored with earlier turns.
+        # The chain covers this body only: what the upstream holds was stored with earlier turns.
         parent = self.steps[-1].received if len(self.steps) > self.held else None
-        made = self._made(read)
         received = Chain(parent, stored)
         received.says = _says(parent.says if parent else b"", read)
-        step = HistoryStep(raw, lead, read, items, received, stored is not raw, made)
+        step = HistoryStep(raw, lead, read, items, received, stored is not raw, self._policy_anchor(read))
         self._append(step)
         return step
 
-    def _made(self, read: ParsedMessage) -> str | None:
+    def _policy_anchor(self, read: ParsedMessage) -> str | None:
         base = policy_anchor_base(read.calls[0].call_id if read.calls else read.own_id, read.own_text)
         if base is None:
             return None
@@ -165,16 +162,16 @@ class History:
         return items
 
     def _text_anchor(self, site: Site, text: str) -> str:
-        """The anchor of a text, by its occurrence among equals."""
+        """The anchor of a text, by its occurrence among equal texts."""
         first = text_anchor(site, text, 0)
         occurrence, self._seen[first] = self._seen[first], self._seen[first] + 1
         return text_anchor(site, text, occurrence) if occurrence else first
 
     def _find_call(self, result: ToolResultPart) -> tuple[ToolCall, int]:
-        """The call that a result answers, and the result's occurrence among those of that id."""
+        """The call that a result answers, and the result's occurrence among those for that id."""
         call_id = result.call_id
         if not call_id:
-            # It answers the next call that has no id either.
+            # Without an id, results answer the calls without an id in order.
             call = self._unnamed.popleft() if self._unnamed else ToolCall("", "", "{}")
             return call, 0
         occurrence = 0
@@ -186,7 +183,7 @@ class History:
         return calls[min(occurrence, len(calls) - 1)], occurrence
 
     def _count(self, step: HistoryStep) -> None:
-        """Take a step into the counters, as reading it did."""
+        """Count a step as reading it did."""
         self._users += step.parsed.is_user
         for part in step.parsed.parts:
             if isinstance(part, ToolResultPart):
@@ -200,12 +197,10 @@ class History:
             self._seen[step.policy_anchor.rpartition("#")[0]] += 1
 
 
-def _as_it_is(segment: bytes) -> bytes:
-    return segment
-
-
 def _says(before: bytes, read: ParsedMessage) -> bytes:
-    """What a history says, up to and with this message: markers, blocks and spaces are not what it says."""
+    """The key of all that a history says, up to and with this message, whatever its markers, blocks and
+    spaces.
+    """
     said = [read.own_text or "", *(call.call_id for call in read.calls)]
     for part in read.parts:
         texts = (part,) if isinstance(part, TextPart) else part.texts
@@ -218,7 +213,7 @@ def _says(before: bytes, read: ParsedMessage) -> bytes:
 
 
 def policy_anchor_base(call_id: str, said: str | None) -> str | None:
-    """The anchor of a message of the policy's, without its occurrence; None for other messages."""
+    """The anchor of a message that the policy made, without its occurrence; None for other messages."""
     if call_id:
         return f"made:{call_id}"
     return None if said is None else f"said:{digest(normalise(said))}"

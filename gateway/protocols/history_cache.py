@@ -1,4 +1,4 @@
-"""The histories of a session that were met lately, and how far a body goes along with one of them."""
+"""A session's latest histories, and how far a new body agrees with one of them."""
 
 from __future__ import annotations
 
@@ -10,54 +10,52 @@ from crosswind.gateway.protocols.message_format import MessageFormat, ParsedMess
 
 KEPT_HISTORIES = 8
 _LONGEST_HEAD = 1 << 16
-"""Bytes before the messages that are kept: most clients say little there."""
+"""The most bytes before the messages that are kept."""
 _SPAN_BYTES = 120
 
 
 @dataclass(frozen=True, slots=True)
 class KnownPrefix:
-    """What a body begins with, byte for byte: everything before its messages, and the first ones of a
-    history.
-    """
+    """The known beginning of a body: all before its messages, and the first messages of a history."""
 
     histories: HistoryCache
     history: History
     steps: int
     start: int
-    """Where the first one's separator begins."""
+    """Where the first message's separator begins."""
     end: int
-    """Where the last of them ends."""
+    """Where the last known message ends."""
 
     @property
     def spans(self) -> Sequence[tuple[int, int]]:
-        """Where they stand in the body."""
+        """The spans of the known messages in the body."""
         return self.history.spans[: self.steps]
 
 
 class HistoryCache:
-    """The histories of a session that were met lately."""
+    """A session's latest histories."""
 
     def __init__(self, messages: MessageFormat, items: Mapping[str, ParsedMessage]) -> None:
         self._format = messages
         self._known_items = items
         self._kept: list[History] = []
         self._head = b""
-        """What stood before the messages of the body that was read last."""
+        """The bytes before the messages of the body that was read last."""
 
     @property
     def size(self) -> int:
-        """Bytes of the messages; what histories share is counted for each."""
+        """The bytes of the messages; what histories share counts for each."""
         spans = sum(len(history.spans) for history in self._kept)
         return len(self._head) + _SPAN_BYTES * spans + sum(history.size for history in self._kept)
 
     def find_prefix(self, body: bytes) -> KnownPrefix | None:
-        """How a body begins as one did that was read before; None where it doesn't."""
+        """The beginning that a body shares with one read before, if any."""
         start = len(self._head)
         if not start or not body.startswith(self._head):
             return None
         history, shared, end = self._nearest(body, start)
         if history is None or len(history.spans) < shared or history.spans[shared - 1][1] != end:
-            return None  # Read behind another head, its messages stood elsewhere.
+            return None  # It was read behind another head: its messages stood elsewhere.
         return KnownPrefix(self, history, shared, start, end)
 
     def read(
@@ -68,9 +66,8 @@ class HistoryCache:
         mask: Mask,
         known: KnownPrefix | None = None,
     ) -> History:
-        """The history that begins with the messages at `spans`; it may go on after them.
-
-        `start` is where the first one's separator begins; `known`: how the body begins, where that was found.
+        """The history that begins with the messages at `spans`; it may be longer. The first one's separator
+        begins at `start`. `known`: the body's known beginning, if there is one.
         """
         if known is not None and known.histories is self:
             history, shared = known.history, known.steps
@@ -95,7 +92,7 @@ class HistoryCache:
         return History(self._format, self._known_items)
 
     def _nearest(self, body: bytes, start: int, most: int | None = None) -> tuple[History | None, int, int]:
-        """The history that a body goes along with furthest, over how many messages, and where these end."""
+        """The history with the most messages in common with a body, their number, and where they end."""
         best: History | None = None
         furthest, end = 0, start
         for history in reversed(self._kept):
@@ -108,7 +105,7 @@ class HistoryCache:
 
 
 def _shared(steps: Sequence[HistoryStep], body: bytes, position: int) -> tuple[int, int]:
-    """How many leading messages of the body are, byte for byte, these, and where the last of them ends."""
+    """How many leading messages of the body have the steps' bytes, and where the last of them ends."""
     for index, step in enumerate(steps):
         raw = step.raw
         if not body.startswith(raw, position):

@@ -1,40 +1,21 @@
-"""What the protocols' readers of a closed world share: one answer to the client, made of several rounds."""
+"""An answer whose calls are mapped back to the client's tools, made of one or more rounds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
-from crosswind.gateway.protocols.answer import Round
+from crosswind.gateway.protocols.answer import AnswerReader, Round
 from crosswind.gateway.protocols.hidden_tools import CallMapping
-from crosswind.gateway.protocols.usage import add_usages
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import Completion
 
-
-class RoundReader(Protocol):
-    """The reader of one round, which records what was produced there."""
-
-    @property
-    def prompt_ids(self) -> list[int] | None: ...
-    @property
-    def usage(self) -> Mapping[str, Any]: ...
-    @property
-    def error(self) -> Mapping[str, Any] | None: ...
-    @property
-    def finished(self) -> bool: ...
-    def produced_body(self) -> bytes: ...
-    def head_text(self, name: str) -> str | None: ...
-    def completions(self) -> tuple[Completion, ...]: ...
-    def fitness(self) -> Fitness: ...
+R = TypeVar("R", bound=AnswerReader)
 
 
-R = TypeVar("R", bound=RoundReader)
-
-
-class MappedAnswer(Generic[R]):
-    """The part of an `AnswerReader` that doesn't depend on how a protocol maps calls back. What is recorded
-    is the last round's; the earlier ones are in `rounds`.
+class MappedAnswer(AnswerReader, Generic[R]):
+    """Shared by the protocols' mapped answers. `make` gives the reader of one round, which records what the
+    policy produced there: the turn's record is the last round's, the earlier ones are `inner_rounds`.
     """
 
     def __init__(self, mapping: CallMapping, make: Callable[[], R]) -> None:
@@ -43,7 +24,11 @@ class MappedAnswer(Generic[R]):
         self._now = make()
         self._earlier: list[Round] = []
         self._head: dict[str, Any] = {}
-        """The first round's, which is the delivered answer's."""
+        """The head of the delivered answer, which is the first round's."""
+        self._over = False
+        """The current round is to be answered inside: nothing more of it goes out."""
+        self._kept: list[bytes] = []
+        """The events that complete the answer if the round isn't answered."""
 
     @property
     def prompt_ids(self) -> list[int] | None:
@@ -61,9 +46,6 @@ class MappedAnswer(Generic[R]):
     def finished(self) -> bool:
         return self._now.finished
 
-    def defer(self, events: bytes) -> int:
-        return 0
-
     def produced_body(self) -> bytes:
         return self._now.produced_body()
 
@@ -79,15 +61,9 @@ class MappedAnswer(Generic[R]):
         return unfit[0] if unfit else self._now.fitness()
 
     def inner_rounds(self) -> list[Round]:
-        """The rounds that were answered inside so far."""
         return self._earlier
 
-    def content(self) -> str | None:
-        """The text of the round at hand."""
-        return None
-
     def start_next_round(self) -> None:
-        """The round at hand is answered: read the next one's answer."""
         now = self._now
         self._earlier.append(
             Round(
@@ -99,4 +75,20 @@ class MappedAnswer(Generic[R]):
                 self.content(),
             )
         )
-        self._now = self._make()
+        self._now, self._over = self._make(), False
+        self._kept.clear()
+
+
+def add_usages(usages: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """Add usages up, member by member."""
+    total: dict[str, Any] = {}
+    for usage in usages:
+        for name, value in usage.items():
+            known = total.get(name)
+            if isinstance(value, dict):
+                total[name] = add_usages([known if isinstance(known, dict) else {}, value])
+            elif isinstance(value, int | float) and isinstance(known, int | float):
+                total[name] = known + value
+            else:
+                total[name] = value
+    return total

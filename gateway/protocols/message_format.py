@@ -1,4 +1,4 @@
-"""How one message of a protocol reads, and how a text is written back into it: what codecs tell `history`."""
+"""How one message of a protocol is read and written: what a codec tells `history`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from crosswind.gateway.protocols.document import decode
+from crosswind.gateway.protocols.json_values import decode
 from crosswind.injectors.conversation import ToolCall
 
 Replacements = tuple[tuple[int | None, str], ...]
@@ -15,8 +15,8 @@ Replacements = tuple[tuple[int | None, str], ...]
 
 
 class TextPart(msgspec.Struct, frozen=True):
-    """A text part. `place` says where it stands in its message; what the number means is the format's own
-    (None: the content is a plain string).
+    """A text part. `place` is its place in the message, in the format's own count (None: the content is a
+    plain string).
     """
 
     place: int | None
@@ -24,7 +24,7 @@ class TextPart(msgspec.Struct, frozen=True):
 
 
 class ToolResultPart(msgspec.Struct, frozen=True):
-    """A tool's result: the call that it answers (empty: not named) and its text parts."""
+    """A tool's result: the call that it answers (empty if it names none) and its text parts."""
 
     call_id: str
     name: str
@@ -32,18 +32,18 @@ class ToolResultPart(msgspec.Struct, frozen=True):
 
 
 class ParsedMessage(msgspec.Struct, frozen=True):
-    """One message: a user's texts and tools' results in order, and the policy's calls."""
+    """One message: a user's texts and tools' results in order, or the policy's calls."""
 
     parts: tuple[TextPart | ToolResultPart, ...] = ()
     calls: tuple[ToolCall, ...] = ()
     is_user: bool = False
-    """It counts as a user's message, even where it has no text."""
+    """It counts as a user's message, even without a text."""
     own_text: str | None = None
-    """The policy's own text, where the message is the policy's."""
+    """The policy's own text, if the message is the policy's."""
     own_id: str = ""
-    """The policy made it, and this is its own id; a call's is in `calls`."""
+    """The message's own id, if the policy made it and it is no call."""
     reference: str = ""
-    """It stands for an item of this id, which the upstream holds."""
+    """The id of an item held by the upstream, for which the message stands."""
     tool_names: frozenset[str] = frozenset()
     """Tools that it names otherwise than by a call."""
 
@@ -56,18 +56,18 @@ class MessageFormat(Protocol):
     """A protocol's messages. Both methods are pure."""
 
     def parse(self, message: Any) -> ParsedMessage:
-        """Read a decoded message, whatever it is; never raises."""
+        """Parse a decoded message, whatever it is; never raises."""
         ...
 
     def write(self, raw: bytes, replacements: Sequence[tuple[int | None, str]]) -> bytes:
-        """The message with texts replaced at places that `read` gave; what isn't touched keeps its bytes
-        where JSON allows.
+        """The message with texts replaced at places that `parse` gave. Everything else keeps its bytes as far
+        as JSON allows.
         """
         ...
 
 
 def parse_message(messages: MessageFormat, raw: bytes) -> ParsedMessage:
-    """Read a message as it stands in a body; one that can't be read is left alone."""
+    """Parse a message of a body; one that can't be decoded is left alone."""
     try:
         return messages.parse(decode(raw))
     except ValueError:

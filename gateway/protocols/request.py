@@ -1,12 +1,12 @@
-"""A request that was understood: its document, its history as steps, and what the client asked of the answer.
+"""A request as read: its document, its history as steps, and what the client asked of the answer.
 
-Generic over the protocol: a body is a JSON object with one member that holds the history.
+This is the same for all protocols: a body is a JSON object with one member that holds the history.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -16,37 +16,47 @@ from crosswind.gateway.protocols.document import Document
 from crosswind.gateway.protocols.hidden_tools import HistoryEdits
 from crosswind.gateway.protocols.history import History, HistoryStep, Mask
 from crosswind.gateway.protocols.history_cache import HistoryCache, KnownPrefix
+from crosswind.gateway.protocols.json_values import text_or_none
 from crosswind.gateway.protocols.message_format import MessageFormat, Replacements, TextPart, parse_message
 from crosswind.gateway.trajectory.content import Chain, View, content_key
 from crosswind.injectors.conversation import Conversation, Ref
 
+NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
+
 
 class SplitBody(msgspec.Struct, frozen=True):
-    """A body that could be split into messages; not yet read. `member` holds the history: an array of
-    messages, or one message.
+    """A body split into messages, which are not yet read. `member` holds the history: an array of messages,
+    or one message.
     """
 
     document: Document
     member: str
     spans: list[tuple[int, int]]
     held_by: str | None = None
-    """The response or conversation, by its id, in which the upstream holds what comes before."""
+    """The id of the response or conversation in which the upstream holds the messages before."""
     refers: bool = False
     """It refers to items that the upstream holds."""
     gathers: bool = False
-    """The upstream adds everything that is sent and answered to what it holds: a further round's messages are
-    all that is new then.
+    """The upstream keeps everything that is sent and answered: a further round sends its new messages only.
     """
     converses: bool = True
-    """Whether it is part of a conversation: only then an unnamed session can be told by it."""
-
+    """Whether it is part of a conversation, from which the session of an unlabelled request can be inferred.
+    """
+    parameters: Mapping[str, str] = NO_PARAMETERS
+    """The parameters in the request's path: see `Codec.path`."""
     known: KnownPrefix | None = None
-    """How the body begins, where that was found."""
+    """The body's known beginning, if there is one."""
 
     @classmethod
-    def of_messages(cls, body: bytes, member: str, histories: HistoryCache | None = None) -> SplitBody | None:
-        """A body whose history is an array of objects; None where it is none. `histories`: what its sender
-        sent lately, so that only what is new has to be split.
+    def of_messages(
+        cls,
+        body: bytes,
+        member: str,
+        histories: HistoryCache | None = None,
+        parameters: Mapping[str, str] = NO_PARAMETERS,
+    ) -> SplitBody | None:
+        """Split a body whose history is an array of objects; None if it isn't. `histories`: those of the
+        likely sender, so that only what is new has to be split.
         """
         known = histories.find_prefix(body) if histories is not None else None
         found = Document.parse_around(body, member, known.start, known.end) if known else None
@@ -57,13 +67,14 @@ class SplitBody(msgspec.Struct, frozen=True):
         if found is None or any(body[start] != ord("{") for start, _ in found[1]):
             return None
         document, new = found
-        return cls(document, member, [*known.spans, *new] if known else new, known=known)
+        spans = [*known.spans, *new] if known else new
+        return cls(document, member, spans, parameters=parameters, known=known)
 
     @property
     def first(self) -> int:
-        """Where the first message's separator begins, in the body."""
+        """The offset in the body where the first message's separator begins."""
         start = self.document.members[self.member].start
-        return start + 1 if self.document.body[start : start + 1] == b"[" else start
+        return start + self.listed
 
     @property
     def listed(self) -> bool:
@@ -73,17 +84,16 @@ class SplitBody(msgspec.Struct, frozen=True):
 
     @property
     def last(self) -> int:
-        """Where the last message ends, in the body."""
+        """The offset in the body where the last message ends."""
         return self.spans[-1][1] if self.spans else self.first
 
     @property
     def model(self) -> str | None:
-        """The model's name, where it is one."""
-        model = self.document.value("model")
-        return model if isinstance(model, str) else None
+        """The model's name, from the path or the body."""
+        return self.parameters.get("model") or text_or_none(self.document.value("model"))
 
     def first_user_turn(self, messages: MessageFormat) -> str:
-        """The first user message's texts, by which an otherwise unknown session is told apart."""
+        """The first user message's texts, by which an unlabelled session is told from others."""
         for start, end in self.spans:
             raw = self.document.body[start:end]
             read = parse_message(messages, raw)
@@ -94,7 +104,7 @@ class SplitBody(msgspec.Struct, frozen=True):
 
 
 class Request(msgspec.Struct, eq=False):
-    """A request that was understood."""
+    """A request as read."""
 
     split: SplitBody
     message_format: MessageFormat
@@ -103,26 +113,25 @@ class Request(msgspec.Struct, eq=False):
     model: str | None
     stream: bool
     choices: int = 1
-    requested: frozenset[str] = msgspec.field(default_factory=frozenset)
+    requested: frozenset[str] = frozenset()
     """Which of `logprobs`, `token_ids` and `usage` (of a stream) the client itself asked for."""
     held: int = 0
     """How many messages of the history the upstream holds: `steps` come after them."""
     history: History | None = None
-    """The history that its messages end, where the upstream may hold some of it."""
+    """The history that its messages end, if the upstream may hold some of it."""
     previous_anchors: tuple[str | None, ...] = ()
-    """The anchors of what was answered just before, where the upstream holds that."""
+    """The anchors of the messages answered just before, if the upstream holds them."""
     previous_response: str | None = None
-    """The response, by its id, after which this request comes, where it says so."""
+    """The id of the response that this request continues, if it says so."""
     on_answer: Callable[[Mapping[str, Any], str | None], None] | None = None
-    """To be told the answer as the client gets it, and the id by which the upstream holds it, where later
-    requests may go on from it.
+    """Takes the answer as the client gets it, and the upstream's id of it, if later requests may continue it.
     """
     edits: Mapping[str, bytes | None] = msgspec.field(default_factory=dict)
-    """Members that the upstream knows otherwise than the client."""
+    """Members that the upstream must get with other values than the client's."""
     in_background: bool = False
-    """Nobody waits for its answer, which is asked for later: it runs without noise."""
+    """The client fetches its answer later: it runs without noise."""
     certain: bool = True
-    """Whether what came before it is known. Else nothing new is decided."""
+    """Whether what came before it is known. Otherwise nothing new is decided."""
     _pieces: tuple[bytes | None, ...] = ()
     _received: View | None = None
     _digest: bytes = b""
@@ -136,8 +145,8 @@ class Request(msgspec.Struct, eq=False):
         return self.steps[-1].received if self.steps else None
 
     def digest(self) -> bytes:
-        """What tells this body from others: the chain's key stands for the messages, which were hashed when
-        they were new.
+        """A digest of the body. The chain's key stands for the messages, which were hashed when they were
+        new.
         """
         if not self._digest:
             pieces = [piece for piece in self._around() if piece is not None]
@@ -145,7 +154,7 @@ class Request(msgspec.Struct, eq=False):
         return self._digest
 
     def stored_view(self, mask: Mask) -> View:
-        """The body as it came, as what is stored of it."""
+        """The body as received, for the store."""
         if self._received is None:
             self._received = View(_mask_pieces(self._around(), mask), self.chain)
         return self._received
@@ -157,16 +166,12 @@ class Request(msgspec.Struct, eq=False):
         mask: Mask,
         forward: HistoryEdits | None = None,
     ) -> tuple[bytes, View]:
-        """The body to send, and what is stored of it. Messages and members that nothing touched keep their
+        """The body to send, and its view for the store. Messages and members that nothing touched keep their
         bytes.
         """
-        segments = self._restore_history(
-            _segments(self.message_format, self.steps, replacements, self.held), forward
-        )
+        segments = self._write_steps(replacements, forward)
         if forward is not None and forward.ahead:
-            body = self._with_new_history(
-                [b"".join(segments)] if self.split.listed else segments, edits, forward
-            )
+            body = self._with_history(self._whole_messages(segments, forward), edits)
             return body, View((mask(body),), None)
         pieces = self._frame(edits) if edits else self._around()
         body = b"".join([b"".join(segments) if piece is None else piece for piece in pieces])
@@ -180,35 +185,25 @@ class Request(msgspec.Struct, eq=False):
         forward: HistoryEdits | None,
         appended: Sequence[bytes],
     ) -> bytes:
-        """The body to send for a further round within the gateway: these messages end the history."""
-        segments = self._restore_history(
-            _segments(self.message_format, self.steps, replacements, self.held), forward
-        )
+        """The body to send for a further round within the gateway: `appended` messages end the history."""
+        segments = self._write_steps(replacements, forward)
         if forward is None or (self.split.listed and not self.split.gathers and not forward.ahead):
             history = b",".join([b"".join(segments), *appended])
             return b"".join(history if piece is None else piece for piece in self._frame(edits))
-        if self.split.gathers:
-            return self._with_new_history([], edits, replace(forward, ahead=()), appended)
-        return self._with_new_history(
-            [b"".join(segments)] if self.split.listed else segments, edits, forward, appended
-        )
+        before = [] if self.split.gathers else self._whole_messages(segments, forward)
+        return self._with_history([*before, *appended], edits)
 
-    def _with_new_history(
-        self,
-        own: Sequence[bytes],
-        edits: Mapping[str, bytes | None],
-        forward: HistoryEdits,
-        appended: Sequence[bytes] = (),
-    ) -> bytes:
-        """The body with another history, an array whatever it was."""
-        ahead = [message.encode() for message in forward.ahead]
-        messages = own if self.split.listed else map(forward.mapping.expand_message, own)
-        history = b"[" + b",".join([*ahead, *filter(None, messages), *appended]) + b"]"
-        frame = structs.replace(self, steps=())._frame({**edits, self.split.member: history})
-        return b"".join(piece for piece in frame if piece is not None)
-
-    def _restore_history(self, segments: list[bytes], forward: HistoryEdits | None) -> list[bytes]:
-        """The history as the policy met it: its calls under the names it saw, withheld ones put back."""
+    def _write_steps(self, replacements: Mapping[Ref, str], forward: HistoryEdits | None) -> list[bytes]:
+        """The history with its texts replaced, then as the policy met it: its own calls under the names that
+        it saw, hidden ones reinserted.
+        """
+        touched: dict[int, list[tuple[int | None, str]]] = {}
+        for ref, text in replacements.items():
+            touched.setdefault(ref.message, []).append((ref.part, text))
+        segments = [
+            _rewrite(self.message_format, step, tuple(touched[index])) if index in touched else step.raw
+            for index, step in enumerate(self.steps, self.held)
+        ]
         if not forward:
             return segments
         return [
@@ -216,14 +211,25 @@ class Request(msgspec.Struct, eq=False):
             for index, (step, segment) in enumerate(zip(self.steps, segments, strict=True))
         ]
 
+    def _whole_messages(self, segments: Sequence[bytes], forward: HistoryEdits) -> list[bytes]:
+        """The history's messages in their full form, behind those that the upstream lacks."""
+        own = [b"".join(segments)] if self.split.listed else map(forward.mapping.expand_message, segments)
+        return [*(message.encode() for message in forward.ahead), *own]
+
+    def _with_history(self, messages: Iterable[bytes], edits: Mapping[str, bytes | None]) -> bytes:
+        """The body with another history, which becomes an array if it was none."""
+        history = b"[" + b",".join(filter(None, messages)) + b"]"
+        frame = structs.replace(self, steps=())._frame({**edits, self.split.member: history})
+        return b"".join(piece for piece in frame if piece is not None)
+
     def _around(self) -> tuple[bytes | None, ...]:
-        """The body as it came, around its messages."""
+        """The body as received, around its messages."""
         self._pieces = self._pieces or self._frame({})
         return self._pieces
 
     def _frame(self, edits: Mapping[str, bytes | None]) -> tuple[bytes | None, ...]:
-        """The body around its messages (None). The tools are a piece of their own, since they repeat where
-        the rest varies.
+        """The body around its messages (None). The tools are a piece of their own: they repeat from turn to
+        turn, and the rest varies.
         """
         pieces: list[bytes | None] = []
         text = bytearray(self.document.opening)
@@ -242,20 +248,8 @@ class Request(msgspec.Struct, eq=False):
         return (*pieces, bytes(text + self.document.closing))
 
 
-def _segments(
-    messages: MessageFormat, steps: Sequence[HistoryStep], replacements: Mapping[Ref, str], held: int
-) -> list[bytes]:
-    touched: dict[int, list[tuple[int | None, str]]] = {}
-    for ref, text in replacements.items():
-        touched.setdefault(ref.message, []).append((ref.part, text))
-    return [
-        _rewrite(messages, step, tuple(touched[index])) if index in touched else step.raw
-        for index, step in enumerate(steps, held)
-    ]
-
-
 def _rewrite(messages: MessageFormat, step: HistoryStep, replacements: Replacements) -> bytes:
-    """A message with texts replaced, encoded once: later turns meet the same bytes again."""
+    """A message with texts replaced. It is encoded once: later turns meet the same bytes again."""
     if replacements not in step.rewritten:
         step.rewritten = {
             replacements: step.raw[: step.lead] + messages.write(step.raw[step.lead :], replacements)
@@ -280,13 +274,13 @@ def _restore(step: HistoryStep, segment: bytes, forward: HistoryEdits, index: in
 
 
 def _sent_chain(steps: Sequence[HistoryStep], segments: Sequence[bytes], mask: Mask) -> Chain | None:
-    """The chain of what was sent, with the nodes of the previous turn wherever nothing changed."""
+    """The chain of the sent messages, with the previous turn's nodes wherever nothing changed."""
     parent: Chain | None = None
     for step, raw in zip(steps, segments, strict=True):
         if raw is step.raw and step.received.parent is parent:
             step.sent = step.received
         elif step.sent is None or step.sent.parent is not parent or step.sent_raw is not raw:
-            # Behind a message that was replaced stands one as it came, which was looked through then.
+            # An unchanged message behind a changed one was masked when it was received.
             step.sent = step.received.with_parent(parent) if raw is step.raw else Chain(parent, mask(raw))
         step.sent_raw = raw
         parent = step.sent

@@ -1,4 +1,4 @@
-"""The tokens of one choice as they come: ids, log-probabilities, and the versions that sampled them."""
+"""The tokens of one choice: ids, log-probabilities, and the versions that sampled them."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from crosswind.gateway.protocols.capture import parse_token_id
+from crosswind.gateway.protocols.json_values import as_mappings
+from crosswind.gateway.protocols.token_capture import parse_token_id
 from crosswind.gateway.trajectory.record import Completion, VersionSpan
 
 _FLOAT32, _INT32, _INT64 = 3.4e38, 1 << 31, 1 << 63
-"""What a record holds: log-probabilities of likely tokens, ids of tokens, and a choice's index."""
+"""The limits of a record: log-probabilities of likely tokens, ids of tokens, and a choice's index."""
 MOST_LIKELY = 255
-"""Likely tokens that are recorded at one place."""
+"""The most likely tokens that are recorded at one place."""
 
 
 @dataclass(slots=True)
 class SampledChoice:
-    """The tokens of one choice as they have come so far."""
+    """The tokens of one choice so far."""
 
     token_ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
@@ -40,7 +41,7 @@ class SampledChoice:
 
 
 def make_completion(index: int, choice: SampledChoice) -> Completion | None:
-    """The choice as it is recorded: without tokens that no engine could mean; None for such an index."""
+    """The choice for the record, without tokens that this can't hold; None if it can't hold the index."""
     if not -_INT64 <= index < _INT64:
         return None
     if not well_formed(index, choice):
@@ -65,7 +66,7 @@ def well_formed(index: int, choice: SampledChoice) -> bool:
 
 
 def versions_cover_tokens(choice: SampledChoice) -> bool:
-    """Whether the versions that the engine names, if it does, are those of all tokens, in order."""
+    """Whether the versions that the engine names, if it does, cover all tokens in order."""
     if not choice.versions:
         return True
     ends = [0, *(span.end for span in choice.versions)]
@@ -75,8 +76,8 @@ def versions_cover_tokens(choice: SampledChoice) -> bool:
 
 
 def select_likeliest(named: Iterable[tuple[Any, Any]]) -> tuple[tuple[int, float], ...]:
-    """Tokens with their log-probabilities, the likeliest first; those that are named by text are left out,
-    and numbers that no record can hold.
+    """Tokens with their log-probabilities, the likeliest first, without those that are named by text and
+    numbers that a record can't hold.
     """
     found = [
         (token, told)
@@ -91,7 +92,7 @@ def select_likeliest(named: Iterable[tuple[Any, Any]]) -> tuple[tuple[int, float
 
 
 def as_logprob(value: Any) -> float | None:
-    """A log-probability; None where it is none."""
+    """The value as a log-probability; None if it is none."""
     try:
         return float(value) if isinstance(value, int | float) else None
     except OverflowError:
@@ -101,6 +102,6 @@ def as_logprob(value: Any) -> float | None:
 def _versions(spans: Any) -> list[VersionSpan]:
     return [
         VersionSpan(str(span.get("version")), span["start"], span["end"])
-        for span in (spans if isinstance(spans, list) else [])
-        if isinstance(span, dict) and isinstance(span.get("start"), int) and isinstance(span.get("end"), int)
+        for span in as_mappings(spans)
+        if isinstance(span.get("start"), int) and isinstance(span.get("end"), int)
     ]

@@ -10,12 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from crosswind.gateway.protocols.coercion import as_text
-from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.protocols.document import JsonPath, replace_values
 from crosswind.gateway.protocols.hidden_tools import Reinsertion
+from crosswind.gateway.protocols.json_values import as_list, as_text, decode, encode
 from crosswind.gateway.protocols.responses.items import rename_loaded_tools
-from crosswind.gateway.protocols.splicing import JsonPath, replace_values
-from crosswind.gateway.protocols.tools import as_list
 
 _TEXTS = ("content", "output")
 _IDS = ("id", "call_id", "tool_call_id")

@@ -1,13 +1,11 @@
-"""A request's instructions to the model: the system prompt, wherever a protocol has it, and how one is
-written back.
-"""
+"""A request's instructions to the model, wherever its protocol has them: read, and written back."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from crosswind.gateway.protocols.content_text import read_content_texts
-from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.protocols.json_values import as_mapping, decode, encode
 from crosswind.gateway.protocols.request import Request
 from crosswind.injectors.conversation import InstructionText, Ref, Site
 from crosswind.injectors.identity import text_anchor
@@ -18,15 +16,15 @@ TEXTS = ("text", "input_text")
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """The first text of a request's instructions. `member` names the body's member that holds it, where that
-    isn't one of the messages.
+    """The first text of a request's instructions. `member`: the body's member that holds it, if that isn't
+    one of the messages.
     """
 
     item: InstructionText
     member: str | None = None
 
     def replace_text(self, request: Request, text: str, replacements: dict[Ref, str]) -> None:
-        """Put another text in its place."""
+        """Add the replacement to the request's edits, or to those of its messages."""
         if self.member is None:
             replacements[self.item.ref] = text
             return
@@ -38,26 +36,23 @@ class Instructions:
 
 
 def find_instructions(request: Request, member: str | None) -> Instructions | None:
-    """The request's instructions, in that member or else in a message that comes first; None where it has
-    none.
-    """
-    if member is not None:
-        found = _first(request.document.value(member), -1)
-        if found is not None:
-            return Instructions(found, member)
+    """The instructions in that member, or else in a first message of the system's."""
+    if member is not None and (found := _first_text(request.document.value(member), -1)) is not None:
+        return Instructions(found, member)
     if request.held or not request.steps:
         return None
     step = request.steps[0]
-    message = decode(step.raw[step.lead :]) if step.raw[step.lead : step.lead + 1] == b"{" else None
-    if not isinstance(message, dict) or message.get("role") not in ROLES:
+    message = as_mapping(
+        decode(step.raw[step.lead :]) if step.raw[step.lead : step.lead + 1] == b"{" else None
+    )
+    if message.get("role") not in ROLES:
         return None
-    found = _first(message.get("content"), 0)
+    found = _first_text(message.get("content"), 0)
     return None if found is None else Instructions(found)
 
 
-def _first(content: object, message: int) -> InstructionText | None:
+def _first_text(content: object, message: int) -> InstructionText | None:
     for part, text in read_content_texts(content, TEXTS):
         if text.strip():
-            anchor = text_anchor(Site.INSTRUCTIONS, text, 0)
-            return InstructionText(Ref(message, part), text, anchor, 0)
+            return InstructionText(Ref(message, part), text, text_anchor(Site.INSTRUCTIONS, text, 0), 0)
     return None

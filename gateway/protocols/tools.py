@@ -1,26 +1,24 @@
-"""The tools that a client declares, read once per wording: clients resend them with every turn."""
+"""The tools that clients declare, and their choice of tools. Clients resend both with every turn."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from crosswind.gateway.protocols.document import decode, encode
-from crosswind.injectors.cli import documents
+from crosswind.gateway.protocols.json_values import decode, encode
 from crosswind.injectors.conversation import ToolList, ToolSchema
-from crosswind.injectors.engine.tool_list import ShownTool
 
 ReadTools = Callable[[Any], list[ToolSchema]]
 """Reads the decoded `tools` member of a protocol; never raises."""
 Tools = tuple[ToolSchema, ...]
 
-MOST_WORDINGS, MOST_BYTES = 64, 1 << 23
+MOST_LISTS, MOST_BYTES = 64, 1 << 23
 """Lists of tools that are kept, and bytes of them."""
 
 
 class ToolReader:
-    """Remembers a session's last wording."""
+    """Reads a session's tools, and keeps the last list."""
 
     def __init__(self, read: ReadTools) -> None:
         self._read = read
@@ -28,17 +26,17 @@ class ToolReader:
         self._tools: Tools = ()
 
     def read(self, raw: bytes | None) -> Tools:
-        """The tools of a body's member as it stands; None: it has none."""
+        """The tools of a body's member; None: it has none."""
         if raw is None:
             return ()
         if raw != self._raw:
-            self._raw, self._tools = _WORDINGS.read(self._read, raw)
+            self._raw, self._tools = _LISTS.read(self._read, raw)
         return self._tools
 
 
 class ToolListCache:
-    """Lists of tools that were read lately, for all sessions: an agent's sessions declare the same ones, and
-    what is worked out for a list is kept by the list.
+    """The lists of tools read lately, for all sessions: an agent's sessions declare the same ones, and what
+    is worked out for a list is kept by the list object.
     """
 
     def __init__(self) -> None:
@@ -46,77 +44,31 @@ class ToolListCache:
         self._bytes = 0
 
     def read(self, read: ReadTools, raw: bytes) -> tuple[bytes, Tools]:
-        """A wording, and the tools that it declares: the same objects for all who have it."""
+        """A member's bytes and the tools that it declares: the same objects for all equal members."""
         key = read, raw
         found = self._kept.pop(key, None)
         if found is None:
-            found = raw, _readable(read, raw)
+            found = raw, _read_tools(read, raw)
             self._bytes += len(raw)
         self._kept[key] = found
-        while self._bytes > MOST_BYTES or len(self._kept) > MOST_WORDINGS:
+        while self._bytes > MOST_BYTES or len(self._kept) > MOST_LISTS:
             (_, oldest), _ = self._kept.popitem(last=False)
             self._bytes -= len(oldest)
         return found
 
 
-_WORDINGS = ToolListCache()
+_LISTS = ToolListCache()
 
 
-def _readable(read: ReadTools, raw: bytes) -> Tools:
+def _read_tools(read: ReadTools, raw: bytes) -> Tools:
     try:
         return ToolList(read(decode(raw)))
     except ValueError:
         return ()
 
 
-def as_list(declared: Any) -> list[Any]:
-    """A `tools` member's elements; none, where it is no array."""
-    return declared if isinstance(declared, list) else []
-
-
-def make_tool_schema(tool: Mapping[str, Any], parameters: Any) -> ToolSchema:
-    """A tool whose `name` is a string, with what else is as it should be."""
-    description = tool.get("description")
-    return ToolSchema(
-        tool["name"],
-        description if isinstance(description, str) else "",
-        parameters if isinstance(parameters, dict) else {},
-    )
-
-
-def changed_members(tool: ShownTool, *, parameters: str) -> dict[str, Any]:
-    """The members of a shown tool that differ from the declared one's; all, where it has no source.
-    `parameters` is the protocol's name of the schema.
-    """
-    members: dict[str, Any] = {}
-    if "name" in tool.changed:
-        members["name"] = tool.name
-    if "description" in tool.changed and tool.description is not None:
-        members["description"] = tool.description
-    if "parameters" in tool.changed and tool.parameters is not None:
-        members[parameters] = tool.parameters
-    return members
-
-
-def arrange_tools(declared: Sequence[tuple[bytes, bool]], shown: Sequence[bytes]) -> bytes:
-    """An array of tools: those of other kinds (True) stay at their place, the shown ones take the other
-    places in order, and those that are too many come last.
-    """
-    rest = iter(shown)
-    out = [element if other else next(rest, None) for element, other in declared]
-    return b"[" + b",".join([*(one for one in out if one is not None), *rest]) + b"]"
-
-
-_OTHERS = ("mcp", "custom")
+_NOT_FUNCTIONS = ("mcp", "custom")
 """Types of tools that a `tool_choice` may name, and that are no functions."""
-
-
-def other_tool_names(tools: bytes, is_function: Callable[[Any], bool]) -> frozenset[str]:
-    """The names of declared tools that are no functions."""
-    declared = as_list(decode(tools))
-    return documents.other_names(
-        tool for tool in declared if isinstance(tool, dict) and not is_function(tool)
-    )
 
 
 def rename_tool_choice(raw: bytes, names: Mapping[str, str]) -> bytes:
@@ -127,22 +79,21 @@ def rename_tool_choice(raw: bytes, names: Mapping[str, str]) -> bytes:
 
 
 def tool_choice_names(choice: Any) -> frozenset[str]:
-    """The tools that a `tool_choice` names."""
-    if isinstance(choice, dict):
-        if choice.get("type") in _OTHERS:
-            return frozenset()
-        name = choice.get("name")
-        own = [name] if isinstance(name, str) else []
-        return frozenset(own).union(*(tool_choice_names(value) for value in choice.values()))
-    if isinstance(choice, list):
-        return frozenset().union(*(tool_choice_names(value) for value in choice))
-    return frozenset()
+    """The functions that a `tool_choice` names."""
+    names: list[str] = []
+
+    def take(name: str) -> str:
+        names.append(name)
+        return name
+
+    map_tool_choice(choice, take)
+    return frozenset(names)
 
 
 def map_tool_choice(choice: Any, name_of: Callable[[str], str]) -> Any:
     """A `tool_choice` with its functions under other names."""
     if isinstance(choice, dict):
-        if choice.get("type") in _OTHERS:
+        if choice.get("type") in _NOT_FUNCTIONS:
             return choice
         return {
             key: name_of(one) if key == "name" and isinstance(one, str) else map_tool_choice(one, name_of)

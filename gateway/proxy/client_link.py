@@ -10,7 +10,7 @@ import structlog
 
 from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.http.sse import EventSplitter, SseEvent
-from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.protocols.json_values import decode, encode
 from crosswind.gateway.protocols.provider_errors import ProviderErrors
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.trajectory.record import Delivered

@@ -11,7 +11,7 @@ import structlog
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.asgi import Http
 from crosswind.gateway.http.auth import Caller
-from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.protocols.json_values import decode, encode
 from crosswind.gateway.upstreams.request import Outgoing
 from crosswind.gateway.upstreams.upstream import Upstream
 from crosswind.gateway.upstreams.upstreams import Upstreams

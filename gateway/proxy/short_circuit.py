@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.asgi import JSON
 from crosswind.gateway.http.headers import Headers
-from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.protocols.json_values import encode
 from crosswind.gateway.protocols.provider_errors import ProviderErrors, status_phrase
 from crosswind.gateway.proxy.client_link import Outlet
 from crosswind.gateway.trajectory.record import Delivered

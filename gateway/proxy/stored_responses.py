@@ -13,8 +13,8 @@ import structlog
 from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.noise.tool_view import pending_results
 from crosswind.gateway.protocols.codec import Codec, codec_named
-from crosswind.gateway.protocols.document import Document, decode
-from crosswind.gateway.protocols.splicing import JsonPath, replace_values
+from crosswind.gateway.protocols.document import Document, JsonPath, replace_values
+from crosswind.gateway.protocols.json_values import decode
 from crosswind.gateway.protocols.stored_items import ClientView, hidden_ids, map_stored_answer
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.sessions import Sessions

@@ -12,7 +12,7 @@ from typing import TypeVar
 import structlog
 
 from crosswind.gateway.protocols.codec import Codec, SessionReader
-from crosswind.gateway.protocols.document import decode
+from crosswind.gateway.protocols.json_values import decode
 from crosswind.gateway.protocols.request import Request, SplitBody
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.sessions.session import LiveSession

@@ -15,9 +15,9 @@ from crosswind.gateway.noise.pipeline import Noise
 from crosswind.gateway.noise.tool_view import TurnTools
 from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.codec import Codec
-from crosswind.gateway.protocols.constraints import find_constraints
 from crosswind.gateway.protocols.hidden_tools import HiddenCall
 from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.protocols.token_capture import find_constraints
 from crosswind.gateway.recorder.redaction import MASK, Redactor
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import TurnPosition

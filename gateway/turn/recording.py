@@ -10,7 +10,7 @@ import structlog
 from crosswind.gateway.config.sections import Durability
 from crosswind.gateway.noise.limits import AbortWatch
 from crosswind.gateway.noise.pipeline import FAULT_SITES
-from crosswind.gateway.protocols.document import decode
+from crosswind.gateway.protocols.json_values import decode
 from crosswind.gateway.recorder.queue import Ticket
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.sessions.inference import Inference, find_delivered_ids

@@ -16,7 +16,7 @@ from crosswind.gateway.config.upstream import Health, Retries, UpstreamSettings
 from crosswind.gateway.errors import Attempt, UpstreamError
 from crosswind.gateway.http.auth import Caller, query_without_credentials
 from crosswind.gateway.http.headers import CREDENTIALS, Changes, Headers, forward_headers
-from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.protocols.json_values import encode
 from crosswind.gateway.upstreams.answer import Answer
 from crosswind.gateway.upstreams.patterns import Patterns
 from crosswind.gateway.upstreams.pool import Pool

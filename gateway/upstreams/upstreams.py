@@ -7,18 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ServiceError
+from crosswind.gateway.protocols.codec import codec_of_resource
 from crosswind.gateway.upstreams.replicas import ReplicaState
 from crosswind.gateway.upstreams.upstream import Upstream
-
-_PROTOCOL_OF = {
-    "chat": "chat",
-    "responses": "responses",
-    "conversations": "responses",
-    "completions": "completions",
-    "embeddings": "embeddings",
-    "messages": "messages",
-}
-"""The protocol that a path's first segment belongs to; everything else is the default upstream's."""
 
 
 class Upstreams:
@@ -59,10 +50,10 @@ class Upstreams:
 
     def of_path(self, path: str) -> Upstream:
         """The upstream of a request that is passed through: one that speaks the protocol whose path it is."""
-        protocol = _PROTOCOL_OF.get(path.strip("/").partition("/")[0])
-        if protocol is None or self.default.speaks(protocol):
+        codec = codec_of_resource(path)
+        if codec is None or self.default.speaks(codec.name):
             return self.default
-        return next((one for one in self._members if one.speaks(protocol)), self.default)
+        return next((one for one in self._members if one.speaks(codec.name)), self.default)
 
     def states(self) -> dict[str, dict[str, ReplicaState]]:
         """How every replica fares, by the upstream's name and the replica's address."""

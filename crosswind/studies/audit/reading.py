@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crosswind.gateway.protocols.codec import codec_named
-from crosswind.gateway.protocols.document import decode
+from crosswind.gateway.protocols.json_values import decode
 from crosswind.gateway.recorder.redaction import MASK
 from crosswind.gateway.sessions.restore import apply_answer
 from crosswind.gateway.sessions.session import LiveSession

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import httpx
 
 from crosswind.gateway.protocols.codec import codec_named
-from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.protocols.json_values import decode, encode
 from crosswind.gateway.trajectory.record import Turn
 
 VOLATILE = frozenset(

@@ -1,4 +1,4 @@
-"""Chat Completions: what the policy answered, read from a plain body or from a stream's chunks."""
+"""Read the answers of Chat Completions, plain or in a stream's chunks."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from crosswind.gateway.protocols.answer import Chunk
 from crosswind.gateway.protocols.chat.text_deltas import read_texts, split_first
 from crosswind.gateway.protocols.chat.token_chunks import HEAD, TokenChunks
 from crosswind.gateway.protocols.choices import ChoicesAnswer
-from crosswind.gateway.protocols.coercion import as_mapping, as_object
+from crosswind.gateway.protocols.json_values import as_mapping, as_mappings, as_object
 from crosswind.gateway.protocols.sampled_tokens import SampledChoice, as_logprob, select_likeliest
 
 _MOST = 512
-"""Chunks that are kept unread."""
+"""The most chunks that are kept unread."""
 
 
 _IN_PIECES = frozenset({"function", "custom", "function_call", "audio"})
-"""Objects whose texts a stream brings piece by piece: what a call names and is given, and what is spoken."""
+"""Objects whose texts a stream brings piece by piece: names and arguments of calls, and speech."""
 
 
 class _Pieces(list[str]):
-    """A text as it has come so far, joined when it is asked for: adding a piece would copy all before."""
+    """A text so far. It is joined only when it is needed: adding each piece would copy all before it."""
 
 
 @dataclass(slots=True)
 class ChatChoice(SampledChoice):
-    """One choice as it has come so far."""
+    """One choice so far."""
 
     message: dict[str, Any] = field(default_factory=dict)
     calls: dict[int, dict[str, Any]] = field(default_factory=dict)
 
 
 class ChatAnswer(ChoicesAnswer[ChatChoice]):
-    """Collects one answer: messages, and their deltas in a stream."""
+    """Reads one answer: messages, and their deltas in a stream."""
 
     kind = "chat.completion"
 
@@ -45,7 +45,7 @@ class ChatAnswer(ChoicesAnswer[ChatChoice]):
         self._tokens = TokenChunks(0) if alone else None
 
     def read_event(self, event: SseEvent) -> Chunk:
-        """Chunks with tokens, once the answer's head is known, are read together later."""
+        # Once the answer's head is known, chunks with tokens are kept and read together.
         tokens = self._tokens
         known = tokens is not None and 0 in self._choices and self._head.keys() >= HEAD
         chunk = tokens.take(event) if tokens is not None and known else None
@@ -104,7 +104,9 @@ class ChatAnswer(ChoicesAnswer[ChatChoice]):
             _read_logprobs(choice, as_mapping(raw["logprobs"]).get("content"))
 
     def _message_members(self, choice: ChatChoice) -> dict[str, Any]:
-        return {"message": _message(choice)}
+        message: dict[str, Any] = {"role": "assistant", "content": None, **_join_pieces(choice.message)}
+        calls = [_join_pieces(call) for _, call in sorted(choice.calls.items())]
+        return {"message": message | {"tool_calls": calls} if calls else message}
 
     def content(self) -> str | None:
         """The first choice's text."""
@@ -115,8 +117,8 @@ class ChatAnswer(ChoicesAnswer[ChatChoice]):
 
 
 def _add(to: dict[str, Any], name: str, value: Any) -> None:
-    """Add to a member: texts and lists grow, and so do the texts of objects that come in pieces; what is none
-    of these is replaced.
+    """Add to a member: texts and lists grow, also the texts of objects that come in pieces; other values are
+    replaced.
     """
     known = to.get(name)
     if isinstance(value, str):
@@ -140,17 +142,16 @@ def _grow_text(to: dict[str, Any], name: str, text: str) -> None:
         to[name] = _Pieces((text,))
 
 
-def _whole(value: Any) -> Any:
-    """What was added up, its texts joined."""
+def _join_pieces(value: Any) -> Any:
+    """A value with the pieces of its texts joined."""
     if isinstance(value, _Pieces):
         return "".join(value)
-    return {name: _whole(one) for name, one in value.items()} if isinstance(value, dict) else value
+    return {name: _join_pieces(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
 def _read_logprobs(choice: ChatChoice, content: Any) -> None:
-    for entry in content if isinstance(content, list) else []:
-        told = as_logprob(entry.get("logprob")) if isinstance(entry, dict) else None
-        if told is not None:
+    for entry in as_mappings(content):
+        if (told := as_logprob(entry.get("logprob"))) is not None:
             choice.logprobs.append(told)
             choice.top.append(_top(entry.get("top_logprobs")))
 
@@ -166,12 +167,6 @@ def _read_calls(choice: ChatChoice, deltas: list[Any]) -> None:
                 _add(call, name, value)
             elif name != "index" and value:
                 call[name] = value
-
-
-def _message(choice: ChatChoice) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": None, **_whole(choice.message)}
-    calls = [_whole(call) for _, call in sorted(choice.calls.items())]
-    return message | {"tool_calls": calls} if calls else message
 
 
 def _top(entries: Any) -> tuple[tuple[int, float], ...]:

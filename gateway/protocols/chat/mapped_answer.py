@@ -1,8 +1,7 @@
-"""Chat Completions in a closed world: what the client gets of an answer whose calls have to be mapped back.
+"""Chat Completions: the client's answer where calls have to be mapped back.
 
-A round whose calls are all inner ones is swallowed: it is answered inside, and the next round's answer goes
-on where its text ended. What is delivered is the concatenation over the rounds, with one role, one id, one
-finish and the usage summed.
+A round that calls hidden tools only is answered inside the gateway, and the next round's answer continues its
+text. The client gets the rounds joined: one role, one id, one finish reason, and the sum of the usages.
 """
 
 from __future__ import annotations
@@ -13,66 +12,53 @@ from typing import Any
 from crosswind.gateway.http.sse import DONE, SseEvent, read_event_data, replace_event_data
 from crosswind.gateway.protocols.answer import Chunk
 from crosswind.gateway.protocols.chat.answer import ChatAnswer
-from crosswind.gateway.protocols.chat.call_stream import CallStream
-from crosswind.gateway.protocols.coercion import as_object
-from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.protocols.chat.mapped_stream import CallStream
 from crosswind.gateway.protocols.hidden_tools import CallMapping, HiddenCall
+from crosswind.gateway.protocols.json_values import as_mapping, as_mappings, as_object, encode
 from crosswind.gateway.protocols.mapped_answer import MappedAnswer
 
 
 class MappedChatAnswer(MappedAnswer[ChatAnswer]):
-    """Reads the rounds of one answer. `make` gives the reader of one round: it records what was produced."""
+    """Reads the rounds of one answer."""
 
     def __init__(self, mapping: CallMapping, make: Callable[[], ChatAnswer]) -> None:
         super().__init__(mapping, make)
         self._choices: dict[int, CallStream] = {}
         self._delivered: bytes | None = None
-        self._over = False
-        """The round at hand is to be answered inside: nothing more of it goes out."""
-        self._kept: list[bytes] = []
-        """What would complete the answer, were the round not answered."""
 
     # The rounds
 
     def hidden_calls(self) -> list[HiddenCall]:
-        """The calls of this round that the client doesn't see."""
-        return [call for stream in self._choices.values() for call in stream.inner()]
+        return [call for stream in self._choices.values() for call in stream.hidden_calls()]
 
     @property
     def unanswered(self) -> bool:
-        """Whether this round has to be answered inside: it called inner tools only."""
         calls = list(self._choices.values())
-        return len(calls) == 1 and not calls[0].delivered and bool(calls[0].inner())
+        return len(calls) == 1 and not calls[0].delivered and bool(calls[0].hidden_calls())
 
     def start_next_round(self) -> None:
         super().start_next_round()
         self._choices.clear()
-        self._kept.clear()
-        self._over = False
 
     def history_anchor(self) -> tuple[str, str | None]:
-        """What the client's history will show: the id of its first call, and the text of all rounds."""
         stream = self._choices.get(0)
         texts = [*(one.content for one in self._earlier), self._now.content()]
         return stream.first_id if stream else "", "".join(text or "" for text in texts)
 
     def conclude(self) -> bytes:
-        """The answer as it stands, with `stop` for its finish: it has no calls for the client."""
+        # The kept events say `stop`: the client gets no calls.
         return b"".join(self._kept)
 
     def content(self) -> str | None:
         return self._now.content()
 
     def delivered_body(self) -> bytes | None:
-        """What the client got, as one plain body; None where it is what was produced."""
         if self._delivered is not None:
             return self._delivered
         whole = as_object(self._now.produced_body())
         if whole is None or not self._now.finished:
             return None
-        changed = bool(self._earlier)
-        for choice in _dicts(whole.get("choices")):
-            changed |= self._map_calls(choice)
+        changed = self._map_choices(as_mappings(whole.get("choices")))
         return self._join_rounds(whole) if changed else None
 
     # Reading
@@ -80,34 +66,36 @@ class MappedChatAnswer(MappedAnswer[ChatAnswer]):
     def read_body(self, body: bytes) -> bytes:
         stripped = self._now.read_body(body)
         answer = as_object(stripped)
-        if answer is None or not _dicts(answer.get("choices")):
+        choices = as_mappings(answer.get("choices")) if answer is not None else []
+        if answer is None or not choices:
             return stripped
-        changed = bool(self._earlier)
-        for choice in _dicts(answer.get("choices")):
-            changed |= self._map_calls(choice)
-        if not changed:
+        if not self._map_choices(choices):
             self._remember(answer)
             return stripped
         self._delivered = self._join_rounds(answer)
         if self.unanswered:
-            for choice in _dicts(answer.get("choices")):
+            for choice in choices:
                 choice["finish_reason"] = "stop"
             self._kept.append(encode(answer))
         return self._delivered
 
+    def _map_choices(self, choices: list[dict[str, Any]]) -> bool:
+        """Map the calls of all plain choices; True if the client's answer isn't the one produced."""
+        return any([bool(self._earlier), *map(self._map_calls, choices)])
+
     def _map_calls(self, choice: dict[str, Any]) -> bool:
-        """Map a plain choice's calls; True where that changed it."""
+        """Map a plain choice's calls; True if that changed it."""
         index, message = choice.get("index"), choice.get("message")
         calls = message.get("tool_calls") if isinstance(message, dict) else None
         if not isinstance(message, dict) or not isinstance(calls, list):
             return False
         stream = self._choices[index if isinstance(index, int) else 0] = CallStream(self._mapping)
-        numbered = [{**call, "index": at} for at, call in enumerate(_dicts(calls))]
-        out = [*stream.feed(numbered), *stream.end()]
-        if not any("index" in call for call in _dicts(calls)):
+        given = as_mappings(calls)
+        out = [*stream.feed([{**call, "index": at} for at, call in enumerate(given)]), *stream.end()]
+        if not any("index" in call for call in given):
             for call in out:
                 del call["index"]
-        if out == _dicts(calls):
+        if out == given:
             return False
         if out:
             message["tool_calls"] = out
@@ -116,10 +104,10 @@ class MappedChatAnswer(MappedAnswer[ChatAnswer]):
         return True
 
     def _join_rounds(self, answer: dict[str, Any]) -> bytes:
-        """The rounds as one body."""
+        """The rounds as one body, made from the last one's."""
         self._remember(answer)
         before = "".join(one.content or "" for one in self._earlier)
-        for choice in _dicts(answer.get("choices")):
+        for choice in as_mappings(answer.get("choices")):
             message = choice.get("message")
             if before and isinstance(message, dict):
                 message["content"] = before + (message.get("content") or "")
@@ -129,7 +117,7 @@ class MappedChatAnswer(MappedAnswer[ChatAnswer]):
         return encode(answer)
 
     def _remember(self, answer: Mapping[str, Any]) -> None:
-        """The first round's head is the delivered answer's."""
+        """Keep the first round's head for the delivered answer."""
         if not self._head:
             self._head = {name: answer[name] for name in ("id", "created", "model") if name in answer}
 
@@ -149,7 +137,7 @@ class MappedChatAnswer(MappedAnswer[ChatAnswer]):
         if answer is None:
             return chunk
         changed = self._join_chunk(answer)
-        for choice in _dicts(answer.get("choices")):
+        for choice in as_mappings(answer.get("choices")):
             changed |= self._map_deltas(choice)
         if self._now.finished and self.unanswered:
             self._over = True
@@ -160,21 +148,19 @@ class MappedChatAnswer(MappedAnswer[ChatAnswer]):
         return Chunk(raw, chunk.calls_tools, chunk.completing)
 
     def _join_chunk(self, answer: dict[str, Any]) -> bool:
-        """A later round's chunk, as one of the first's stream."""
+        """Make a later round's chunk one of the first round's stream; True if that changed it."""
         self._remember(answer)
         if not self._earlier or "error" in answer:
             return False
         answer |= self._head
         if isinstance(answer.get("usage"), dict):
             answer["usage"] = self.usage
-        for choice in _dicts(answer.get("choices")):
-            delta = choice.get("delta")
-            if isinstance(delta, dict):
-                delta.pop("role", None)
+        for choice in as_mappings(answer.get("choices")):
+            as_mapping(choice.get("delta")).pop("role", None)
         return True
 
     def _map_deltas(self, choice: dict[str, Any]) -> bool:
-        """Map a chunk's call deltas; True where that changed it."""
+        """Map a chunk's deltas of calls; True if that changed it."""
         index, delta = choice.get("index"), choice.get("delta")
         number = index if isinstance(index, int) else 0
         stream = self._choices.get(number)
@@ -194,20 +180,19 @@ class MappedChatAnswer(MappedAnswer[ChatAnswer]):
         return True
 
     def _withhold_finish(self, event: SseEvent, answer: dict[str, Any]) -> bytes:
-        """The finishing chunk of a round that may go on: its text alone; what it would end with is kept."""
-        end = {**answer, "choices": [{**one, "delta": {}} for one in _dicts(answer.get("choices"))]}
-        for choice in end["choices"]:
-            choice["finish_reason"] = "stop"
-        self._kept.append(replace_event_data(event, encode(end)))
-        for choice in _dicts(answer.get("choices")):
+        """The finishing chunk of a round that may continue, without its finish, which is kept."""
+        choices = as_mappings(answer.get("choices"))
+        end = [{**choice, "delta": {}, "finish_reason": "stop"} for choice in choices]
+        self._kept.append(replace_event_data(event, encode({**answer, "choices": end})))
+        for choice in choices:
             choice["finish_reason"] = None
         answer.pop("usage", None)
         return b"" if _says_nothing(answer) else replace_event_data(event, encode(answer))
 
 
 def _says_nothing(answer: Mapping[str, Any]) -> bool:
-    """Whether a chunk has nothing left for the client."""
-    choices = _dicts(answer.get("choices"))
+    """Whether nothing in a chunk is left for the client."""
+    choices = as_mappings(answer.get("choices"))
     if answer.get("usage") or not choices:
         return False
     return all(
@@ -215,7 +200,3 @@ def _says_nothing(answer: Mapping[str, Any]) -> bool:
         and not (any(delta.values()) if isinstance(delta := choice.get("delta"), dict) else delta)
         for choice in choices
     )
-
-
-def _dicts(values: Any) -> list[dict[str, Any]]:
-    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []

@@ -1,4 +1,4 @@
-"""Chat Completions: a stream's chunks that hold nothing but text, read as one."""
+"""Chat Completions: read chunks that hold nothing but text, many at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Choice(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class _Chunk(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """What engines and providers send for each token, and nothing else."""
+    """A chunk as engines and providers send it for each token, without anything else."""
 
     choices: Annotated[list[_Choice], msgspec.Meta(min_length=1, max_length=1)]
     id: str | None = None
@@ -41,14 +41,14 @@ _chunks = msgspec.json.Decoder(list[_Chunk])
 
 
 def split_first(events: bytes) -> tuple[bytes, bytes]:
-    """The first event and the others: it often has what the others don't."""
+    """The first event and the others: the first often has members that the others lack."""
     end = events.index(b"\n\n") + 2
     return events[:end], events[end:]
 
 
 def read_texts(events: bytes, head: Container[str]) -> tuple[int, str] | None:
-    """A choice's index and what these events add to its text; None where they hold anything else. `head`:
-    the members of an answer's head that are known by now.
+    """A choice's index, and the text that these events add to it; None if they hold anything else. `head`:
+    the members of the answer's head that are known by now.
     """
     read = decode_events(events, _chunks)
     if read is None:

@@ -1,8 +1,8 @@
-"""Chat Completions: a stream's chunks that bring tokens as token capture asked for them.
+"""Chat Completions: chunks with the tokens that token capture asked for.
 
-To read such a chunk whole and to write it anew without what capture added costs several times what relaying
-it does. Here its parts are only told from each other, what was added is cut out of its bytes, and the parts
-are read later, all together.
+Decoding such a chunk and encoding it again without the added members costs several times what relaying it
+does. Here its parts are only located: the added members are cut out of its bytes, and the parts are read
+later, all together.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import msgspec
 
 from crosswind.gateway.http.sse import SseEvent
 from crosswind.gateway.protocols.answer import Chunk
-from crosswind.gateway.protocols.document import UNREADABLE
+from crosswind.gateway.protocols.json_values import UNREADABLE
 
 HEAD = frozenset({"id", "object", "created", "model"})
-"""The members of an answer's head that a chunk repeats."""
+"""The members of an answer's head that every chunk repeats."""
 _CALLS = b'"tool_calls"'
 _CALLING = (b'{"tool_calls":[{', b'{"content":null,"tool_calls":[{')
 
@@ -64,7 +64,7 @@ _ids = msgspec.json.Decoder(list[list[int]])
 
 
 class Tokens(msgspec.Struct, frozen=True, gc=False):
-    """What chunks of one choice brought, in order."""
+    """The contents of one choice's chunks, in order."""
 
     deltas: Sequence[dict[str, Any]]
     entries: Sequence[Entry]
@@ -72,7 +72,7 @@ class Tokens(msgspec.Struct, frozen=True, gc=False):
 
 
 class TokenChunks:
-    """Chunks of choice `index` that were relayed, and are still to be read."""
+    """Chunks of choice `index` that were relayed and are not yet read."""
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -85,7 +85,7 @@ class TokenChunks:
         return len(self._events)
 
     def take(self, event: SseEvent) -> Chunk | None:
-        """Take a chunk; gives what the client gets of it. None where it has to be read at once: it brings
+        """Take a chunk; gives what the client gets of it. None if it has to be read at once: it brings
         something else too, or is spelled unusually.
         """
         try:
@@ -96,7 +96,7 @@ class TokenChunks:
         calls = _CALLS in delta
         if choice.index != self.index or (calls and not delta.startswith(_CALLING)):
             return None
-        # No delta: it came only for its tokens. Engines send none where a token has no text yet.
+        # A chunk without a delta came only for its tokens: the client gets nothing.
         raw = b"" if delta == b"{}" else _without(event.raw, logprobs, ids)
         if raw is None or delta[:1] != b"{" or logprobs[:1] != b"{" or ids[:1] != b"[":
             return None
@@ -107,7 +107,7 @@ class TokenChunks:
         return Chunk(raw, calls)
 
     def read(self) -> Tokens | None:
-        """What they brought, read together; None where one of them has to be read by itself."""
+        """Read them together; None if one of them has to be read alone."""
         try:
             entries = [one.content for one in _logprobs.decode(_join_array(self._logprobs))]
             ids = _ids.decode(_join_array(self._ids))
@@ -116,15 +116,15 @@ class TokenChunks:
             return None
 
     def forget(self) -> list[bytes]:
-        """The data of all events; none is kept any longer."""
+        """Give the data of all events, and keep none."""
         events, self._events = self._events, []
         self._deltas, self._logprobs, self._ids = [], [], []
         return events
 
 
 def _without(raw: bytes, logprobs: bytes, ids: bytes) -> bytes | None:
-    """An event without these members of its choice; None where they can't be told from all else."""
-    # Names of members stand outside of strings only: within one their quotes would be escaped.
+    """An event without these members of its choice; None if their bytes are ambiguous."""
+    # These names with bare quotes stand outside of strings only: inside one, the quotes would be escaped.
     if raw.count(b'"logprobs":') != 1 or raw.count(b'"token_ids":') != 1:
         return None
     out = raw.replace(b'"logprobs":' + logprobs, b'"logprobs":null').replace(b',"token_ids":' + ids, b"")
@@ -132,7 +132,7 @@ def _without(raw: bytes, logprobs: bytes, ids: bytes) -> bytes | None:
 
 
 def _join_deltas(deltas: list[bytes]) -> list[dict[str, Any]]:
-    """The deltas; those that are texts alone are one."""
+    """The deltas; if all are texts only, as one."""
     listed = _join_array([delta for delta in deltas if delta != b"{}"])
     try:
         texts = [delta.content for delta in _texts.decode(listed)]

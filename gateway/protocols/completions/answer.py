@@ -1,4 +1,4 @@
-"""Completions: what the policy wrote, read from a plain body or from a stream's chunks."""
+"""Read the answers of Completions: texts and tokens, plain or in a stream's chunks."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crosswind.gateway.protocols.choices import ChoicesAnswer
-from crosswind.gateway.protocols.coercion import as_mapping
+from crosswind.gateway.protocols.json_values import as_list, as_mapping
 from crosswind.gateway.protocols.sampled_tokens import SampledChoice, as_logprob, select_likeliest
 from crosswind.gateway.trajectory.fitness import Fitness
 
 
 @dataclass(slots=True)
 class Continuation(SampledChoice):
-    """One continuation as it has come so far."""
+    """One continuation so far."""
 
     texts: list[str] = field(default_factory=list)
     prompt_ids: list[int] | None = None
 
 
 class CompletionsAnswer(ChoicesAnswer[Continuation]):
-    """Collects one answer. The engine tells a prompt's ids with each choice."""
+    """Reads one answer. Each choice brings its prompt's ids."""
 
     kind = "text_completion"
 
@@ -35,18 +35,17 @@ class CompletionsAnswer(ChoicesAnswer[Continuation]):
             choice.prompt_ids = raw["prompt_token_ids"]
             self._prompt_ids = self._prompt_ids or choice.prompt_ids
         given = as_mapping(raw.get("logprobs"))
-        logprobs, top = given.get("token_logprobs"), given.get("top_logprobs")
-        for logprob in logprobs if isinstance(logprobs, list) else []:
+        for logprob in as_list(given.get("token_logprobs")):
             if (told := as_logprob(logprob)) is not None:
                 choice.logprobs.append(told)
-        for place in top if isinstance(top, list) else []:
+        for place in as_list(given.get("top_logprobs")):
             choice.top.append(select_likeliest(as_mapping(place).items()))
 
     def _message_members(self, choice: Continuation) -> dict[str, Any]:
         return {"text": "".join(choice.texts), "logprobs": None}
 
     def fitness(self) -> Fitness:
-        """FIT, or the first reason why this answer can't be trained on: a turn has one prompt."""
+        """As of all choices; and a turn can have only one prompt."""
         self._catch_up()
         if any(choice.prompt_ids != self.prompt_ids for choice in self._choices.values()):
             return Fitness.SEVERAL_PROMPTS

@@ -1,23 +1,22 @@
-"""Completions: prompts, which are texts of a user's; prompts of token ids are left alone."""
+"""Completions: string prompts are a user's messages; prompts of token ids are left alone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from crosswind.gateway.errors import ServiceError, openai_error
-from crosswind.gateway.protocols.capture import BY_ID, capture_edits
 from crosswind.gateway.protocols.codec import Codec, SessionReader
 from crosswind.gateway.protocols.completions.answer import CompletionsAnswer
-from crosswind.gateway.protocols.document import Document, encode
+from crosswind.gateway.protocols.document import Document
 from crosswind.gateway.protocols.history import Mask
+from crosswind.gateway.protocols.json_values import encode
 from crosswind.gateway.protocols.message_format import UNPARSED, ParsedMessage, TextPart
-from crosswind.gateway.protocols.request import Request, SplitBody
-from crosswind.injectors.conversation import Conversation, ToolSchema
+from crosswind.gateway.protocols.request import NO_PARAMETERS, Request, SplitBody
+from crosswind.gateway.protocols.token_capture import BY_ID, capture_edits, read_requested_fields
 
 
 class Prompts:
-    """The members of `prompt`: one that is a string is a user's message of one text."""
+    """The members of `prompt`: a string is a user's message of one text."""
 
     def parse(self, message: Any) -> ParsedMessage:
         return (
@@ -28,42 +27,33 @@ class Prompts:
         return encode(replacements[-1][1])
 
 
-class CompletionsCodec:
+class CompletionsCodec(Codec):
     """`POST /v1/completions`."""
 
     name = "completions"
-    path = "/completions"
+    path = "/v1/completions"
+    resources = ("completions",)
+    operation = "text_completion"
     message_format = Prompts()
-    system_member: str | None = None
     returns_tokens = True
-    tool_mapping = None
-    provider_errors = None
 
-    @staticmethod
-    def read_tools(declared: Any) -> list[ToolSchema]:
-        """There are none."""
-        return []
-
-    def split(self, body: bytes, reader: SessionReader | None = None) -> SplitBody | None:
+    def split(
+        self, body: bytes, reader: SessionReader | None = None, parameters: Mapping[str, str] = NO_PARAMETERS
+    ) -> SplitBody | None:
         document = Document.parse(body)
-        return None if document is None else SplitBody(document, "prompt", _prompts(document))
+        return None if document is None else SplitBody(document, "prompt", _prompt_spans(document))
 
     def read(self, split: SplitBody, reader: SessionReader, mask: Mask) -> Request:
         document = split.document
-        length, history = len(split.spans), reader.histories.empty()
-        if length:
-            history = reader.histories.read(document.body, split.first, split.spans, mask)
-        model, count = document.value("model"), document.value("n")
+        count, prompt = document.value("n"), document.value("prompt")
         each = count if isinstance(count, int) and count > 0 else 1
-        return Request(
-            split=split,
-            message_format=self.message_format,
-            steps=tuple(history.steps[:length]),
-            conversation=Conversation(history.items(length)),
-            model=model if isinstance(model, str) else None,
-            stream=document.value("stream") is True,
-            choices=each * _count(document.value("prompt")),
-            requested=frozenset(requested_fields(document)),
+        # An array of numbers is one prompt, of token ids.
+        several = isinstance(prompt, list) and any(isinstance(one, str | list) for one in prompt)
+        return reader.read_request(
+            split,
+            mask,
+            choices=each * (len(prompt) if several else 1),
+            requested=read_requested_fields(document, logprobs=isinstance(document.value("logprobs"), int)),
         )
 
     def capture_edits(
@@ -80,14 +70,8 @@ class CompletionsCodec:
         captured = captured and not _echoes(request)
         return CompletionsAnswer(choices=request.choices, captured=captured, asked=request.requested)
 
-    def error_body(self, error: ServiceError) -> bytes:
-        return openai_error(error.message, kind=error.kind, code=error.code, param=error.param)
 
-    def error_event(self, error: ServiceError) -> bytes:
-        return b"data: " + self.error_body(error) + b"\n\n"
-
-
-def _prompts(document: Document) -> list[tuple[int, int]]:
+def _prompt_spans(document: Document) -> list[tuple[int, int]]:
     """The spans of the prompts that are texts."""
     span = document.members.get("prompt")
     if span is None:
@@ -98,27 +82,9 @@ def _prompts(document: Document) -> list[tuple[int, int]]:
     return spans if all(document.body[start] == ord('"') for start, _ in spans) else []
 
 
-def _count(prompt: Any) -> int:
-    """How many prompts: an array of numbers is one, of token ids."""
-    several = isinstance(prompt, list) and any(isinstance(one, str | list) for one in prompt)
-    return len(prompt) if several else 1
-
-
 def _echoes(request: Request) -> bool:
-    """Engines that are asked for token ids leave the prompt out of an echo: these aren't captured."""
+    """Asked for token ids, engines leave the prompt out of an echo: such requests aren't captured."""
     return request.document.value("echo") is True
 
 
-def requested_fields(document: Document) -> list[str]:
-    asked = []
-    if isinstance(document.value("logprobs"), int):
-        asked.append("logprobs")
-    if document.value("return_token_ids") is True:
-        asked.append("token_ids")
-    options = document.value("stream_options")
-    if isinstance(options, dict) and options.get("include_usage") is True:
-        asked.append("usage")
-    return asked
-
-
-CODEC: Codec = CompletionsCodec()
+CODEC = CompletionsCodec()

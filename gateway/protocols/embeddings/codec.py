@@ -1,26 +1,24 @@
-"""Embeddings: recorded where a session is named, and never perturbed.
+"""Embeddings: recorded if a session is named, and never perturbed.
 
-Noise acts on conversations; an index made of noisy vectors would outlive every session.
+Noise acts on conversations; an index of noisy vectors would outlive every session.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from crosswind.gateway.errors import ServiceError, openai_error
 from crosswind.gateway.http.sse import SseEvent
-from crosswind.gateway.protocols.answer import Chunk, SingleRoundReader
+from crosswind.gateway.protocols.answer import AnswerReader, Chunk
 from crosswind.gateway.protocols.codec import Codec, SessionReader
 from crosswind.gateway.protocols.document import Document
-from crosswind.gateway.protocols.history import Mask
+from crosswind.gateway.protocols.json_values import UNREADABLE, as_mapping, text_or_none
 from crosswind.gateway.protocols.message_format import UNPARSED, ParsedMessage
-from crosswind.gateway.protocols.request import Request, SplitBody
+from crosswind.gateway.protocols.request import NO_PARAMETERS, Request, SplitBody
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import Completion
-from crosswind.injectors.conversation import Conversation, ToolSchema
 
 
 class Inputs:
@@ -33,54 +31,27 @@ class Inputs:
         return raw
 
 
-class EmbeddingsCodec:
+class EmbeddingsCodec(Codec):
     """`POST /v1/embeddings`."""
 
     name = "embeddings"
-    path = "/embeddings"
+    path = "/v1/embeddings"
+    resources = ("embeddings",)
+    operation = "embeddings"
     message_format = Inputs()
-    system_member: str | None = None
-    returns_tokens = False
-    tool_mapping = None
-    provider_errors = None
 
-    @staticmethod
-    def read_tools(declared: Any) -> list[ToolSchema]:
-        """There are none."""
-        return []
-
-    def split(self, body: bytes, reader: SessionReader | None = None) -> SplitBody | None:
+    def split(
+        self, body: bytes, reader: SessionReader | None = None, parameters: Mapping[str, str] = NO_PARAMETERS
+    ) -> SplitBody | None:
         document = Document.parse(body)
         return None if document is None else SplitBody(document, "input", [], converses=False)
-
-    def read(self, split: SplitBody, reader: SessionReader, mask: Mask) -> Request:
-        model = split.document.value("model")
-        return Request(
-            split=split,
-            message_format=self.message_format,
-            steps=(),
-            conversation=Conversation(()),
-            model=model if isinstance(model, str) else None,
-            stream=False,
-        )
-
-    def capture_edits(
-        self, request: Request, *, training: bool, top: int
-    ) -> tuple[dict[str, bytes | None], tuple[str, ...]]:
-        return {}, ()
 
     def answer_reader(self, request: Request, *, captured: bool) -> EmbeddingsAnswer:
         return EmbeddingsAnswer()
 
-    def error_body(self, error: ServiceError) -> bytes:
-        return openai_error(error.message, kind=error.kind, code=error.code, param=error.param)
-
-    def error_event(self, error: ServiceError) -> bytes:
-        return b"data: " + self.error_body(error) + b"\n\n"
-
 
 class _Head(msgspec.Struct):
-    """What is read of an answer: its vectors, numbers or base64, are skipped."""
+    """The members of an answer that are read. Its vectors, numbers or base64, are skipped."""
 
     model: Any = None
     usage: Any = None
@@ -90,26 +61,26 @@ class _Head(msgspec.Struct):
 _head = msgspec.json.Decoder(_Head)
 
 
-class EmbeddingsAnswer(SingleRoundReader):
-    """Keeps an answer as it came."""
+class EmbeddingsAnswer(AnswerReader):
+    """Keeps an answer as received."""
 
     prompt_ids: list[int] | None = None
+    usage: Mapping[str, Any] = {}
+    error: Mapping[str, Any] | None = None
+    finished = False
 
     def __init__(self) -> None:
         self._body = b""
         self._model: str | None = None
-        self.usage: dict[str, Any] = {}
-        self.error: dict[str, Any] | None = None
 
     def read_body(self, body: bytes) -> bytes:
-        """Read a plain answer; gives it back as it is."""
-        self._body = body
+        self._body, self.finished = body, bool(body)
         try:
             head = _head.decode(body)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except UNREADABLE:
             return body
-        self._model = head.model if isinstance(head.model, str) else None
-        self.usage = head.usage if isinstance(head.usage, dict) else {}
+        self._model = text_or_none(head.model)
+        self.usage = as_mapping(head.usage)
         self.error = head.error if isinstance(head.error, dict) else None
         return body
 
@@ -117,26 +88,17 @@ class EmbeddingsAnswer(SingleRoundReader):
         """Nobody streams embeddings; whatever comes is relayed."""
         return Chunk(event.raw)
 
-    @property
-    def finished(self) -> bool:
-        """Whether there is an answer."""
-        return bool(self._body)
-
     def produced_body(self) -> bytes:
-        """The answer's body."""
         return self._body
 
     def head_text(self, name: str) -> str | None:
-        """The model, which is the only text of an answer's head."""
         return self._model if name == "model" else None
 
     def completions(self) -> tuple[Completion, ...]:
-        """There are none."""
         return ()
 
     def fitness(self) -> Fitness:
-        """No policy sampled here."""
         return Fitness.NOTHING_SAMPLED
 
 
-CODEC: Codec = EmbeddingsCodec()
+CODEC = EmbeddingsCodec()

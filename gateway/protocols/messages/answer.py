@@ -1,4 +1,4 @@
-"""Messages: what the policy answered, read from a plain body or from a stream's events."""
+"""Read the answers of Messages, plain or in a stream's events."""
 
 from __future__ import annotations
 
@@ -7,10 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crosswind.gateway.http.sse import SseEvent
-from crosswind.gateway.protocols.answer import Chunk, SingleRoundReader
-from crosswind.gateway.protocols.coercion import as_mapping, as_object, as_text
+from crosswind.gateway.protocols.answer import AnswerReader, Chunk
 from crosswind.gateway.protocols.deferred_chunks import DeferredEvents
-from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.protocols.json_values import (
+    as_list,
+    as_mapping,
+    as_mappings,
+    as_object,
+    as_text,
+    decode,
+    encode,
+    text_or_none,
+)
 from crosswind.gateway.protocols.messages.text_deltas import count_deferrable, read_deltas
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import Completion
@@ -21,12 +29,12 @@ _CALLS = frozenset({"tool_use", "input_json_delta"})
 
 @dataclass(slots=True)
 class Block:
-    """A content block as it has come so far. `input` is the JSON text of a call's arguments."""
+    """A content block so far. `input` is the JSON text of a call's arguments, in pieces."""
 
     members: dict[str, Any] = field(default_factory=dict)
     input: list[str] = field(default_factory=list)
     said: dict[str, list[str]] = field(default_factory=dict)
-    """Members that grow, in the pieces that came."""
+    """Growing members, in pieces."""
 
     def grow(self, delta: Mapping[str, Any]) -> None:
         """Take in one delta."""
@@ -40,14 +48,13 @@ class Block:
                 pieces = self.said[name] = [as_text(self.members, name)]
             pieces.append(as_text(delta, name))
         elif kind == "citations_delta":
-            known = self.members.get("citations")
-            self.members["citations"] = [*(known if isinstance(known, list) else []), delta.get("citation")]
+            self.members["citations"] = [*as_list(self.members.get("citations")), delta.get("citation")]
         else:
             self.members = self._grown() | {name: value for name, value in delta.items() if name != "type"}
             self.said.clear()
 
     def whole(self) -> dict[str, Any]:
-        """The block as a plain answer has it. Arguments that are no JSON are kept as their text."""
+        """The block as a plain answer has it. Arguments that are no JSON are kept as text."""
         members, given = self._grown(), "".join(self.input)
         if not given:
             return members
@@ -60,21 +67,20 @@ class Block:
         return self.members | {name: "".join(pieces) for name, pieces in self.said.items()}
 
 
-class MessagesAnswer(SingleRoundReader):
-    """Collects one answer. Nothing of it is edited: engines give no tokens on this route."""
+class MessagesAnswer(AnswerReader):
+    """Reads one answer. Nothing of it is edited: engines give no tokens on this route."""
 
     prompt_ids: list[int] | None = None
+    usage: Mapping[str, Any] = {}
+    error: Mapping[str, Any] | None = None
 
     def __init__(self) -> None:
         self._head: dict[str, Any] = {}
         self._blocks: dict[int, Block] = {}
         self._plain: bytes | None = None
         self._deferred = DeferredEvents()
-        self.usage: dict[str, Any] = {}
-        self.error: dict[str, Any] | None = None
 
     def read_body(self, body: bytes) -> bytes:
-        """Read a plain answer; gives it back as it is."""
         self._plain = body
         answer = as_object(body)
         if answer is not None and not self._failed(answer):
@@ -88,13 +94,12 @@ class MessagesAnswer(SingleRoundReader):
         return taken
 
     def _catch_up(self) -> None:
-        """Read what was deferred."""
+        """Read the deferred events."""
         if self._deferred:
-            for index, delta in read_deltas(self._deferred.events()):
+            for index, delta in read_deltas(self._deferred.take_all()):
                 self._blocks.setdefault(index, Block()).grow(delta)
 
     def read_event(self, event: SseEvent) -> Chunk:
-        """Read one event of a streamed answer."""
         self._catch_up()
         data = as_object(event.data) if event.data else None
         if data is None:
@@ -121,7 +126,7 @@ class MessagesAnswer(SingleRoundReader):
         return Chunk(event.raw)
 
     def _failed(self, answer: Mapping[str, Any]) -> bool:
-        """Take in an error; whether it is one."""
+        """Take in an error; True if there is one."""
         if answer.get("type") == "error":
             self.error = dict(as_mapping(answer.get("error")))
         return self.error is not None
@@ -131,17 +136,16 @@ class MessagesAnswer(SingleRoundReader):
         self._head |= message
 
     def _take_usage(self, holder: Mapping[str, Any]) -> None:
-        """A message_delta's counts are totals: they take the place of message_start's, where it has them."""
+        """A message_delta's counts are totals: they replace those of message_start."""
         usage = as_mapping(holder.get("usage"))
-        self.usage |= {name: value for name, value in usage.items() if value is not None}
+        self.usage = {**self.usage, **{name: value for name, value in usage.items() if value is not None}}
 
     @property
     def finished(self) -> bool:
-        """Whether it is known why the answer stopped."""
+        """Whether the reason why the answer stopped is known."""
         return isinstance(self._head.get("stop_reason"), str)
 
     def produced_body(self) -> bytes:
-        """The answer as one plain body: what came, or what a stream's events amount to."""
         if self._plain is not None:
             return self._plain
         if not self._head:
@@ -149,12 +153,11 @@ class MessagesAnswer(SingleRoundReader):
         return encode(self._head | {"content": self.content_blocks(), "usage": self.usage})
 
     def content_blocks(self) -> list[dict[str, Any]]:
-        """The content's blocks in order, each as whole as it came."""
+        """The content's blocks in order, as complete as they came."""
         self._catch_up()
         if self._plain is None:
             return [block.whole() for _, block in sorted(self._blocks.items())]
-        content = self._head.get("content")
-        return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+        return as_mappings(self._head.get("content"))
 
     def block(self, index: int) -> dict[str, Any]:
         """One block of a stream."""
@@ -163,16 +166,14 @@ class MessagesAnswer(SingleRoundReader):
         return {} if block is None else block.whole()
 
     def head_text(self, name: str) -> str | None:
-        """A text member of the message: `id`, `model`."""
-        value = self._head.get(name)
-        return value if isinstance(value, str) else None
+        return text_or_none(self._head.get(name))
 
     def completions(self) -> tuple[Completion, ...]:
-        """The message, whose tokens nobody tells."""
+        """The message, without tokens."""
         return (Completion(0, finish_reason=self.head_text("stop_reason")),) if self._head else ()
 
     def fitness(self) -> Fitness:
-        """Why this answer can't be trained on: it never can."""
+        """Why this answer can't be trained on, which it never can."""
         if self.error is not None:
             return Fitness.UPSTREAM_ERROR
         return Fitness.ENGINE_NO_TOKENS if self.finished else Fitness.FINISH_NOT_SEEN

@@ -1,8 +1,8 @@
-"""Messages in a closed world: what the client gets of an answer whose calls have to be mapped back.
+"""Messages: the client's answer where calls have to be mapped back.
 
-A round whose calls are all inner ones is answered inside, and the next round's blocks follow those that went
-out. What is delivered has one `message_start`, one id, one end, blocks numbered through and the usage summed.
-Thinking goes out as it comes, signatures and all; on the next turn it is moved back to its round.
+A round that calls hidden tools only is answered inside the gateway, and the next round's blocks follow those
+that went out. The client gets one `message_start`, one id, one end, blocks numbered through, and the sum of
+the usages. Thinking goes out unchanged, with its signatures; on the next turn it is moved back to its round.
 """
 
 from __future__ import annotations
@@ -11,75 +11,63 @@ from typing import Any
 
 from crosswind.gateway.http.sse import SseEvent, replace_event_data
 from crosswind.gateway.protocols.answer import Chunk
-from crosswind.gateway.protocols.coercion import as_object
-from crosswind.gateway.protocols.document import decode, encode
 from crosswind.gateway.protocols.hidden_tools import CallMapping, HiddenCall
+from crosswind.gateway.protocols.json_values import as_mapping, as_object, as_text, decode, encode
 from crosswind.gateway.protocols.mapped_answer import MappedAnswer
 from crosswind.gateway.protocols.messages.answer import MessagesAnswer
-from crosswind.gateway.protocols.messages.block_stream import BlockStream, arguments, is_call
+from crosswind.gateway.protocols.messages.mapped_stream import BlockStream, arguments, is_call
 from crosswind.gateway.protocols.messages.tool_references import rename_references
 
 Block = dict[str, Any]
 
 _COUNTED = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
-"""What the last event tells again of what `message_start` told: the sums over all rounds."""
+"""The counts of `message_start` that the last event repeats, as sums over all rounds."""
 
 
 class MappedMessagesAnswer(MappedAnswer[MessagesAnswer]):
-    """Reads the rounds of one answer. A `MessagesAnswer` of each round records what was produced."""
+    """Reads the rounds of one answer."""
 
     def __init__(self, mapping: CallMapping) -> None:
         super().__init__(mapping, MessagesAnswer)
         self._stream = BlockStream(mapping, self._now, 0)
         self._before: list[Block] = []
-        """The blocks of earlier rounds, which the client got."""
+        """The earlier rounds' blocks, as the client got them."""
         self._plain = False
-        self._over = False
-        """The round at hand is to be answered inside: nothing more of it goes out."""
-        self._kept: list[bytes] = []
-        """What would complete the answer, were the round not answered."""
 
     # The rounds
 
     def hidden_calls(self) -> list[HiddenCall]:
-        """The calls of this round that the client doesn't see, by their place among its blocks. Where the
-        policy was broken off there are none: half a call can't be put back.
-        """
+        # An answer that was broken off hides none: half a call can't be reinserted.
         if self._now.head_text("stop_reason") != "tool_use":
             return []
         return [
-            HiddenCall(at, str(block.get("id", "")), str(block.get("name", "")), arguments(block), block)
+            HiddenCall(at, as_text(block, "id"), as_text(block, "name"), arguments(block), block)
             for at, block in enumerate(self._now.content_blocks())
-            if self._is_inner(block)
+            if self._is_hidden(block)
         ]
 
     @property
     def unanswered(self) -> bool:
-        """Whether this round has to be answered inside: it called inner tools only."""
         return bool(self.hidden_calls()) and not any(is_call(block) for block in self._own())
 
     def start_next_round(self) -> None:
         self._before += self._own()
         super().start_next_round()
         self._stream = BlockStream(self._mapping, self._now, self._stream.next)
-        self._kept.clear()
-        self._over = False
 
     def history_anchor(self) -> tuple[str, str | None]:
-        """What the client's history will show: the id of its first call, and the text of all rounds."""
         own = self._own()
-        first = next((str(block.get("id", "")) for block in own if is_call(block)), "")
+        first = next((as_text(block, "id") for block in own if is_call(block)), "")
         return first, _text([*self._before, *own])
 
     def content(self) -> str | None:
         return _text(self._own())
 
     def conclude(self) -> bytes:
-        """The answer as it stands, with `end_turn` for its end: it has no calls for the client."""
+        # The kept events say `end_turn`: the client gets no calls.
         return (self.delivered_body() or b"") if self._plain else b"".join(self._kept)
 
     def delivered_body(self) -> bytes | None:
-        """What the client gets, as one plain body; None where it is what was produced."""
         if not self.finished:
             return None
         content = [*self._before, *self._own()]
@@ -88,17 +76,17 @@ class MappedMessagesAnswer(MappedAnswer[MessagesAnswer]):
         answer = {**decode(self._now.produced_body()), **self._head, "content": content, "usage": self.usage}
         return encode(answer | ({"stop_reason": "end_turn"} if self.unanswered else {}))
 
-    def _is_inner(self, block: Block) -> bool:
-        return is_call(block) and self._mapping.is_hidden(str(block.get("name", "")), arguments(block))
+    def _is_hidden(self, block: Block) -> bool:
+        return is_call(block) and self._mapping.is_hidden(as_text(block, "name"), arguments(block))
 
     def _own(self) -> list[Block]:
-        """The blocks of this round that the client gets, calls under its own names."""
+        """The client's blocks of this round, its calls under its own names."""
         return [
-            {**block, "name": self._mapping.client_name(str(block.get("name", "")))}
+            {**block, "name": self._mapping.client_name(as_text(block, "name"))}
             if is_call(block)
             else rename_references(block, self._mapping.client_name)
             for block in self._now.content_blocks()
-            if not self._is_inner(block)
+            if not self._is_hidden(block)
         ]
 
     # Reading
@@ -110,7 +98,7 @@ class MappedMessagesAnswer(MappedAnswer[MessagesAnswer]):
         return self.delivered_body() or body
 
     def _remember(self) -> None:
-        """The first round's head is the delivered answer's."""
+        """Keep the first round's head for the delivered answer."""
         if not self._head and (message_id := self._now.head_text("id")) is not None:
             self._head = {"id": message_id, "model": self._now.head_text("model")}
 
@@ -131,12 +119,11 @@ class MappedMessagesAnswer(MappedAnswer[MessagesAnswer]):
         return chunk
 
     def _finish_round(self, event: SseEvent, data: dict[str, Any]) -> Chunk:
-        """The event that completes the answer, or the round."""
+        """The event that completes the answer, or this round only."""
         rest = self._stream.end()
         raw = event.raw
         if self._earlier:
-            counted = data.get("usage")
-            names = {*(counted if isinstance(counted, dict) else ()), *_COUNTED}
+            names = {*as_mapping(data.get("usage")), *_COUNTED}
             data["usage"] = {name: value for name, value in self.usage.items() if name in names}
             raw = replace_event_data(event, encode(data))
         if not self.unanswered:
@@ -148,4 +135,4 @@ class MappedMessagesAnswer(MappedAnswer[MessagesAnswer]):
 
 
 def _text(blocks: list[Block]) -> str:
-    return "".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text")
+    return "".join(as_text(block, "text") for block in blocks if block.get("type") == "text")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from crosswind.gateway.protocols.document import encode
-from crosswind.gateway.protocols.messages.block_stream import arguments, is_call
+from crosswind.gateway.protocols.json_values import encode
+from crosswind.gateway.protocols.messages.mapped_stream import arguments, is_call
 from crosswind.gateway.protocols.provider_errors import ProviderErrors, Wording, blank_id, split_words
 from crosswind.gateway.protocols.request import Request
 from crosswind.injectors.faults import AnswerCall, AnswerContent, AnswerEdit

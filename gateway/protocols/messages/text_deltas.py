@@ -1,4 +1,4 @@
-"""Messages: a stream's events that only add to a text, relayed as they come and read later, many at once."""
+"""Messages: stream events that only add to a text are relayed at once, and read later, many at a time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from crosswind.gateway.protocols.document import UNREADABLE, decode
+from crosswind.gateway.protocols.json_values import UNREADABLE, as_object
 
 _PREFIX = b"event: content_block_delta\ndata: "
 _SAYING = re.compile(
@@ -17,7 +17,7 @@ _SAYING = re.compile(
     rb'\{"type": ?"(?:text_delta", ?"text|thinking_delta", ?"thinking)": ?'
     rb'"[^"\\\r\n]*(?:\\[^\r\n][^"\\\r\n]*)*"\} *\} *\n\n)+'
 )
-"""Nothing else can be in them, neither a second `type`."""
+"""Nothing else fits, not even a second `type`."""
 
 
 class _Event(msgspec.Struct, gc=False):
@@ -28,29 +28,21 @@ class _Event(msgspec.Struct, gc=False):
 _events = msgspec.json.Decoder(list[_Event])
 
 Delta = tuple[int, Mapping[str, Any]]
-"""A block's index, and what is added to it."""
+"""A block's index, and the addition to it."""
 
 
 def count_deferrable(events: bytes) -> int:
-    """How many bytes from the start are whole events that only add to a text or to what is thought."""
+    """How many bytes from the start are whole events that only add to a text or to thinking."""
     found = _SAYING.match(events)
     return found.end() if found else 0
 
 
 def read_deltas(events: bytes) -> Iterator[Delta]:
-    """What such events add, in order."""
+    """The deltas of such events, in order."""
     texts = events[len(_PREFIX) : -2].split(b"\n\n" + _PREFIX)
     try:
         found = _events.decode(b"[%b]" % b",".join(texts))
     except UNREADABLE:
-        return _one_by_one(texts)
+        singly = (as_object(text) for text in texts)
+        return ((event["index"], event["delta"]) for event in singly if event is not None)
     return ((event.index, event.delta) for event in found)
-
-
-def _one_by_one(texts: list[bytes]) -> Iterator[Delta]:
-    for text in texts:
-        try:
-            event = decode(text)
-        except (ValueError, RecursionError):
-            continue
-        yield event["index"], event["delta"]

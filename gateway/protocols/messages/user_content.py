@@ -1,8 +1,8 @@
-"""Messages: the texts of a user message, each with the way to it.
+"""Messages: the texts of a user message, each with its path.
 
-Coding agents put `<system-reminder>` passages into what their user and their tools say. They change from turn
-to turn, and are neither the user's words nor a tool's: they are left alone, and what stands around them is
-read as if they weren't there, so that a changed reminder moves no other text's noise.
+Coding agents put `<system-reminder>` passages into their user's and their tools' texts. The passages change
+from turn to turn and are nobody's words: they are left alone, and the text around them is read as if they
+weren't there, so that a changed reminder moves no other text's noise.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from crosswind.gateway.protocols.content_text import read_content_texts
+from crosswind.gateway.protocols.document import JsonPath
+from crosswind.gateway.protocols.json_values import as_text
 from crosswind.gateway.protocols.message_format import TextPart, ToolResultPart
-from crosswind.gateway.protocols.splicing import JsonPath
 
 _OPENING, _CLOSING = "<system-reminder>", "</system-reminder>"
 
@@ -28,14 +30,14 @@ class Passage:
 
 
 class UserContent:
-    """The content of a user message, a string or an array of blocks. A text's place is its number in its
-    message, tools' results included.
+    """The content of a user message, a string or an array of blocks. A text's place is its number in the
+    message, with those of tools' results.
     """
 
     def __init__(self, content: Any) -> None:
         self.parts: list[TextPart | ToolResultPart] = []
-        self.user = False
-        """A message that holds only tools' results, and reminders, is no user's turn."""
+        self.is_turn = False
+        """Whether it is a user's turn: not if it holds only tools' results and reminders."""
         self._passages: list[Passage] = []
         if isinstance(content, str):
             self._add_text(content, ("content",))
@@ -44,9 +46,9 @@ class UserContent:
                 self._block(block, ("content", index))
 
     def replace(self, replacements: Sequence[tuple[int | None, str]]) -> Mapping[JsonPath, str]:
-        """The strings, by their paths, that texts at these places make."""
+        """The strings by path, with the texts at these places replaced."""
         strings: dict[JsonPath, str] = {}
-        # From the last one on: the passages before it keep their offsets.
+        # The last one first: the passages before it keep their offsets.
         for place, text in sorted(replacements, key=lambda one: one[0] or 0, reverse=True):
             passage = self._passages[place or 0]
             string = strings.get(passage.path, passage.whole)
@@ -59,22 +61,21 @@ class UserContent:
         elif block.get("type") == "text" and isinstance(block.get("text"), str):
             self._add_text(block["text"], (*path, "text"))
         else:
-            self.user = True
+            self.is_turn = True
 
     def _add_text(self, text: str, path: JsonPath) -> None:
         texts = self._texts(text, path)
         self.parts += texts
-        self.user |= bool(texts)
+        self.is_turn |= bool(texts)
 
     def _add_result(self, block: Mapping[str, Any], path: JsonPath) -> None:
-        """A result that is an error has failed on its own: it counts as a result, and is left alone."""
+        # A result with an error has failed without noise: it counts as a result, and its text is left alone.
         content = None if block.get("is_error") is True else block.get("content")
         texts = self._texts(content, path) if isinstance(content, str) else []
-        for index, part in enumerate(content if isinstance(content, list) else []):
-            if isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str):
-                texts += self._texts(part["text"], (*path, index, "text"))
-        call_id = block.get("tool_use_id")
-        self.parts.append(ToolResultPart(call_id if isinstance(call_id, str) else "", "", tuple(texts)))
+        if isinstance(content, list):
+            for part, text in read_content_texts(content):
+                texts += self._texts(text, (*path, part or 0, "text"))
+        self.parts.append(ToolResultPart(as_text(block, "tool_use_id"), "", tuple(texts)))
 
     def _texts(self, text: str, path: JsonPath) -> list[TextPart]:
         texts = []
@@ -85,8 +86,8 @@ class UserContent:
 
 
 def spans_outside_reminders(text: str) -> list[tuple[int, int]]:
-    """The spans of a text outside of its reminders, without the white space that parts them. A reminder that
-    is never closed is none.
+    """The spans of a text outside of its reminders, without the white space between. An unclosed reminder is
+    none.
     """
     if _OPENING not in text:
         return [(0, len(text))]

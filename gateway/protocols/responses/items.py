@@ -1,7 +1,7 @@
-"""Responses: one item of `input` read, and a text written back into it.
+"""Responses: read one item of `input`, and write texts back into it.
 
 An item has its texts in one member at most, as a string or as parts: `content` of a message, `output` of a
-tool's result. `input` may be a string instead of items: it then is one item of its own.
+tool's result. `input` may be a string, which is then the only item.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from crosswind.gateway.protocols.coercion import as_text
 from crosswind.gateway.protocols.content_text import read_content_texts
-from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.protocols.document import JsonPath, replace_values
+from crosswind.gateway.protocols.json_values import as_list, as_text, decode, encode
 from crosswind.gateway.protocols.message_format import UNPARSED, ParsedMessage, TextPart, ToolResultPart
-from crosswind.gateway.protocols.splicing import JsonPath, replace_values
 from crosswind.injectors.conversation import ToolCall
 
 REFERENCE = "item_reference"
@@ -21,12 +20,12 @@ SEARCHED = "tool_search_output"
 INPUT_TEXT = ("input_text",)
 OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 CALLS: Mapping[str, str] = {"function_call": "arguments", "custom_tool_call": "input"}
-"""The kinds of calls that the client's own tools get, and the member with what they are called with."""
+"""The types of calls to the client's own tools, and the member with the arguments."""
 
 
 class ResponsesItems:
-    """The items of `input`: a text's place is its part's index. What isn't the user's, a call or its result
-    is left alone: the provider's own tools, reasoning, references, compactions.
+    """The items of `input`. A text's place is its part's index. Other items than the user's messages, calls
+    and results are left alone: the provider's own tools, reasoning, compactions.
     """
 
     def parse(self, message: Any) -> ParsedMessage:
@@ -36,7 +35,9 @@ class ResponsesItems:
             return UNPARSED
         kind = _kind(message)
         if kind in CALLS:
-            return ParsedMessage(calls=(_call(message, CALLS[kind]),))
+            arguments = as_text(message, CALLS[kind], "{}")
+            call = ToolCall(as_text(message, "call_id"), as_text(message, "name"), arguments)
+            return ParsedMessage(calls=(call,))
         if kind in OUTPUTS:
             texts = _texts(message.get("output"))
             return ParsedMessage(
@@ -44,7 +45,9 @@ class ResponsesItems:
             )
         if kind == REFERENCE:
             return ParsedMessage(reference=as_text(message, "id"))
-        return _message(message) if kind == "message" else _other(message)
+        loaded = frozenset(name for _, name in _find_loaded(message))
+        other = ParsedMessage(own_id=as_text(message, "id"), tool_names=loaded)
+        return _parse_text(message) if kind == "message" else other
 
     def write(self, raw: bytes, replacements: Sequence[tuple[int | None, str]]) -> bytes:
         item = decode(raw)
@@ -52,61 +55,45 @@ class ResponsesItems:
 
 
 def rename_loaded_tools(item: Any, named: Callable[[str], str]) -> Any:
-    """An item with the functions that a search for tools found under other names; the very same where none
-    is.
+    """An item with the functions that a search for tools found under other names; the same object if there
+    are none.
     """
     found = {path: named(name) for path, name in _find_loaded(item) if named(name) != name}
     return decode(replace_values(encode(item), found)) if found else item
 
 
 def _find_loaded(item: Any) -> list[tuple[JsonPath, str]]:
-    """The client's own functions that a search found, by their paths. Namespaces keep theirs."""
+    """The client's own functions that a search found, by path. Those in namespaces keep their names."""
     if not isinstance(item, dict) or item.get("type") != SEARCHED:
         return []
-    tools = item.get("tools")
     return [
         (("tools", at, "name"), tool["name"])
-        for at, tool in enumerate(tools if isinstance(tools, list) else [])
+        for at, tool in enumerate(as_list(item.get("tools")))
         if isinstance(tool, dict) and tool.get("type") == "function" and isinstance(tool.get("name"), str)
     ]
 
 
-def _kind(item: Mapping[str, Any]) -> Any:
-    """Messages and references may come without a type."""
-    kind = item.get("type")
-    if kind is None:
+def _kind(item: Mapping[str, Any]) -> str:
+    """An item's type. Messages and references may come without one."""
+    if item.get("type") is None:
         return "message" if "role" in item else REFERENCE
-    return kind if isinstance(kind, str) else None
+    return as_text(item, "type")
 
 
-def _message(item: Mapping[str, Any]) -> ParsedMessage:
+def _parse_text(item: Mapping[str, Any]) -> ParsedMessage:
     if item.get("role") == "assistant":
         return ParsedMessage(own_text=own_text(item))
-    return (
-        ParsedMessage(_texts(item.get("content")), is_user=True) if item.get("role") == "user" else UNPARSED
-    )
+    user = item.get("role") == "user"
+    return ParsedMessage(_texts(item.get("content")), is_user=True) if user else UNPARSED
 
 
 def own_text(item: Mapping[str, Any]) -> str:
-    """What the policy itself says in a message."""
+    """The policy's own text in a message."""
     return "".join(text for _, text in read_content_texts(item.get("content"), ("output_text", "input_text")))
-
-
-def _other(item: Mapping[str, Any]) -> ParsedMessage:
-    return ParsedMessage(
-        own_id=as_text(item, "id"), tool_names=frozenset(name for _, name in _find_loaded(item))
-    )
 
 
 def _texts(content: Any) -> tuple[TextPart, ...]:
     return tuple(TextPart(place, text) for place, text in read_content_texts(content, INPUT_TEXT))
-
-
-def _call(item: Mapping[str, Any], member: str) -> ToolCall:
-    called_with = item.get(member)
-    return ToolCall(
-        as_text(item, "call_id"), as_text(item, "name"), called_with if isinstance(called_with, str) else "{}"
-    )
 
 
 def _path(item: Any, place: int | None) -> JsonPath:

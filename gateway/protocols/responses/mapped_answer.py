@@ -1,8 +1,8 @@
-"""Responses in a closed world: what the client gets of an answer whose calls have to be mapped back.
+"""Responses: the client's answer where calls have to be mapped back.
 
-A round whose calls are all inner ones is answered inside, and the next round goes on where its items ended.
-What is delivered is one response: the first round's id, the items of all rounds, the usage summed. The
-response tells the request's settings back: they are the client's, not those that the policy saw.
+A round that calls hidden tools only is answered inside the gateway, and the next round's items follow. The
+client gets one response: the first round's id, the items of all rounds, and the sum of the usages. A response
+repeats the request's settings: these become the client's again.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from typing import Any
 
 from crosswind.gateway.http.sse import SseEvent, replace_event_data
 from crosswind.gateway.protocols.answer import Chunk
-from crosswind.gateway.protocols.coercion import as_mapping, as_object, as_text
-from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.protocols.hidden_tools import CallMapping, HiddenCall
+from crosswind.gateway.protocols.json_values import as_mapping, as_mappings, as_object, as_text, encode
 from crosswind.gateway.protocols.mapped_answer import MappedAnswer
 from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.responses.answer import BEGINNING, COMPLETING, ResponsesAnswer
-from crosswind.gateway.protocols.responses.round_stream import (
+from crosswind.gateway.protocols.responses.mapped_stream import (
     RoundStream,
     StreamNumbers,
     is_hidden_call,
@@ -26,7 +25,7 @@ from crosswind.gateway.protocols.responses.round_stream import (
 )
 from crosswind.gateway.protocols.tools import map_tool_choice
 
-_ACTED_ON = frozenset(
+_ANSWERED_BY_CLIENTS = frozenset(
     {
         "function_call",
         "custom_tool_call",
@@ -37,27 +36,26 @@ _ACTED_ON = frozenset(
         "mcp_approval_request",
     }
 )
-"""The items that a client answers."""
-_TOLD_BACK = {"description": None, "parameters": None, "strict": True}
-"""What providers add to a function when they tell it back, where the client left it out."""
+"""The types of items that a client answers."""
+_ADDED_MEMBERS = {"description": None, "parameters": None, "strict": True}
+"""The members that providers add to a function when they repeat it, if the client left them out."""
 
 
 class MappedResponsesAnswer(MappedAnswer[ResponsesAnswer]):
-    """Reads the rounds of one answer; `ResponsesAnswer` records what was produced in each."""
+    """Reads the rounds of one answer."""
 
     def __init__(self, mapping: CallMapping, request: Request) -> None:
         super().__init__(mapping, ResponsesAnswer)
         self._request = request
         self._before: list[Any] = []
-        """The client's items of the earlier rounds."""
+        """The earlier rounds' items, as the client got them."""
         self._numbers = StreamNumbers()
         self._stream = RoundStream(mapping, self._numbers)
         self._delivered: bytes | None = None
-        self._kept: tuple[SseEvent, dict[str, Any]] | None = None
-        """The event that completes a stream, should its round not be answered."""
+        self._end: tuple[SseEvent, dict[str, Any]] | None = None
+        """The event that completes the stream if the round isn't answered."""
 
     def delivered_body(self) -> bytes | None:
-        """The response as the client got it; None where it is the one produced."""
         if self._delivered is not None:
             return self._delivered
         response = as_object(self._now.produced_body()) or {}
@@ -67,8 +65,7 @@ class MappedResponsesAnswer(MappedAnswer[ResponsesAnswer]):
     # The rounds
 
     def hidden_calls(self) -> list[HiddenCall]:
-        """The calls of this round that the client doesn't see."""
-        calls = [item for item in self._now.output() if _is(item, "function_call")]
+        calls = [item for item in as_mappings(self._now.output()) if item.get("type") == "function_call"]
         return [
             HiddenCall(at, as_text(item, "call_id"), as_text(item, "name"), as_text(item, "arguments"), item)
             for at, item in enumerate(calls)
@@ -77,12 +74,8 @@ class MappedResponsesAnswer(MappedAnswer[ResponsesAnswer]):
 
     @property
     def unanswered(self) -> bool:
-        """Whether this round has to be answered inside: it called inner tools only."""
-        calls = [
-            item
-            for item in self._now.output()
-            if isinstance(item, dict) and as_text(item, "type") in _ACTED_ON
-        ]
+        items = as_mappings(self._now.output())
+        calls = [item for item in items if as_text(item, "type") in _ANSWERED_BY_CLIENTS]
         return (
             self._now.head_text("status") == "completed"
             and bool(calls)
@@ -93,14 +86,13 @@ class MappedResponsesAnswer(MappedAnswer[ResponsesAnswer]):
         self._before += self._client_items(self._now.output())
         super().start_next_round()
         self._stream = RoundStream(self._mapping, self._numbers)
-        self._delivered, self._kept = None, None
+        self._delivered, self._end = None, None
 
     def conclude(self) -> bytes:
-        """The answer as it stands: it has no calls for the client."""
         self._tell()
-        if self._kept is None:
+        if self._end is None:
             return self._delivered or self.produced_body()
-        event, data = self._kept
+        event, data = self._end
         return self._tell_response(event, data, self._join_rounds(as_mapping(data.get("response"))))
 
     def history_anchor(self) -> tuple[str, str | None]:
@@ -134,23 +126,25 @@ class MappedResponsesAnswer(MappedAnswer[ResponsesAnswer]):
             )
         if kind and isinstance(data.get("output_index"), int):
             return Chunk(self._stream.feed(event, data), chunk.calls_tools)
-        return Chunk(self._stream.event(event, data), chunk.calls_tools)
+        return Chunk(self._stream.number_event(event, data), chunk.calls_tools)
 
     def _complete_response(self, event: SseEvent, data: dict[str, Any]) -> Chunk:
         waited = self._stream.end()
         if self.unanswered:
-            self._kept = event, data
+            self._end = event, data
             return Chunk(waited)
         self._tell()
         last = self._tell_response(event, data, self._join_rounds(as_mapping(data.get("response"))))
         return Chunk(waited + last, completing=True, ended=True)
 
     def _tell_response(self, event: SseEvent, data: dict[str, Any], response: dict[str, Any]) -> bytes:
-        """An event about the response, with the response as the client is to see it."""
+        """An event with the whole response, which is replaced by the client's."""
         if response == data.get("response"):
-            return self._stream.event(event, data)
+            return self._stream.number_event(event, data)
         mapped = {**data, "response": response}
-        return self._stream.event(SseEvent(replace_event_data(event, encode(mapped)), event.data), mapped)
+        return self._stream.number_event(
+            SseEvent(replace_event_data(event, encode(mapped)), event.data), mapped
+        )
 
     def _client_items(self, output: list[Any]) -> list[Any]:
         """The client's items of a round."""
@@ -158,7 +152,7 @@ class MappedResponsesAnswer(MappedAnswer[ResponsesAnswer]):
         return [with_client_names(item, self._mapping) for item, theirs in kept if theirs]
 
     def _join_rounds(self, response: dict[str, Any]) -> dict[str, Any]:
-        """The rounds as one response."""
+        """The rounds as one response, made from the last one's."""
         whole = self._restore_settings(response)
         output = response.get("output")
         if isinstance(output, list):
@@ -168,7 +162,7 @@ class MappedResponsesAnswer(MappedAnswer[ResponsesAnswer]):
         return whole
 
     def _restore_settings(self, response: dict[str, Any]) -> dict[str, Any]:
-        """The response with the client's own settings told back."""
+        """The response with the client's own settings, which the policy may not have met."""
         if not self._head:
             self._head = {name: response[name] for name in ("id", "created_at", "model") if name in response}
         document, whole = self._request.document, dict(response)
@@ -179,36 +173,34 @@ class MappedResponsesAnswer(MappedAnswer[ResponsesAnswer]):
         if "tool_choice" in response:
             whole["tool_choice"] = map_tool_choice(response["tool_choice"], self._mapping.client_name)
         if "tools" in response:
-            whole["tools"] = _tools_told(response["tools"], document.value("tools"))
+            whole["tools"] = _repeated_tools(response["tools"], document.value("tools"))
         return whole
 
     def _tell(self) -> None:
-        """Let later requests go on from this response: the upstream knows it by its last round's id."""
-        answered = self._request.on_answer
-        if answered is not None:
-            answered(
+        """Let later requests continue this response. The upstream knows it by its last round's id."""
+        if self._request.on_answer is not None:
+            self._request.on_answer(
                 as_object(self.delivered_body() or self.produced_body()) or {}, self._now.head_text("id")
             )
 
 
-def _tools_told(told: Any, given: Any) -> Any:
-    """The tools as the provider tells them back, where they are the ones that the client gave; else those."""
-    if not isinstance(told, list) or not isinstance(given, list):
-        return told
-    if len(told) == len(given) and all(map(_same, told, given)):
-        return told
-    return [{**_TOLD_BACK, **one} if _is(one, "function") else one for one in given]
+def _repeated_tools(repeated: Any, given: Any) -> Any:
+    """The tools as the provider repeats them, if they are the client's; else the client's, as it would."""
+    if not isinstance(repeated, list) or not isinstance(given, list):
+        return repeated
+    if len(repeated) == len(given) and all(map(_is_same, repeated, given)):
+        return repeated
+    return [
+        {**_ADDED_MEMBERS, **one} if isinstance(one, dict) and one.get("type") == "function" else one
+        for one in given
+    ]
 
 
-def _same(told: Any, given: Any) -> bool:
-    if not isinstance(told, dict) or not isinstance(given, dict):
-        return bool(told == given)
+def _is_same(repeated: Any, given: Any) -> bool:
+    if not isinstance(repeated, dict) or not isinstance(given, dict):
+        return bool(repeated == given)
     return all(
-        told.get(name) == given[name]
+        repeated.get(name) == given[name]
         for name in ("type", "name", "description", "parameters")
         if name in given
     )
-
-
-def _is(item: Any, kind: str) -> bool:
-    return isinstance(item, dict) and item.get("type") == kind

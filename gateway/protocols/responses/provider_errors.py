@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.protocols.json_values import encode
 from crosswind.gateway.protocols.provider_errors import ProviderErrors, blank_id, openai_words, split_words
 from crosswind.gateway.protocols.request import Request
 from crosswind.injectors.faults import AnswerCall, AnswerContent, AnswerEdit

@@ -84,7 +84,7 @@ async def test_tools_that_could_not_be_shown_otherwise_stay_as_declared(
     async with upstream() as app:
         async with gateway(tmp_path, app, noise=NOISY) as running:
             with monkeypatch.context() as defect:
-                defect.setattr(Request, "_restore_history", DEFECT)
+                defect.setattr(Request, "_write_steps", DEFECT)
                 await lead(running, "s", range(1))
             await lead(running, "s", range(1, 2))
         async with gateway(tmp_path, app, noise=NOISY) as running:

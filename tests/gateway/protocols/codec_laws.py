@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from crosswind.gateway.protocols.codec import Codec, SessionReader
-from crosswind.gateway.protocols.document import decode
+from crosswind.gateway.protocols.json_values import decode
 from crosswind.gateway.protocols.request import Request
 from crosswind.injectors.conversation import Ref, ToolResult
 from tests.gateway.protocols.test_documents import same

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosswind.gateway.cli import root
-from crosswind.gateway.protocols.document import encode
+from crosswind.gateway.protocols.json_values import encode
 from crosswind.simulators.environment import load
 from crosswind.studies.replay.comparison import compare
 from crosswind.testing import ScriptedProvider, answer_messages

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from crosswind.gateway.protocols.codec import SessionReader
 from crosswind.gateway.protocols.completions.codec import CODEC
-from crosswind.gateway.protocols.document import decode
+from crosswind.gateway.protocols.json_values import decode
 from crosswind.testing import Answer, Dialogue, ScriptedProvider
 from crosswind.testing.replies import DONE, JSON, SSE, Part, ReceivedRequest, Reply, chunks, plain
 from tests.gateway.dialogue import PROFILE

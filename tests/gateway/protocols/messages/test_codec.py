@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosswind.gateway.protocols.document import decode, encode
+from crosswind.gateway.protocols.document import replace_values
+from crosswind.gateway.protocols.json_values import decode, encode
 from crosswind.gateway.protocols.messages.codec import CODEC
 from crosswind.gateway.protocols.messages.user_content import spans_outside_reminders
-from crosswind.gateway.protocols.splicing import replace_values
 from crosswind.injectors.conversation import ToolResult, UserText
 from tests.gateway.protocols.codec_laws import (
     assert_only_texts_change,

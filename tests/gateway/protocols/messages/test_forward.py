@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosswind.gateway.protocols.document import decode, encode
 from crosswind.gateway.protocols.hidden_tools import Reinsertion
+from crosswind.gateway.protocols.json_values import decode, encode
 from crosswind.gateway.protocols.messages.tool_mapping import MessagesToolMapping
 
 BLOCKS = st.lists(

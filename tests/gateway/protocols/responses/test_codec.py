@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosswind.gateway.http.sse import SseEvent
-from crosswind.gateway.protocols.document import decode
+from crosswind.gateway.protocols.json_values import decode
 from crosswind.gateway.protocols.responses.answer import ResponsesAnswer
 from crosswind.gateway.protocols.responses.codec import CODEC
 from crosswind.injectors.conversation import ToolResult, UserText

@@ -1,7 +1,7 @@
-"""Messages: the blocks of a streamed answer, calls under the client's names, the inner ones withheld.
+"""Messages: map the calls of a streamed answer to the client's names, and keep hidden ones from it.
 
-Only calls wait, and only where it hangs on their arguments whose they are. The client's blocks are numbered
-without a gap.
+Calls wait only if their arguments decide whether they are hidden. The client's blocks are numbered without a
+gap.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crosswind.gateway.http.sse import SseEvent, replace_event_data
-from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.protocols.hidden_tools import CallMapping
+from crosswind.gateway.protocols.json_values import as_text, encode, encode_text
 from crosswind.gateway.protocols.messages.answer import MessagesAnswer
 from crosswind.gateway.protocols.messages.tool_references import rename_references
 
@@ -21,19 +21,17 @@ Data = dict[str, Any]
 
 @dataclass(slots=True)
 class _Streamed:
-    """A block as it streams. `index` is its number for the client, where it goes there; `held` are its events
-    while it waits.
-    """
+    """A block as it streams."""
 
     index: int | None = None
+    """Its number for the client, if it goes there."""
     waits: bool = False
     held: list[tuple[SseEvent, Data]] = field(default_factory=list)
+    """Its events while it waits."""
 
 
 class BlockStream:
-    """The blocks of one round, of which `answer` has read each event before. `next` is the number of the
-    client's next block.
-    """
+    """The blocks of one round. `answer` reads each event first; `next` is the client's next block number."""
 
     def __init__(self, mapping: CallMapping, answer: MessagesAnswer, first: int) -> None:
         self.next = first
@@ -42,7 +40,7 @@ class BlockStream:
         self._blocks: dict[int, _Streamed] = {}
 
     def feed(self, event: SseEvent, data: Data) -> bytes:
-        """Take an event of a block; gives what goes to the client now."""
+        """Take an event of a block; gives the events that go to the client now."""
         number = data.get("index")
         if not isinstance(number, int):
             return event.raw
@@ -57,13 +55,13 @@ class BlockStream:
         return b"" if block.index is None else self._map_event(event, data, block.index)
 
     def end(self) -> bytes:
-        """No more events will come: what still waited."""
+        """No more events will come: gives those that still waited."""
         return b"".join(self._settle(number, block) for number, block in self._blocks.items() if block.waits)
 
     def _start_block(self, data: Data) -> _Streamed:
         started = data.get("content_block")
         if isinstance(started, dict) and is_call(started):
-            name = str(started.get("name", ""))
+            name = as_text(started, "name")
             if self._mapping.needs_arguments(name):
                 return _Streamed(waits=True)
             if self._mapping.is_hidden(name, "{}"):
@@ -75,20 +73,20 @@ class BlockStream:
         return number
 
     def _settle(self, number: int, block: _Streamed) -> bytes:
-        """Decide about a call that is whole now."""
+        """Decide about a call that is now complete."""
         call, held = self._answer.block(number), block.held
         block.waits, block.held = False, []
-        if self._mapping.is_hidden(str(call.get("name", "")), arguments(call)):
+        if self._mapping.is_hidden(as_text(call, "name"), arguments(call)):
             return b""
         block.index = self._number()
         return b"".join(self._map_event(event, data, block.index) for event, data in held)
 
     def _map_event(self, event: SseEvent, data: Data, index: int) -> bytes:
-        """An event with the client's number and name: its own bytes where these are the same."""
+        """An event with the client's number and name: its own bytes if these are the same."""
         mapped = {**data, "index": index}
         started = data.get("content_block")
         if isinstance(started, dict) and is_call(started):
-            name = self._mapping.client_name(str(started.get("name", "")))
+            name = self._mapping.client_name(as_text(started, "name"))
             mapped["content_block"] = {**started, "name": name}
         elif isinstance(started, dict):
             mapped["content_block"] = rename_references(started, self._mapping.client_name)
@@ -101,6 +99,6 @@ def is_call(block: Mapping[str, Any]) -> bool:
 
 
 def arguments(block: Mapping[str, Any]) -> str:
-    """A call's arguments as JSON text; of one that was broken off, as far as they came."""
+    """A call's arguments as JSON text, which is incomplete if the call was broken off."""
     value = block.get("input", {})
-    return value if isinstance(value, str) else encode(value).decode("utf-8", "surrogatepass")
+    return value if isinstance(value, str) else encode_text(value)

@@ -1,7 +1,8 @@
-"""Responses: a streamed round's items as the client gets them: withheld ones dropped, the rest renumbered.
+"""Responses: map the items of a streamed round to the client's: hidden ones are dropped, the others
+renumbered.
 
-Only calls wait, and only until it is known whose they are; and reasoning, where calls may be withheld: it
-belongs to what follows it, and goes where that goes.
+Calls wait until it is known whether they are hidden. Reasoning waits where calls may be hidden, since it
+belongs to the item behind it and goes where that goes.
 """
 
 from __future__ import annotations
@@ -11,27 +12,26 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crosswind.gateway.http.sse import SseEvent, replace_event_data
-from crosswind.gateway.protocols.document import encode
 from crosswind.gateway.protocols.hidden_tools import CallMapping
+from crosswind.gateway.protocols.json_values import as_text, encode
 from crosswind.gateway.protocols.responses.items import rename_loaded_tools
 
 ADDED, DONE = "response.output_item.added", "response.output_item.done"
 _MADE = "response.function_call_arguments.done"
 
 Verdict = bool | None
-"""Whether an item is for the client; None: not known yet."""
+"""Whether an item is for the client; None: not yet known."""
 
 
 def is_hidden_call(item: Any, mapping: CallMapping) -> bool:
-    """Whether an output item, which is whole, is a call that is answered inside."""
+    """Whether a complete output item is a call that is answered inside the gateway."""
     if not is_call(item):
         return False
-    name, arguments = item.get("name"), item.get("arguments")
-    return isinstance(name, str) and mapping.is_hidden(name, arguments if isinstance(arguments, str) else "")
+    return isinstance(item.get("name"), str) and mapping.is_hidden(item["name"], as_text(item, "arguments"))
 
 
 def is_call(item: Any) -> bool:
-    """Whether an output item is a call of one of the client's functions, those in namespaces left out."""
+    """Whether an output item is a call of one of the client's functions outside of namespaces."""
     return isinstance(item, dict) and item.get("type") == "function_call" and not item.get("namespace")
 
 
@@ -40,8 +40,8 @@ def is_reasoning(item: Any) -> bool:
 
 
 def select_client_items(output: Sequence[Any], mapping: CallMapping) -> list[bool]:
-    """Which items of a whole output are for the client. Reasoning goes with the next item that is, if one
-    follows before the next reasoning; else with the inner calls behind it.
+    """Which items of a complete output are for the client. Reasoning goes with the next item that is, if one
+    comes before the next reasoning; else with the hidden calls behind it.
     """
     verdicts: list[Verdict] = [
         None if is_reasoning(item) else not is_hidden_call(item, mapping) for item in output
@@ -50,8 +50,8 @@ def select_client_items(output: Sequence[Any], mapping: CallMapping) -> list[boo
 
 
 def decide_reasoning(verdicts: Sequence[Verdict], at: int, *, over: bool) -> Verdict:
-    """The verdict at a place; of reasoning (None) the one that follows from what comes after it. `over`:
-    nothing more will come.
+    """The verdict at an index; for reasoning (None) it follows from the items behind it. `over`: no more
+    items will come.
     """
     if verdicts[at] is not None:
         return verdicts[at]
@@ -64,7 +64,7 @@ def decide_reasoning(verdicts: Sequence[Verdict], at: int, *, over: bool) -> Ver
 
 
 def with_client_names(item: Any, mapping: CallMapping) -> Any:
-    """An item with its call, or what a search for tools found, under the client's own names."""
+    """An item with its call, or the tools that a search loaded, under the client's own names."""
     if not is_call(item):
         return rename_loaded_tools(item, mapping.client_name)
     name = item.get("name")
@@ -74,10 +74,10 @@ def with_client_names(item: Any, mapping: CallMapping) -> Any:
 
 @dataclass(slots=True)
 class StreamNumbers:
-    """What the client's stream has come to, over all rounds."""
+    """The numbers that the client's stream has reached, over all rounds."""
 
     sequence: int | None = None
-    """The next event's; None: it is the upstream's own that begins."""
+    """The next event's; None: the upstream's first one counts."""
     output: int = 0
 
 
@@ -99,10 +99,10 @@ class RoundStream:
         self._items: list[_Item] = []
         self._places: dict[int, _Item] = {}
         self._front = 0
-        """The first item of which more may go out."""
+        """The index of the first item of which more may go out."""
 
     def feed(self, event: SseEvent, data: dict[str, Any]) -> bytes:
-        """Take an event of an item; gives what goes to the client now."""
+        """Take an event of an item; gives the events that go to the client now."""
         index, item = data["output_index"], data.get("item")
         place = self._places.get(index)
         if place is None:
@@ -116,11 +116,11 @@ class RoundStream:
         return self._settle(over=False)
 
     def end(self) -> bytes:
-        """No more items will come: what still waited."""
+        """No more items will come: gives the events that still waited."""
         return self._settle(over=True)
 
-    def event(self, event: SseEvent, data: dict[str, Any]) -> bytes:
-        """An event under the client's next number."""
+    def number_event(self, event: SseEvent, data: dict[str, Any]) -> bytes:
+        """An event with the client's next number."""
         given, number = data.get("sequence_number"), self._numbers.sequence
         if not isinstance(given, int):
             return event.raw
@@ -143,7 +143,7 @@ class RoundStream:
         return _Item(reasoning=False, verdict=None if waits else not is_hidden_call(item, self._mapping))
 
     def _settle(self, *, over: bool) -> bytes:
-        """Everything up to the first item about which nothing is known yet."""
+        """The events up to the first item whose verdict isn't known yet."""
         out: list[bytes] = []
         for at in range(self._front, len(self._items)):
             item = self._items[at]
@@ -184,4 +184,4 @@ class RoundStream:
             name = self._mapping.client_name(data["name"])
             mapped = mapped if name == data["name"] else {**mapped, "name": name}
         raw = event if mapped is data else SseEvent(replace_event_data(event, encode(mapped)), event.data)
-        return self.event(raw, mapped)
+        return self.number_event(raw, mapped)
