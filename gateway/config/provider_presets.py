@@ -5,15 +5,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import Literal
 
 from crosswind.gateway.config.sections import Section
 
 AuthStyle = Literal["bearer", "api-key", "x-api-key", "x-goog-api-key", "none", "passthrough"]
-Protocol = Literal["chat", "responses", "completions", "embeddings", "messages"]
 DuplicateNames = Literal["allowed", "suffixed"]
 
-EVERY_PROTOCOL: tuple[Protocol, ...] = ("chat", "responses", "completions", "embeddings", "messages")
+# Protocols go by the names of their folders, which are only listed: that room lies above this one.
+PROTOCOLS = tuple(
+    found.name for found in iter_modules([str(Path(__file__).parents[1] / "protocols")]) if found.ispkg
+)
 
 
 class Dialect(Section):
@@ -27,7 +31,7 @@ class Dialect(Section):
     """Added to each request's query where the client doesn't give them."""
     duplicate_tool_names: DuplicateNames = "allowed"
     """Whether two tools of a request may have one name, or need a suffix to tell them apart."""
-    protocols: tuple[Protocol, ...] = EVERY_PROTOCOL
+    protocols: tuple[str, ...] = PROTOCOLS
     token_ids: bool = False
     """It offers `return_token_ids`."""
 

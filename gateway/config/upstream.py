@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from crosswind.gateway.config.provider_presets import DIALECTS, AuthStyle, Dialect, DuplicateNames, Protocol
+from crosswind.gateway.config.provider_presets import DIALECTS, PROTOCOLS, AuthStyle, Dialect, DuplicateNames
 from crosswind.gateway.config.sections import Seconds, Section, Timeouts
 from crosswind.gateway.errors import nearest
 
@@ -85,7 +85,7 @@ class UpstreamSettings(Section):
     join: str | None = None
     headers: HeaderRules = HeaderRules()
     duplicate_tool_names: DuplicateNames | None = None
-    protocols: tuple[Protocol, ...] | None = None
+    protocols: tuple[str, ...] | None = None
     token_ids: bool | None = None
     timeouts: UpstreamTimeouts = UpstreamTimeouts()
     retries: Retries | None = None
@@ -104,6 +104,14 @@ class UpstreamSettings(Section):
         if len(set(value)) < len(value):
             raise ValueError("a replica is named twice; name each once")
         return tuple(http_url(one) for one in value)
+
+    @field_validator("protocols")
+    @classmethod
+    def _known_protocols(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        for name in value or ():
+            if name not in PROTOCOLS:
+                raise ValueError(f"unknown protocol {name!r}: {nearest(name, PROTOCOLS)}")
+        return value
 
     @field_validator("dialect")
     @classmethod

@@ -155,6 +155,12 @@ def codec_of_resource(path: str) -> Codec | None:
     return next((codec for codec in codecs().values() if resource in codec.resources), None)
 
 
+def codec_of_client(headers: Mapping[bytes, bytes], path: str) -> Codec | None:
+    """The protocol in which a client understands errors on a route of no protocol, if that can be told."""
+    sent = (codec for codec in codecs().values() if codec.client_header in headers)
+    return next(sent, None) or codec_of_resource(path)
+
+
 def codec_named(name: str) -> Codec | None:
     """The codec that a turn's record names."""
     return next((codec for codec in codecs().values() if codec.name == name), None)

@@ -114,7 +114,7 @@ class Proxy:
         """Protocol and session: read the body, and find its session."""
         body = await read_body(http, self.settings.limits.body)
         claim = read_claim(http, route, caller, self.settings)
-        split = codec.split(body.body, self.sessions.reader(claim, codec))
+        split = codec.split(body.body, self.sessions.reader(claim, codec), route.parameters)
         if split is None:
             _log.warning(
                 "a request can't be read: it is forwarded as it came",

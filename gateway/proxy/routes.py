@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from urllib.parse import unquote_to_bytes
 
 import msgspec
@@ -13,8 +14,8 @@ from crosswind.gateway.http.asgi import Http
 from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.http.body import RequestBody
 from crosswind.gateway.noise.kill_switch import may_ask_for
-from crosswind.gateway.protocols.codec import Codec, codecs
-from crosswind.gateway.protocols.request import SplitBody
+from crosswind.gateway.protocols.codec import Codec, api_roots, codec_of_client, find_codec
+from crosswind.gateway.protocols.request import NO_PARAMETERS, SplitBody
 from crosswind.gateway.recorder.redaction import SHORTEST
 from crosswind.gateway.sessions.inference import Traces, read_traces
 from crosswind.gateway.sessions.session import SessionClaim
@@ -25,22 +26,23 @@ from crosswind.injectors.identity import digest
 PASS = "pass_through"
 HEALTH = "health"
 NONE = "none"
-MESSAGES = "/messages"
 
-_ROUTE = re.compile(rb"(?:/s/(?P<session>[^/]+))?/v1(?P<path>/.*)?\Z", re.DOTALL)
+_ROUTE = re.compile(r"(?:/s/(?P<session>[^/]+))?(?P<root>/[^/]+)(?P<path>/.*)?\Z", re.DOTALL)
 _DOTS = re.compile(rb"/(?:\.|%2e){1,2}(?:/|\Z)", re.IGNORECASE)
-"""Steps that would lead out of /v1, or of the upstream's base path."""
+"""Steps that would lead out of the API's root, or of the upstream's base path."""
 _SEED = re.compile(r"[0-9]{1,18}\Z")
 _SESSION_ID = re.compile(r"[^\x00-\x1f\x7f/]{1,200}\Z")
 
 
 class Route(msgspec.Struct, frozen=True):
-    """`path`: the part after `/v1`, unchanged; None where there is no such route."""
+    """`path`: the part behind the API's root (`/v1`), unchanged; None if there is no such route."""
 
     kind: str
     path: str | None = None
     session_id: str | None = None
     codec: Codec | None = None
+    parameters: Mapping[str, str] = NO_PARAMETERS
+    """The named groups of the codec's path."""
     shape: Codec | None = None
     """The protocol in which the client understands errors; None: OpenAI's, which most protocols share."""
 
@@ -49,22 +51,18 @@ def find_route(http: Http) -> Route:
     """The route of a request, by its path and method."""
     if http.raw_path == b"/healthz":
         return Route(HEALTH, "/healthz")
-    found = _ROUTE.match(http.raw_path)
-    if found is None or _DOTS.search(http.raw_path):
-        return Route(NONE, shape=_shape(http, ""))
+    found = _ROUTE.match(http.raw_path.decode("latin-1"))
+    if found is None or found["root"] not in api_roots() or _DOTS.search(http.raw_path):
+        return Route(NONE, shape=codec_of_client(http.first, ""))
+    path = found["path"] or ""
     session = found["session"]
-    path = (found["path"] or b"").decode("latin-1")
+    session = unquote_to_bytes(session.encode("latin-1")).decode("utf-8", "replace") if session else None
     # An upstream may take a trailing slash as well, and a turn is a turn.
-    codec = codecs().get(path.removesuffix("/")) if http.method == "POST" else None
-    kind = codec.name if codec else PASS
-    name = unquote_to_bytes(session).decode("utf-8", "replace") if session else None
-    return Route(kind, path, name, codec, codec or _shape(http, path))
-
-
-def _shape(http: Http, path: str) -> Codec | None:
-    """Anthropic's clients send their header on every route, also on `GET /v1/models`."""
-    anthropic = http.header(b"anthropic-version") is not None or f"{path}/".startswith(f"{MESSAGES}/")
-    return codecs().get(MESSAGES) if anthropic else None
+    matched = find_codec(found["root"] + path.removesuffix("/")) if http.method == "POST" else None
+    if matched is None:
+        return Route(PASS, path, session, shape=codec_of_client(http.first, path))
+    codec, parameters = matched
+    return Route(codec.name, path, session, codec, parameters, codec)
 
 
 def read_claim(http: Http, route: Route, caller: Caller, settings: Settings) -> SessionClaim:

@@ -13,14 +13,6 @@ from crosswind.gateway.errors import ConfigurationError
 from crosswind.gateway.trajectory.record import Turn
 from crosswind.gateway.turn.exchange import Exchange
 
-OPERATIONS = {
-    "chat": "chat",
-    "responses": "chat",
-    "messages": "chat",
-    "completions": "text_completion",
-    "embeddings": "embeddings",
-}
-
 
 def open_tracing(telemetry: Telemetry) -> Tracing | None:
     """Tracing, where an endpoint is configured. ConfigurationError where the extra isn't installed."""
@@ -55,7 +47,7 @@ class Tracing:
         """Send the span of a turn that was released."""
         from opentelemetry.trace import SpanKind, Status, StatusCode
 
-        operation = OPERATIONS.get(turn.protocol, turn.protocol)
+        operation = exchange.codec.operation
         span = self._tracer.start_span(
             f"{operation} {_model_of(exchange) or ''}".strip(),
             context=self._propagator.extract(dict(exchange.trace)),

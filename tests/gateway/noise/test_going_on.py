@@ -41,8 +41,8 @@ rules:
 """,
     "all",
 )
-CHAT: Codec = codecs()["/chat/completions"]
-MESSAGES: Codec = codecs()["/messages"]
+CHAT: Codec = codecs()["/v1/chat/completions"]
+MESSAGES: Codec = codecs()["/v1/messages"]
 REDACTOR = Redactor("redact")
 Spelling = Callable[[Any], bytes]
 
