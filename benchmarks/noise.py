@@ -138,7 +138,7 @@ class Gateway:
     """A session in a gateway: bodies as they come are split, read, decided about and written."""
 
     def __init__(self) -> None:
-        self.codec: Codec = codecs()["/v1/chat/completions"]
+        self.codec: Codec = codecs()["chat"]
         plan = plan_of("bench")
         self.session = LiveSession(SessionRecord("bench", 0, plan.to_json()), plan)
         self.redactor = Redactor("keep")

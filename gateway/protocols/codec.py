@@ -28,8 +28,10 @@ class Codec(ABC):
 
     name: str
     """The name of its folder, which turns are recorded under and the configuration's `protocols` lists."""
+    root = "/v1"
+    """The first segment of its routes, which an upstream's base URL has too."""
     path: str
-    """Its route, from the API's root on: a regular expression, whose named groups are given to `split`."""
+    """Its route behind the root: a regular expression, whose named groups are given to `split`."""
     resources: tuple[str, ...] = ()
     """The first segments of routes behind the root that belong to the protocol too, and are passed through.
     """
@@ -122,29 +124,34 @@ class SessionReader:
 
 @cache
 def codecs() -> Mapping[str, Codec]:
-    """All codecs by their path: the `CODEC` of the module `codec` in each folder of this package."""
+    """All codecs by name: the `CODEC` of the module `codec` in each folder of this package."""
     package = importlib.import_module("crosswind.gateway.protocols")
     found: list[Codec] = [
         importlib.import_module(f"{package.__name__}.{protocol.name}.codec").CODEC
         for protocol in pkgutil.iter_modules(package.__path__)
         if protocol.ispkg
     ]
-    return {codec.path: codec for codec in found}
+    return {codec.name: codec for codec in found}
 
 
 @cache
 def api_roots() -> frozenset[str]:
-    """The first segments of all protocols' paths, such as `/v1`: requests under them go to an upstream."""
-    return frozenset("/" + path.split("/")[1] for path in codecs())
+    """The roots of all protocols: requests under them go to an upstream."""
+    return frozenset(codec.root for codec in codecs().values())
+
+
+@cache
+def _literal_paths() -> Mapping[str, Codec]:
+    return {codec.root + codec.path: codec for codec in codecs().values()}
 
 
 def find_codec(path: str) -> tuple[Codec, Mapping[str, str]] | None:
-    """The protocol whose turns a path takes, and the parameters in the path."""
-    codec = codecs().get(path)
+    """The protocol to whose turns a path, with its root, leads, and the parameters in the path."""
+    codec = _literal_paths().get(path)
     if codec is not None:
         return codec, NO_PARAMETERS
     for codec in codecs().values():
-        if found := re.fullmatch(codec.path, path):
+        if found := re.fullmatch(codec.root + codec.path, path):
             return codec, found.groupdict()
     return None
 
@@ -163,4 +170,4 @@ def codec_of_client(headers: Mapping[bytes, bytes], path: str) -> Codec | None:
 
 def codec_named(name: str) -> Codec | None:
     """The codec that a turn's record names."""
-    return next((codec for codec in codecs().values() if codec.name == name), None)
+    return codecs().get(name)

@@ -51,7 +51,7 @@ class ChatCodec(Codec):
     """`POST /v1/chat/completions`."""
 
     name = "chat"
-    path = "/v1/chat/completions"
+    path = "/chat/completions"
     resources = ("chat",)
     message_format = ChatMessages()
     returns_tokens = True

@@ -31,7 +31,7 @@ class CompletionsCodec(Codec):
     """`POST /v1/completions`."""
 
     name = "completions"
-    path = "/v1/completions"
+    path = "/completions"
     resources = ("completions",)
     operation = "text_completion"
     message_format = Prompts()

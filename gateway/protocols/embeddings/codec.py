@@ -35,7 +35,7 @@ class EmbeddingsCodec(Codec):
     """`POST /v1/embeddings`."""
 
     name = "embeddings"
-    path = "/v1/embeddings"
+    path = "/embeddings"
     resources = ("embeddings",)
     operation = "embeddings"
     message_format = Inputs()

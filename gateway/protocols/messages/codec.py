@@ -67,7 +67,7 @@ class MessagesCodec(Codec):
     """`POST /v1/messages`. Engines give no token ids on this route."""
 
     name = "messages"
-    path = "/v1/messages"
+    path = "/messages"
     resources = ("messages",)
     client_header = b"anthropic-version"
     message_format = MessagesFormat()

@@ -27,7 +27,7 @@ class ResponsesCodec(Codec):
     """`POST /v1/responses`. Engines give no token ids on this route."""
 
     name = "responses"
-    path = "/v1/responses"
+    path = "/responses"
     resources = ("responses", "conversations")
     message_format = ResponsesItems()
     system_member = "instructions"

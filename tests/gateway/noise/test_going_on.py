@@ -41,8 +41,8 @@ rules:
 """,
     "all",
 )
-CHAT: Codec = codecs()["/v1/chat/completions"]
-MESSAGES: Codec = codecs()["/v1/messages"]
+CHAT: Codec = codecs()["chat"]
+MESSAGES: Codec = codecs()["messages"]
 REDACTOR = Redactor("redact")
 Spelling = Callable[[Any], bytes]
 
