@@ -120,7 +120,7 @@ def _supervise(
     settings: Settings, data: socket.socket, control: socket.socket, reread: Callable[[], Settings]
 ) -> int:
     """Several processes: this one keeps them."""
-    from crosswind.gateway.peers.folder import private_folder
+    from crosswind.gateway.peers.peers import private_folder
     from crosswind.gateway.workers.supervisor import Supervisor
 
     with private_folder() as folder:

@@ -21,7 +21,7 @@ from crosswind.gateway.noise_model.chat_model import ModelFailed, ask_model, sco
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.telemetry.metrics import Metrics
-from crosswind.gateway.trajectory.generated_text import GeneratedText
+from crosswind.gateway.trajectory.record import GeneratedText
 from crosswind.gateway.trajectory.store import Store, StoreError
 from crosswind.injectors.wording import Given, Prompt
 

@@ -21,7 +21,7 @@ from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import TurnPosition
-from crosswind.gateway.trajectory.generated_text import GeneratedText
+from crosswind.gateway.trajectory.record import GeneratedText
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.injectors.conversation import Conversation, Ref, ToolCall, ToolResult, UserText
 from crosswind.injectors.engine.messages import perturb_messages

@@ -22,9 +22,8 @@ from msgspec import structs
 
 from crosswind.gateway.config.sections import Detail
 from crosswind.gateway.trajectory.fitness import Fitness
-from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.gateway.trajectory.ledger_rows import LedgerTextsErased
-from crosswind.gateway.trajectory.record import Event, Row, SessionClosed, Setting, Turn
+from crosswind.gateway.trajectory.record import Event, GeneratedText, Row, SessionClosed, Setting, Turn
 
 
 def filter_rows(rows: Sequence[Row], detail: Detail) -> Sequence[Row]:

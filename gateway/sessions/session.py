@@ -18,8 +18,7 @@ from crosswind.gateway.sessions.caps import apply_caps, may_be_noisy
 from crosswind.gateway.sessions.ledger import Ledger
 from crosswind.gateway.sessions.profiles import Profiles
 from crosswind.gateway.sessions.turns import TokenChains, TurnIndex
-from crosswind.gateway.trajectory.freshness import SessionState
-from crosswind.gateway.trajectory.record import Arm, Row, Session
+from crosswind.gateway.trajectory.record import Arm, Row, Session, SessionState
 from crosswind.injectors.engine.faults import FaultMemory
 from crosswind.injectors.engine.plan import Assignment, Plan, Seed, make_plan
 from crosswind.injectors.engine.resume import Walks

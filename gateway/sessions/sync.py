@@ -16,9 +16,8 @@ from crosswind.gateway.sessions.ledger import Ledger
 from crosswind.gateway.sessions.profiles import PROFILE, Profiles
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import TurnPosition, TurnRequest
-from crosswind.gateway.trajectory.freshness import SessionState, TurnHead
 from crosswind.gateway.trajectory.ledger_rows import Shown
-from crosswind.gateway.trajectory.record import Session
+from crosswind.gateway.trajectory.record import Session, SessionState, TurnHead
 from crosswind.gateway.trajectory.store import Store, StoreError
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.profiles.load import ProfileError

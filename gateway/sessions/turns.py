@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from crosswind.gateway.trajectory.content import Chain
-from crosswind.gateway.trajectory.freshness import TurnHead
+from crosswind.gateway.trajectory.record import TurnHead
 from crosswind.injectors.identity import digest
 
 MAIN_BRANCH = ""

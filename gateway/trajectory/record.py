@@ -16,7 +16,6 @@ import msgspec
 from crosswind.gateway.errors import Attempt
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.fitness import Fitness, Source
-from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.gateway.trajectory.ledger_rows import DeliveredId, LedgerTextsErased, NameMap, Shown
 
 Json = Mapping[str, Any]
@@ -279,6 +278,21 @@ class Setting(msgspec.Struct, frozen=True):
     updated_us: int
 
 
+@dataclass(frozen=True, slots=True)
+class GeneratedText:
+    """What a model wrote for an operator, in a session that asked for it or was shown it."""
+
+    session_id: str
+    key: str
+    """The content of what was asked, and of which model."""
+    operator: str
+    model: str
+    text: str
+    score: float | None
+    """A judge's, from 1 to 5; None where none judged it."""
+    created_us: int
+
+
 Row = (
     Session
     | SessionClosed
@@ -304,3 +318,51 @@ class Trajectory:
     session: Session
     turns: tuple[Turn, ...]
     events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainStep:
+    """The write-ahead row of one optimiser step: written before the step, completed after its checkpoint."""
+
+    run: str
+    step: int
+    group_ids: tuple[str, ...]
+    seeds: Json
+    created_us: int
+    policy_version: str | None = None
+    metrics: Json | None = None
+    completed_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """How far a session is, as the store has it. A row is the newest one's number, 0 where there is none."""
+
+    turn_row: int
+    shown_row: int
+    name_row: int
+    status: SessionStatus
+    noise_stopped: bool
+    quarantine: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnHead:
+    """Where a turn stands in its session, without its bodies: what the places of later turns depend on."""
+
+    row: int
+    index: int
+    attempt: int
+    parent: int | None
+    branch: str
+    received: bytes | None
+    """The key of the chain of messages that the agent sent, `Chain.key`; None where none is stored."""
+    response_id: str | None
+    request: bytes | None = None
+    """The digest of its body."""
+    idempotency: str | None = None
+    """The digest of the key under which its client sent it."""
+    destroyed: bool = False
+    """Noise destroyed its answer."""
+    met: int = 0
+    """What befell its exchange: noise on the link and of the provider, whether or not it destroyed."""

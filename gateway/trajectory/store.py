@@ -11,12 +11,21 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import Any, Protocol
 
-from crosswind.gateway.trajectory.freshness import SessionState, TurnHead
-from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.gateway.trajectory.ledger_rows import NameMap, Shown
-from crosswind.gateway.trajectory.record import Event, Reward, Row, Session, Setting, Trajectory, Turn
+from crosswind.gateway.trajectory.record import (
+    Event,
+    GeneratedText,
+    Reward,
+    Row,
+    Session,
+    SessionState,
+    Setting,
+    TrainStep,
+    Trajectory,
+    Turn,
+    TurnHead,
+)
 from crosswind.gateway.trajectory.summary import Summary
-from crosswind.gateway.trajectory.train_step import TrainStep
 
 
 class StoreError(Exception):

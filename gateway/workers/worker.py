@@ -38,6 +38,7 @@ from crosswind.gateway.peers.peers import Peers
 from crosswind.gateway.runtime import Gateway
 from crosswind.gateway.telemetry.logs import configure
 from crosswind.gateway.trajectory.record import Setting
+from crosswind.gateway.workers.handoff import HandedServer
 
 _log = structlog.get_logger("crosswind.workers")
 
@@ -99,8 +100,6 @@ def _make_gateway(told: Message, channel: Channel) -> Gateway:
 
 def _make_server(gateway: Gateway, other: socket.socket, *, worker: bool) -> HttpServer:
     if worker:
-        from crosswind.gateway.workers.handoff_server import HandedServer
-
         return HandedServer(gateway.settings, gateway.data, other)
     from crosswind.gateway.control.application import create_control
 

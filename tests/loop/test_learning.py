@@ -17,9 +17,8 @@ import pytest
 from crosswind.gateway.trajectory.content import content_key
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.prefixes import check_by_model
-from crosswind.gateway.trajectory.record import Arm, RewardState, Turn
+from crosswind.gateway.trajectory.record import Arm, RewardState, TrainStep, Turn
 from crosswind.gateway.trajectory.store import Store, open_store
-from crosswind.gateway.trajectory.train_step import TrainStep
 from crosswind.gateway.trajectory.trust import VERSION
 from tests.loop.children import ROOT, Children, owner
 from tests.loop.replaying import compared

@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from crosswind.gateway.trajectory.train_step import TrainStep
+from crosswind.gateway.trajectory.record import TrainStep
 from crosswind.trainer.curriculum.driver import CurriculumDriver
 from crosswind.trainer.errors import RunFailed
 from crosswind.trainer.learning.learner import Learner, Measurement

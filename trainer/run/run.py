@@ -9,8 +9,8 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+from crosswind.gateway.trajectory.record import TrainStep
 from crosswind.gateway.trajectory.store import Store
-from crosswind.gateway.trajectory.train_step import TrainStep
 from crosswind.gateway.trajectory.trust import VERSION, untrusted_versions
 from crosswind.policies.deployment.confirmation import Probe
 from crosswind.policies.deployment.deployment import (

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from crosswind.gateway.trajectory.prefixes import check_newest_sessions
-from crosswind.gateway.trajectory.record import Arm
+from crosswind.gateway.trajectory.record import Arm, TrainStep
 from crosswind.gateway.trajectory.store import Store
-from crosswind.gateway.trajectory.train_step import TrainStep
 from crosswind.studies.report import figures
 from crosswind.studies.report.example import Example, example
 from crosswind.studies.report.figures import CLEAN, NOISY, Series

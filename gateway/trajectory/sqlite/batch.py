@@ -1,4 +1,4 @@
-"""One write to SQLite: rows of any kinds, encoded before the transaction, inserted table by table within."""
+"""One write to SQLite: rows are encoded before the transaction and inserted table by table within it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from crosswind.gateway.trajectory.frames import KnownFrames
-from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.gateway.trajectory.ledger_rows import DeliveredId, LedgerTextsErased, NameMap, Shown
 from crosswind.gateway.trajectory.record import (
     Completion,
     Delivery,
     Event,
+    GeneratedText,
     Reward,
     Row,
     Session,
@@ -38,7 +37,7 @@ from crosswind.gateway.trajectory.sqlite.columns import (
     to_json,
 )
 from crosswind.gateway.trajectory.sqlite.deletion import delete_session
-from crosswind.gateway.trajectory.sqlite.segments import NewContent
+from crosswind.gateway.trajectory.sqlite.segments import KnownFrames, NewContent
 from crosswind.gateway.trajectory.store import RowRefused
 
 VIEW_COLUMNS = (
@@ -53,7 +52,7 @@ VIEW_COLUMNS = (
     "prompt_chain",
 )
 BARE_CHOICE = "bare_choice"
-"""The column that stands for a choice without tokens."""
+"""Set for a turn with a single choice without tokens, which has no completion row."""
 Values = Sequence[Any]
 
 # In the order of insertion: what others refer to comes first, and changes come after what they change.
@@ -110,12 +109,12 @@ _ORDER = (
 
 
 def bare_choice(finish_reason: str | None) -> tuple[Completion, ...]:
-    """The completions of a turn whose one choice has no tokens: what the turn says of it is all there is."""
+    """The completions of a turn with a single choice without tokens; such a choice has no row of its own."""
     return (Completion(0, finish_reason=finish_reason),)
 
 
 class Batch:
-    """The rows of one transaction, encoded. RowRefused where one can't be."""
+    """The encoded rows of one transaction. Raises RowRefused for a row that can't be encoded."""
 
     def __init__(self, rows: Sequence[Row], known: KnownFrames, *, trust_stored: bool = True) -> None:
         self._content = NewContent(known, trust_stored=trust_stored)
@@ -123,7 +122,7 @@ class Batch:
         self._values: dict[str, list[Values]] = {statement: [] for statement in _ORDER}
         for row in rows:
             try:
-                _ENCODE[type(row)](self, row)
+                self._add(row)
             except (KeyError, TypeError, ValueError, OverflowError) as error:
                 # The error names no content: rows hold other people's text.
                 of = getattr(row, "session_id", "")
@@ -143,14 +142,19 @@ class Batch:
             delete_session(connection, session_id)
 
     def mark_stored(self) -> None:
-        """To be called once the transaction is on disk, and never otherwise."""
+        """Remember what is stored. Call this only once the transaction is on disk."""
         self._content.mark_stored()
 
-    def _session(self, row: Session) -> None:
-        rewarded_us = row.closed_us or row.created_us if row.reward is not None else None
-        self._values[_SESSION].append([*SESSION.encode(row), rewarded_us])
+    def _add(self, row: Row) -> None:
+        if isinstance(row, Turn):
+            self._add_turn(row)
+        elif isinstance(row, SessionDeleted):
+            self._deleted_ids.append(row.session_id)
+        else:
+            for statement, encode in _ENCODERS[type(row)]:
+                self._values[statement].append(encode(row))
 
-    def _turn(self, row: Turn) -> None:
+    def _add_turn(self, row: Turn) -> None:
         content = self._content
         session_id, received = row.session_id, content.view(row.session_id, row.received)
         values = TURN.encode(row)
@@ -167,67 +171,31 @@ class Batch:
                 [*COMPLETION.encode(completion), session_id, row.index, row.attempt]
             )
 
-    def _event(self, row: Event) -> None:
-        self._values[_EVENT].append(EVENT.encode(row))
 
-    def _shown(self, row: Shown) -> None:
-        self._values[_SHOWN].append(SHOWN.encode(row))
-
-    def _name(self, row: NameMap) -> None:
-        self._values[_NAME].append(NAME_MAP.encode(row))
-
-    def _generated(self, row: GeneratedText) -> None:
-        self._values[_GENERATED].append(GENERATED_TEXT.encode(row))
-
-    def _delivered_id(self, row: DeliveredId) -> None:
-        self._values[_DELIVERED_ID].append(DELIVERED_ID.encode(row))
-
-    def _reward(self, row: Reward) -> None:
-        self._values[_REWARD].append(REWARD.encode(row))
-        self._values[_REWARDED].append((row.session_id,))
-
-    def _closed(self, row: SessionClosed) -> None:
-        self._values[_CLOSED].append((row.closed_us, row.session_id))
-
-    def _marked(self, row: SessionMarked) -> None:
-        self._values[_MARKED].append(
-            (
-                row.noise_stopped,
-                row.quarantine,
-                row.reward_state,
-                None if row.labels is None else to_json(row.labels),
-                row.session_id,
-            )
-        )
-
-    def _delivery(self, row: Delivery) -> None:
-        self._values[_DELIVERY].append(DELIVERY.encode(row))
-
-    def _setting(self, row: Setting) -> None:
-        self._values[_SETTING].append(SETTING.encode(row))
-
-    def _erased(self, row: LedgerTextsErased) -> None:
-        self._values[_ERASED].append((row.session_id,))
-
-    def _deleted(self, row: SessionDeleted) -> None:
-        self._deleted_ids.append(row.session_id)
+def _encode_session(row: Session) -> Values:
+    rewarded_us = row.closed_us or row.created_us if row.reward is not None else None
+    return [*SESSION.encode(row), rewarded_us]
 
 
-_ENCODE: dict[type, Callable[[Batch, Any], None]] = {
-    Session: Batch._session,
-    Turn: Batch._turn,
-    Event: Batch._event,
-    Shown: Batch._shown,
-    NameMap: Batch._name,
-    GeneratedText: Batch._generated,
-    DeliveredId: Batch._delivered_id,
-    Reward: Batch._reward,
-    SessionClosed: Batch._closed,
-    SessionMarked: Batch._marked,
-    Delivery: Batch._delivery,
-    Setting: Batch._setting,
-    LedgerTextsErased: Batch._erased,
-    SessionDeleted: Batch._deleted,
+def _encode_mark(row: SessionMarked) -> Values:
+    labels = None if row.labels is None else to_json(row.labels)
+    return row.noise_stopped, row.quarantine, row.reward_state, labels, row.session_id
+
+
+# The statements that a row runs, each with what encodes its values. Turns and deletions need the whole batch.
+_ENCODERS: dict[type, tuple[tuple[str, Callable[[Any], Values]], ...]] = {
+    Session: ((_SESSION, _encode_session),),
+    Event: ((_EVENT, EVENT.encode),),
+    Shown: ((_SHOWN, SHOWN.encode),),
+    NameMap: ((_NAME, NAME_MAP.encode),),
+    GeneratedText: ((_GENERATED, GENERATED_TEXT.encode),),
+    DeliveredId: ((_DELIVERED_ID, DELIVERED_ID.encode),),
+    Reward: ((_REWARD, REWARD.encode), (_REWARDED, lambda row: (row.session_id,))),
+    SessionClosed: ((_CLOSED, lambda row: (row.closed_us, row.session_id)),),
+    SessionMarked: ((_MARKED, _encode_mark),),
+    Delivery: ((_DELIVERY, DELIVERY.encode),),
+    Setting: ((_SETTING, SETTING.encode),),
+    LedgerTextsErased: ((_ERASED, lambda row: (row.session_id,)),),
 }
 
 
@@ -235,14 +203,14 @@ def _execute(connection: sqlite3.Connection, statement: str, values: list[Values
     try:
         connection.executemany(statement, values)
     except UnicodeEncodeError:
-        # Rows before the one that failed are in already; those of a known identity are left as they stand.
+        # Rows before the one that failed are in already; rows of a known identity are not changed.
         connection.executemany(statement, [[storable(value) for value in row] for row in values])
     except OverflowError as error:
         raise RowRefused(f"a number is too large for the store: {error}") from error
 
 
-def missing_sessions(connection: sqlite3.Connection, batch: Batch) -> str | None:
-    """Why a batch was refused, where that is because a session it belongs to isn't in the store."""
+def explain_missing_sessions(connection: sqlite3.Connection, batch: Batch) -> str | None:
+    """Say which sessions of a refused batch are not in the store; None if all of them are."""
     known = {
         session_id
         for session_id in batch.session_ids

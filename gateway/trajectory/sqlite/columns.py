@@ -15,7 +15,6 @@ import orjson
 
 from crosswind.gateway.errors import Attempt
 from crosswind.gateway.trajectory.fitness import Fitness
-from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.gateway.trajectory.ledger_rows import DeliveredId, NameMap, Shown
 from crosswind.gateway.trajectory.likelihood import pack_top, unpack_top
 from crosswind.gateway.trajectory.record import (
@@ -25,17 +24,18 @@ from crosswind.gateway.trajectory.record import (
     Delivery,
     Durable,
     Event,
+    GeneratedText,
     InnerRound,
     Reward,
     RewardState,
     Session,
     SessionStatus,
     Setting,
+    TrainStep,
     Turn,
     TurnFailure,
     VersionSpan,
 )
-from crosswind.gateway.trajectory.train_step import TrainStep
 
 T = TypeVar("T")
 Convert = Callable[[Any], Any]

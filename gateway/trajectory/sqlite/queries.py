@@ -9,20 +9,21 @@ from typing import Any
 
 from msgspec import structs
 
-from crosswind.gateway.trajectory.freshness import SessionState, TurnHead
-from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.gateway.trajectory.ledger_rows import NameMap, Shown
 from crosswind.gateway.trajectory.record import (
     Completion,
     Delivered,
     Durable,
     Event,
+    GeneratedText,
     Reward,
     Session,
+    SessionState,
     SessionStatus,
     Setting,
     Trajectory,
     Turn,
+    TurnHead,
 )
 from crosswind.gateway.trajectory.sqlite.batch import BARE_CHOICE, VIEW_COLUMNS, bare_choice
 from crosswind.gateway.trajectory.sqlite.columns import (

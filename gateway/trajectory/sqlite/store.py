@@ -14,15 +14,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from crosswind.gateway.trajectory.frames import KnownFrames
-from crosswind.gateway.trajectory.freshness import SessionState, TurnHead
-from crosswind.gateway.trajectory.generated_text import GeneratedText
 from crosswind.gateway.trajectory.ledger_rows import NameMap, Shown
-from crosswind.gateway.trajectory.record import Event, Reward, Row, Session, Setting, Trajectory, Turn
+from crosswind.gateway.trajectory.record import (
+    Event,
+    GeneratedText,
+    Reward,
+    Row,
+    Session,
+    SessionState,
+    Setting,
+    TrainStep,
+    Trajectory,
+    Turn,
+    TurnHead,
+)
 from crosswind.gateway.trajectory.sqlite import maintenance as upkeep
 from crosswind.gateway.trajectory.sqlite import queries as reading
 from crosswind.gateway.trajectory.sqlite import totals
-from crosswind.gateway.trajectory.sqlite.batch import Batch, missing_sessions
+from crosswind.gateway.trajectory.sqlite.batch import Batch, explain_missing_sessions
 from crosswind.gateway.trajectory.sqlite.columns import TRAIN_STEP
 from crosswind.gateway.trajectory.sqlite.connection import (
     begin_writing,
@@ -34,10 +43,10 @@ from crosswind.gateway.trajectory.sqlite.deletion import BLOCK, CHAIN, FRAME, sw
 from crosswind.gateway.trajectory.sqlite.orphans import delete_orphans, find_orphans
 from crosswind.gateway.trajectory.sqlite.readers import Readers
 from crosswind.gateway.trajectory.sqlite.schema import migrate
+from crosswind.gateway.trajectory.sqlite.segments import KnownFrames
 from crosswind.gateway.trajectory.sqlite.verification import VerificationReport, verify_store
 from crosswind.gateway.trajectory.store import RowRefused, StoreError, location
 from crosswind.gateway.trajectory.summary import Summary, summary
-from crosswind.gateway.trajectory.train_step import TrainStep
 
 _AT_ONCE = 500
 """Pieces of content that one transaction deletes."""
@@ -90,7 +99,9 @@ class SqliteStore:
             try:
                 batch.insert(connection)
             except (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError) as error:
-                raise RowRefused(f"{self.path}: {missing_sessions(connection, batch) or error}") from error
+                raise RowRefused(
+                    f"{self.path}: {explain_missing_sessions(connection, batch) or error}"
+                ) from error
         batch.mark_stored()
 
     @contextmanager

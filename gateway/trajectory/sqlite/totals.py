@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 
+from crosswind.gateway.trajectory.record import TrainStep
 from crosswind.gateway.trajectory.sqlite.columns import TRAIN_STEP
-from crosswind.gateway.trajectory.train_step import TrainStep
 
 
 def steps(connection: sqlite3.Connection, run: str) -> list[TrainStep]:

@@ -16,9 +16,8 @@ from pathlib import Path
 
 from crosswind.gateway.recorder.recorder import NotDurable, Recorder
 from crosswind.gateway.trajectory.content import Chain, View
-from crosswind.gateway.trajectory.record import Reward, Row, Session, Turn
+from crosswind.gateway.trajectory.record import Reward, Row, Session, TrainStep, Turn
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
-from crosswind.gateway.trajectory.train_step import TrainStep
 
 MARGIN_BYTES = 1_000_000
 """Room that the full-disk programs leave for the store before they let it run full."""

@@ -6,13 +6,13 @@ import sqlite3
 import threading
 
 from crosswind.gateway.trajectory.content import Chain, View
-from crosswind.gateway.trajectory.freshness import SessionState
 from crosswind.gateway.trajectory.ledger_rows import NameMap
 from crosswind.gateway.trajectory.record import (
     Session,
     SessionClosed,
     SessionDeleted,
     SessionMarked,
+    SessionState,
     SessionStatus,
 )
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore

@@ -20,11 +20,11 @@ from crosswind.gateway.trajectory.record import (
     Session,
     SessionDeleted,
     Setting,
+    TrainStep,
     Turn,
 )
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.gateway.trajectory.store import RowRefused
-from crosswind.gateway.trajectory.train_step import TrainStep
 from tests.gateway.trajectory import rows
 
 anything = settings(

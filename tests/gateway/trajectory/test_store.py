@@ -24,10 +24,10 @@ from crosswind.gateway.trajectory.record import (
     SessionMarked,
     SessionStatus,
     Setting,
+    TrainStep,
 )
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.gateway.trajectory.store import RowRefused, StoreError, StoreUnavailable
-from crosswind.gateway.trajectory.train_step import TrainStep
 from tests.gateway.trajectory import rows
 
 
