@@ -13,7 +13,7 @@ from crosswind.policies.embedded.sequence import Sequence
 _INCOMPLETE = "\ufffd"
 
 
-class SampledChoice:
+class CompletionChoice:
     """Follows one sequence and gives its deltas; `message` is the whole once it has finished."""
 
     def __init__(

@@ -12,7 +12,7 @@ from typing import Any
 
 from crosswind.policies.embedded.calls import ParsedCall
 from crosswind.policies.embedded.chat import ChatFormat
-from crosswind.policies.embedded.choice import SampledChoice
+from crosswind.policies.embedded.choice import CompletionChoice
 from crosswind.policies.embedded.request import ChatRequest, RequestError
 from crosswind.policies.embedded.sampling import stream_key
 from crosswind.policies.embedded.sequence import Sequence
@@ -73,7 +73,7 @@ class Completions:
                 top=request.top_logprobs,
             )
             answer.add(
-                SampledChoice(index, request, self._chat, sequence, f"call_{answer.id[-24:]}_{index}_")
+                CompletionChoice(index, request, self._chat, sequence, f"call_{answer.id[-24:]}_{index}_")
             )
         for choice in answer.choices:
             self._waiting[choice.sequence] = answer.news
@@ -114,13 +114,13 @@ class CompletionAnswer:
     def __init__(self, owner: Completions, request: ChatRequest, prompt: list[int]) -> None:
         self.id = f"chatcmpl-{uuid.uuid4().hex}"
         self.prompt = prompt
-        self.choices: list[SampledChoice] = []
+        self.choices: list[CompletionChoice] = []
         self.news: asyncio.Queue[EngineFailure | None] = asyncio.Queue()
         self._owner = owner
         self._request = request
         self._created = int(time.time())
 
-    def add(self, choice: SampledChoice) -> None:
+    def add(self, choice: CompletionChoice) -> None:
         self.choices.append(choice)
 
     async def whole(self) -> dict[str, Any]:
@@ -166,7 +166,7 @@ class CompletionAnswer:
         if error is not None:
             raise error
 
-    def _progress(self, choice: SampledChoice) -> list[dict[str, Any]]:
+    def _progress(self, choice: CompletionChoice) -> list[dict[str, Any]]:
         """The chunks of what one choice has sampled since; its tokens are on the first of them."""
         calls_before = len(choice.calls)
         parts, start, end = choice.advance()
@@ -188,13 +188,13 @@ class CompletionAnswer:
             chunks[-1]["choices"][0]["weight_versions"] = choice.versions()
         return chunks
 
-    def _token_fields(self, choice: SampledChoice, start: int, end: int) -> dict[str, Any]:
+    def _token_fields(self, choice: CompletionChoice, start: int, end: int) -> dict[str, Any]:
         fields: dict[str, Any] = {"logprobs": choice.logprobs(start, end)}
         if self._request.token_ids:
             fields["token_ids"] = choice.sequence.tokens[start:end]
         return fields
 
-    def _choice_object(self, choice: SampledChoice) -> dict[str, Any]:
+    def _choice_object(self, choice: CompletionChoice) -> dict[str, Any]:
         return {
             "index": choice.index,
             "message": choice.message(),
@@ -202,7 +202,7 @@ class CompletionAnswer:
             "weight_versions": choice.versions(),
         } | self._token_fields(choice, 0, len(choice.sequence.tokens))
 
-    def _chunk(self, choice: SampledChoice, delta: dict[str, Any]) -> dict[str, Any]:
+    def _chunk(self, choice: CompletionChoice, delta: dict[str, Any]) -> dict[str, Any]:
         return self._head("chat.completion.chunk") | {
             "choices": [{"index": choice.index, "delta": delta, "logprobs": None, "finish_reason": None}]
         }

@@ -39,7 +39,7 @@ class AgentSettings:
 
 
 @dataclass(slots=True)
-class ModelAnswer:
+class AgentAnswer:
     """One answer of the model, streamed or not."""
 
     text: str
@@ -102,7 +102,7 @@ class ToolAgent:
             messages.append({"role": "user", "content": reply})
         return end()
 
-    async def _answer(self, client: AsyncOpenAI, messages: list[Message], seed: int) -> ModelAnswer:
+    async def _answer(self, client: AsyncOpenAI, messages: list[Message], seed: int) -> AgentAnswer:
         """Ask the model, and again while patience lasts. The last answer is taken even if it isn't usable."""
         for left in range(self._settings.patience, -1, -1):
             try:
@@ -115,7 +115,7 @@ class ToolAgent:
                 return answer
         raise AssertionError("the last round returns or raises")
 
-    def _is_usable(self, answer: ModelAnswer) -> bool:
+    def _is_usable(self, answer: AgentAnswer) -> bool:
         """Whether the answer is whole and its calls can be executed."""
         known = {tool["function"]["name"] for tool in self._tools}
         calls = answer.calls
@@ -127,7 +127,7 @@ class ToolAgent:
             and all(_is_object(call["function"]["arguments"]) for call in calls)
         )
 
-    async def _ask(self, client: AsyncOpenAI, messages: list[Message], seed: int) -> ModelAnswer:
+    async def _ask(self, client: AsyncOpenAI, messages: list[Message], seed: int) -> AgentAnswer:
         settings = self._settings
         request: dict[str, Any] = {
             "model": settings.model,
@@ -144,7 +144,7 @@ class ToolAgent:
         if not settings.stream:
             return _read_completion(await create(**request))
         chunks = await create(**request, stream=True, stream_options={"include_usage": True})
-        gathered = ModelAnswer("", [], 0)
+        gathered = AgentAnswer("", [], 0)
         async with chunks:
             async for chunk in chunks:
                 _add_chunk(gathered, chunk)
@@ -164,7 +164,7 @@ def _is_object(arguments: str) -> bool:
         return False
 
 
-def _read_completion(completion: ChatCompletion) -> ModelAnswer:
+def _read_completion(completion: ChatCompletion) -> AgentAnswer:
     choice = completion.choices[0]
     message = choice.message
     calls = [
@@ -174,10 +174,10 @@ def _read_completion(completion: ChatCompletion) -> ModelAnswer:
     ]
     usage = completion.usage
     tokens = usage.completion_tokens if usage else 0
-    return ModelAnswer(message.content or "", calls, tokens, choice.finish_reason)
+    return AgentAnswer(message.content or "", calls, tokens, choice.finish_reason)
 
 
-def _add_chunk(answer: ModelAnswer, chunk: ChatCompletionChunk) -> None:
+def _add_chunk(answer: AgentAnswer, chunk: ChatCompletionChunk) -> None:
     if chunk.usage is not None:
         answer.output_tokens = chunk.usage.completion_tokens
     for choice in chunk.choices:
@@ -197,7 +197,7 @@ def _call_object(call_id: str, name: str, arguments: str) -> dict[str, Any]:
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def _assistant_message(answer: ModelAnswer) -> Message:
+def _assistant_message(answer: AgentAnswer) -> Message:
     if answer.calls:
         return {"role": "assistant", "content": answer.text or None, "tool_calls": answer.calls}
     return {"role": "assistant", "content": answer.text}

@@ -65,7 +65,7 @@ _SAID = st.lists(
 @given(said=_SAID.map("".join), split=st.integers(0, 5), follow=st.text(max_size=10))
 def test_over_anything_that_could_be_sampled(registry: Any, said: str, split: int, follow: str) -> None:
     """The text may be sampled in other tokens than the tokenizer's, with calls well or ill formed."""
-    from crosswind.policies.embedded.choice import SampledChoice
+    from crosswind.policies.embedded.choice import CompletionChoice
     from crosswind.policies.embedded.request import read_request
     from crosswind.policies.embedded.sequence import Sequence
 
@@ -76,7 +76,7 @@ def test_over_anything_that_could_be_sampled(registry: Any, said: str, split: in
     sequence = Sequence(prompt, 1000, 1.0, 0, frozenset({chat.end}))
     for token in sampled:
         sequence.append(token, 0.0, "v")
-    choice = SampledChoice(0, read_request({"messages": asked}), chat, sequence, "call_")
+    choice = CompletionChoice(0, read_request({"messages": asked}), chat, sequence, "call_")
     choice.advance()
     message = choice.message()
     chat.remember(prompt, sampled, message)

@@ -18,7 +18,7 @@ from crosswind.injectors.profiles.load import load as load_profile
 from crosswind.policies.embedded.batch import BatchLimits, DecodeBatch
 from crosswind.policies.embedded.chat import ChatFormat
 from crosswind.policies.embedded.checkpoint import read_checkpoint
-from crosswind.policies.embedded.choice import SampledChoice
+from crosswind.policies.embedded.choice import CompletionChoice
 from crosswind.policies.embedded.request import read_request
 from crosswind.policies.embedded.sampling import stream_key
 from crosswind.policies.embedded.sequence import Sequence
@@ -98,7 +98,7 @@ def _take_turn(plays: list[Play], chat: ChatFormat, batch: DecodeBatch, tools: l
         key = stream_key(play.key, len(play.messages))
         sequence = Sequence(prompt, MAX_TOKENS, 1.0, key, frozenset({chat.end}))
         request = read_request({"messages": play.messages[:1]})
-        choices.append(SampledChoice(0, request, chat, sequence, f"call_{len(play.messages)}_"))
+        choices.append(CompletionChoice(0, request, chat, sequence, f"call_{len(play.messages)}_"))
     batch.waiting.extend(choice.sequence for choice in choices)
     with torch.inference_mode():
         while batch.waiting or batch.running:
