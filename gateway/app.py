@@ -45,7 +45,7 @@ from crosswind.gateway.trajectory.trust import VERSION, Trust
 from crosswind.gateway.turn.recording import Recording
 from crosswind.gateway.turn.tracing import Tracing, open_tracing
 from crosswind.gateway.upstreams.replicas import ReplicaState
-from crosswind.gateway.upstreams.upstreams import Upstreams, configured
+from crosswind.gateway.upstreams.upstreams import Upstreams, build_upstreams
 from crosswind.injectors import registry
 from crosswind.injectors.profiles.load import Profile, ProfileError
 
@@ -84,7 +84,7 @@ class _Parts:
         files that say something else than before.
         """
         files = _profile_files(settings, self.profiles, reading)
-        upstreams, authenticator = configured(settings, known), Authenticator(settings)
+        upstreams, authenticator = build_upstreams(settings, known), Authenticator(settings)
         sessions, recorder, metrics, noise = self.sessions, self.recorder, self.metrics, self.noise
         recording = Recording(
             settings.durability, recorder, metrics, self.inference, noise.watch, self.spans, self.trust

@@ -30,7 +30,7 @@ from crosswind.gateway.trajectory.record import Row, Setting
 from crosswind.gateway.trajectory.servers import SERVER
 from crosswind.gateway.trajectory.store import Store
 from crosswind.gateway.trajectory.trust import Trust
-from crosswind.gateway.upstreams.probing import Probing
+from crosswind.gateway.upstreams.probing import HealthProbes
 from crosswind.gateway.upstreams.replicas import ReplicaState
 from crosswind.gateway.upstreams.upstreams import Upstreams
 
@@ -62,7 +62,7 @@ class Gateway:
     sharing: WorkerSync | None = None
     confinement: Confined | None = None
     """Where third parties' operators run."""
-    _probing: Probing = field(default_factory=Probing)
+    _probing: HealthProbes = field(default_factory=HealthProbes)
     _housekeeping: Housekeeping | None = None
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _unnamed: count[int] = field(default_factory=count)

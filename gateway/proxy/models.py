@@ -12,7 +12,7 @@ from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.asgi import Http
 from crosswind.gateway.http.auth import Caller
 from crosswind.gateway.protocols.json_values import decode, encode
-from crosswind.gateway.upstreams.request import Outgoing
+from crosswind.gateway.upstreams.request import UpstreamRequest
 from crosswind.gateway.upstreams.upstream import Upstream
 from crosswind.gateway.upstreams.upstreams import Upstreams
 
@@ -65,7 +65,7 @@ class ModelList:
         """The models that this upstream serves, under the names that clients use."""
         query = f"limit={_PAGE}" if anthropic else ""
         headers = upstream.headers(http.headers, caller, {b"accept-encoding": b"identity"})
-        answer = await upstream.send(Outgoing("GET", upstream.path("/models", query, caller), headers, None))
+        answer = await upstream.send(UpstreamRequest("GET", upstream.path("/models", query, caller), headers, None))
         try:
             body = await answer.body(self.limit)
         finally:

@@ -27,7 +27,7 @@ from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import TurnPosition
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.turn.exchange import Exchange
-from crosswind.gateway.upstreams.answer import Answer
+from crosswind.gateway.upstreams.answer import UpstreamResponse
 from crosswind.gateway.upstreams.upstream import Upstream
 
 Edits = Mapping[str, bytes | None]
@@ -75,7 +75,7 @@ class RequestBuilder:
         return exchange, body
 
     async def build_without_capture(
-        self, call: IncomingCall, refused: Exchange, answer: Answer
+        self, call: IncomingCall, refused: Exchange, answer: UpstreamResponse
     ) -> tuple[Exchange, bytes] | None:
         """The same turn's exchange and body without the request for token ids, where the upstream may have
         refused that: `answer` is closed then. None where it didn't.
@@ -172,7 +172,7 @@ def write_body(
     return request.document.body, request.stored_view(mask), edits
 
 
-async def _refuses_capture(answer: Answer, exchange: Exchange, upstream: Upstream) -> bool:
+async def _refuses_capture(answer: UpstreamResponse, exchange: Exchange, upstream: Upstream) -> bool:
     """Whether the upstream may have refused the request for its capture fields; the answer is closed then.
 
     An upstream whose refusal names our field isn't asked for token ids again. UpstreamError where the refusal

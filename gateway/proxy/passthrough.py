@@ -22,8 +22,8 @@ from crosswind.gateway.proxy.stored_responses import StoredResponses, StoredView
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.telemetry.metrics import Metrics
-from crosswind.gateway.upstreams.answer import Answer
-from crosswind.gateway.upstreams.request import Outgoing
+from crosswind.gateway.upstreams.answer import UpstreamResponse
+from crosswind.gateway.upstreams.request import UpstreamRequest
 from crosswind.gateway.upstreams.upstream import Upstream
 from crosswind.gateway.upstreams.upstreams import Upstreams
 
@@ -68,7 +68,7 @@ class PassThrough:
             view = await self.stored.find(http.method, path, query, session, caller)
         length, encoding = http.header(b"content-length"), http.header(b"transfer-encoding")
         bodiless = body is None and length in (None, "0") and encoding is None
-        outgoing = Outgoing(
+        outgoing = UpstreamRequest(
             http.method,
             upstream.path(view.path if view else path, query, caller),
             upstream.headers(http.headers, caller, changes | (_PLAIN if view else {})),
@@ -92,7 +92,7 @@ class PassThrough:
             raise ClientGone from None
         return answer.status
 
-    async def _send(self, upstream: Upstream, outgoing: Outgoing, session: str | None) -> Answer:
+    async def _send(self, upstream: Upstream, outgoing: UpstreamRequest, session: str | None) -> UpstreamResponse:
         try:
             return await upstream.send(outgoing, session)
         except UpstreamError as error:
@@ -117,7 +117,7 @@ class PassThrough:
             self.recorder.offer([event])
 
     async def _answer_stored(
-        self, http: Http, upstream: Upstream, caller: Caller, answer: Answer, view: StoredView
+        self, http: Http, upstream: Upstream, caller: Caller, answer: UpstreamResponse, view: StoredView
     ) -> None:
         """Answer with something stored, in the client's view. If it was deleted, delete its inner rounds,
         too.
@@ -138,10 +138,10 @@ class PassThrough:
 
     async def _ask(
         self, http: Http, upstream: Upstream, caller: Caller, method: str, path: str, query: str = ""
-    ) -> Answer:
+    ) -> UpstreamResponse:
         """Send a further request on the client's behalf."""
         headers = upstream.headers(http.headers, caller, _PLAIN)
-        return await upstream.send(Outgoing(method, upstream.path(path, query, caller), headers, None), None)
+        return await upstream.send(UpstreamRequest(method, upstream.path(path, query, caller), headers, None), None)
 
     async def _find_page(
         self, http: Http, upstream: Upstream, caller: Caller, view: StoredView, body: bytes
@@ -164,7 +164,7 @@ class PassThrough:
                 answer.close()
         return body
 
-    async def _relay(self, http: Http, answer: Answer) -> None:
+    async def _relay(self, http: Http, answer: UpstreamResponse) -> None:
         await http.start(answer.status, drop_hop_by_hop(answer.headers))
         try:
             async for chunk in answer.chunks():

@@ -36,8 +36,8 @@ from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.fitness import Source
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.recording import Recording
-from crosswind.gateway.upstreams.answer import Answer
-from crosswind.gateway.upstreams.request import Outgoing
+from crosswind.gateway.upstreams.answer import UpstreamResponse
+from crosswind.gateway.upstreams.request import UpstreamRequest
 from crosswind.gateway.upstreams.upstreams import Upstreams
 from crosswind.injectors.faults import Resend
 
@@ -209,13 +209,13 @@ class Proxy:
             if faulty:
                 self.in_flight.end()
 
-    async def _send(self, call: IncomingCall, exchange: Exchange, body: bytes) -> Answer:
+    async def _send(self, call: IncomingCall, exchange: Exchange, body: bytes) -> UpstreamResponse:
         http, upstream = call.http, call.upstream
         faults = exchange.noise.faults
         body, changes = call.posted.to_send(body)
         if exchange.edited or faults.on_answer:
             changes[b"accept-encoding"] = b"identity"
-        outgoing = Outgoing(
+        outgoing = UpstreamRequest(
             "POST",
             upstream.path(str(call.route.path), http.query.decode("latin-1"), call.caller),
             upstream.headers(http.headers, call.caller, changes),

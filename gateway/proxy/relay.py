@@ -19,12 +19,12 @@ from crosswind.gateway.trajectory.record import Delivered
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.inner_rounds import next_body
 from crosswind.gateway.turn.recording import Recording, SettledTurn
-from crosswind.gateway.upstreams.answer import Answer
+from crosswind.gateway.upstreams.answer import UpstreamResponse
 
 _log = structlog.get_logger("crosswind.answering")
 
 
-Again = Callable[[bytes], Awaitable[Answer]]
+Again = Callable[[bytes], Awaitable[UpstreamResponse]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class ResponseRelay:
     settings: Settings
     recording: Recording
 
-    async def relay(self, client: Outlet, exchange: Exchange, answer: Answer, again: Again) -> int:
+    async def relay(self, client: Outlet, exchange: Exchange, answer: UpstreamResponse, again: Again) -> int:
         """Relay an answer, record its turn, give its status. UpstreamError where a plain one breaks off.
 
         `again` sends inner rounds; the client gets one answer.
@@ -50,10 +50,10 @@ class ResponseRelay:
             await self._relay_plain(outlet, exchange, answer, again)
         return answer.status
 
-    def _decoder(self, answer: Answer) -> ContentDecoder:
+    def _decoder(self, answer: UpstreamResponse) -> ContentDecoder:
         return ContentDecoder(answer.header("content-encoding"), self.settings.limits.decoded)
 
-    async def _relay_plain(self, outlet: Outlet, exchange: Exchange, answer: Answer, again: Again) -> None:
+    async def _relay_plain(self, outlet: Outlet, exchange: Exchange, answer: UpstreamResponse, again: Again) -> None:
         """A plain body is released once its turn is durable: its last byte is what clients act on."""
         limit = self.settings.limits.answer
         raw = await answer.upto(limit)
@@ -77,7 +77,7 @@ class ResponseRelay:
         await outlet.answer(answer.status, body, headers)
         self.recording.record_delivery(exchange, settled, judge_delivery(outlet))
 
-    async def _relay_unread(self, outlet: Outlet, exchange: Exchange, answer: Answer, begun: bytes) -> None:
+    async def _relay_unread(self, outlet: Outlet, exchange: Exchange, answer: UpstreamResponse, begun: bytes) -> None:
         """Relay a plain body unread, its last part once the turn is durable. UpstreamError where it must be
         read, since noise changed the tools.
         """
@@ -107,7 +107,7 @@ class ResponseRelay:
         exchange.fail(Source.UPSTREAM, error.code, error.message)
         _log.warning("the upstream broke off its answer", turn=exchange.place.index, error=error.message)
 
-    async def _relay_streamed(self, outlet: Outlet, exchange: Exchange, answer: Answer, again: Again) -> None:
+    async def _relay_streamed(self, outlet: Outlet, exchange: Exchange, answer: UpstreamResponse, again: Again) -> None:
         """Relay a stream event by event, with its inner rounds; the completing event waits for the record."""
         decoding = self._decoder(answer)
         check_readable(exchange, decoding)
@@ -126,7 +126,7 @@ class ResponseRelay:
         announced = not exchange.edited and bool(answer.header("content-length"))
         await self._finish(stream, cut, announced=announced)
 
-    async def _relay_stream(self, stream: StreamRelay, answer: Answer) -> None:
+    async def _relay_stream(self, stream: StreamRelay, answer: UpstreamResponse) -> None:
         """Relay a round's stream to its end, and record the turn where that is due before the end."""
         while not (stream.completed or answer.complete):
             await answer.pour(stream.take)
@@ -182,13 +182,13 @@ class ResponseRelay:
         return settled
 
 
-def _check_stream(answer: Answer) -> None:
+def _check_stream(answer: UpstreamResponse) -> None:
     """Check that an inner round's answer is a stream, too. The client doesn't learn that there was one."""
     if answer.status >= 400 or not answer.header("content-type").startswith("text/event-stream"):
         raise UpstreamError(502, f"the upstream answered with status {answer.status}", "upstream_refused")
 
 
-def _headers(answer: Answer, *, edited: bool) -> Headers:
+def _headers(answer: UpstreamResponse, *, edited: bool) -> Headers:
     """The answer's headers. An edited body goes out decoded, and with another length."""
     headers = drop_hop_by_hop(answer.headers)
     return _without(headers, b"content-length", b"content-encoding") if edited else headers

@@ -25,7 +25,7 @@ from crosswind.gateway.sessions.session import SessionClaim
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.record import Row, SessionMarked
-from crosswind.gateway.upstreams.request import Outgoing
+from crosswind.gateway.upstreams.request import UpstreamRequest
 from crosswind.gateway.upstreams.upstream import Upstream
 from crosswind.gateway.upstreams.upstreams import Upstreams
 
@@ -80,7 +80,7 @@ class WebSockets:
         claim = read_claim(http, route, caller, self.settings)
         session = await self._label_session(claim)
         upstream = self._upstream(route.path, query)
-        outgoing = Outgoing(
+        outgoing = UpstreamRequest(
             "GET",
             upstream.path(route.path, query, caller),
             _without_handshake(upstream.headers(http.headers, caller, {})),
@@ -100,7 +100,7 @@ class WebSockets:
         return self.upstreams.of_model(models[0]) if models else self.upstreams.of_path(path)
 
     async def _connect(
-        self, upstream: Upstream, outgoing: Outgoing, protocols: list[str], session: str | None
+        self, upstream: Upstream, outgoing: UpstreamRequest, protocols: list[str], session: str | None
     ) -> aiohttp.ClientWebSocketResponse:
         try:
             return await upstream.open_websocket(outgoing, protocols, self.settings.limits.body, session)

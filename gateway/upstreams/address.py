@@ -53,7 +53,7 @@ class Address:
             _, connection = await loop.create_connection(
                 lambda: Connection(limit),
                 sock=connected,
-                ssl=_tls() if self.tls else None,
+                ssl=_tls_context() if self.tls else None,
                 server_hostname=self.name if self.tls else None,
             )
         except BaseException:
@@ -62,14 +62,14 @@ class Address:
         return connection
 
 
-def prepare(bases: Iterable[str]) -> None:
+def load_certificates(bases: Iterable[str]) -> None:
     """Read the certificates that are trusted, where any of these base URLs needs them: it takes a while."""
     if any(urlsplit(base).scheme == "https" for base in bases):
-        _tls()
+        _tls_context()
 
 
 @cache
-def _tls() -> ssl.SSLContext:
+def _tls_context() -> ssl.SSLContext:
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
     return context

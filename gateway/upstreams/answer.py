@@ -12,14 +12,14 @@ from crosswind.gateway.config.sections import Timeouts
 from crosswind.gateway.errors import Attempt, UpstreamError
 from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.upstreams.connection import Connection
-from crosswind.gateway.upstreams.incoming import Broken
+from crosswind.gateway.upstreams.incoming import ConnectionBroken
 
 
-def _patient() -> None:
+def _no_idle_limit() -> None:
     return None
 
 
-class Answer(msgspec.Struct):
+class UpstreamResponse(msgspec.Struct):
     """An answer whose head has come. It must be closed."""
 
     status: int
@@ -46,7 +46,7 @@ class Answer(msgspec.Struct):
                 return value.decode("latin-1")
         return ""
 
-    async def chunks(self, idle_s: Callable[[], float | None] = _patient) -> AsyncGenerator[bytes]:
+    async def chunks(self, idle_s: Callable[[], float | None] = _no_idle_limit) -> AsyncGenerator[bytes]:
         """The body as it arrives, still encoded. UpstreamError where it stalls or breaks off.
 
         `idle_s` is asked before each wait: after that many seconds with nothing an empty chunk is given.
@@ -57,7 +57,7 @@ class Answer(msgspec.Struct):
                 chunk = await self._next(idle)
             except TimeoutError:
                 if idle is not None:
-                    idle_s = _patient
+                    idle_s = _no_idle_limit
                     yield b""
                     continue
                 raise self._stalled() from None
@@ -89,7 +89,7 @@ class Answer(msgspec.Struct):
                 raise connection.failure
         except TimeoutError:
             raise self._stalled() from None
-        except Broken:
+        except ConnectionBroken:
             raise self._cut() from None
 
     async def _next(self, idle_s: float | None) -> bytes:
@@ -100,7 +100,7 @@ class Answer(msgspec.Struct):
                 return chunk
             wait_s = self._timeouts.between_chunks if idle_s is None else idle_s
             return await connection.more(min(asyncio.get_running_loop().time() + wait_s, self._until))
-        except Broken:
+        except ConnectionBroken:
             raise self._cut() from None
 
     def _cut(self) -> UpstreamError:

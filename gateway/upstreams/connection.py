@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import cast
 
-from crosswind.gateway.upstreams.incoming import Broken, Incoming
+from crosswind.gateway.upstreams.incoming import ConnectionBroken, ResponseParser
 
 _KEPT_RECEIVED = 1 << 18
 """Bytes of an answer that are held for a slow client, before the upstream is made to wait."""
@@ -18,7 +18,7 @@ _COPIED = 1 << 16
 """Up to so many bytes a body is copied behind its head, and written as one."""
 
 
-class Connection(Incoming, asyncio.Protocol):
+class Connection(ResponseParser, asyncio.Protocol):
     """A connection and the answer that comes on it."""
 
     def __init__(self, limit: int) -> None:
@@ -224,7 +224,7 @@ class Connection(Incoming, asyncio.Protocol):
         if not self.ended and self.head and self.until_close and error is None:
             self.ended = True
         if not self.ended:
-            self.failed(Broken(str(error) or type(error).__name__ if error else "it closed the connection"))
+            self.failed(ConnectionBroken(str(error) or type(error).__name__ if error else "it closed the connection"))
         self._wake()
 
     def pause_writing(self) -> None:

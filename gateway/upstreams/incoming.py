@@ -12,11 +12,11 @@ from crosswind.gateway.http.headers import Headers
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
-class Broken(Exception):
+class ConnectionBroken(Exception):
     """The connection ended before its answer did, or what came on it is no HTTP."""
 
 
-class Incoming(ABC):
+class ResponseParser(ABC):
     """What has come of one answer after another. `limit`: bytes of an answer's head."""
 
     def __init__(self, limit: int) -> None:
@@ -74,7 +74,7 @@ class Incoming(ABC):
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self.keeps = False
             if not self.ended:
-                self.failed(Broken(f"it sent no HTTP ({error})"))
+                self.failed(ConnectionBroken(f"it sent no HTTP ({error})"))
         if self._whole is not None and len(self.parts) > self._whole:
             # It belongs to no answer.
             self.keeps = False
@@ -85,7 +85,7 @@ class Incoming(ABC):
 
     def _measure(self, size: int) -> None:
         if size > self._limit and self.failure is None:
-            self.failed(Broken(f"its answer's head is larger than {self._limit} bytes (limits.header)"))
+            self.failed(ConnectionBroken(f"its answer's head is larger than {self._limit} bytes (limits.header)"))
 
     # httptools' callbacks
 
@@ -93,7 +93,7 @@ class Incoming(ABC):
         if self.head or self.ended:
             return  # a trailer, or what belongs to no answer
         if _CONTROL.search(value) is not None:
-            self.failed(Broken("a header of its answer has a control character in it"))
+            self.failed(ConnectionBroken("a header of its answer has a control character in it"))
         self.headers.append((name, value.strip(b" \t")))
 
     def on_headers_complete(self) -> None:
@@ -108,7 +108,7 @@ class Incoming(ABC):
         if self.failure is not None:
             return
         self.keeps = self._parser.should_keep_alive()
-        self.until_close = not self.keeps and not _delimited(self.headers)
+        self.until_close = not self.keeps and not _has_delimited_body(self.headers)
         self.head = True
         if self._head_only:
             self.ended, self._whole = True, 0
@@ -126,7 +126,7 @@ class Incoming(ABC):
             self.keeps = False
 
 
-def _delimited(headers: Headers) -> bool:
+def _has_delimited_body(headers: Headers) -> bool:
     """Whether an answer's head says where its body ends."""
     for name, value in headers:
         match name.lower():

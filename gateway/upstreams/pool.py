@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 
 from crosswind.gateway.config.sections import Limits, Timeouts
 from crosswind.gateway.errors import UpstreamError
-from crosswind.gateway.upstreams.address import Address, prepare
-from crosswind.gateway.upstreams.answer import Answer
+from crosswind.gateway.upstreams.address import Address, load_certificates
+from crosswind.gateway.upstreams.answer import UpstreamResponse
 from crosswind.gateway.upstreams.connection import Connection
-from crosswind.gateway.upstreams.incoming import Broken
-from crosswind.gateway.upstreams.request import Outgoing
+from crosswind.gateway.upstreams.incoming import ConnectionBroken
+from crosswind.gateway.upstreams.request import UpstreamRequest
 
 _STATUSES = range(200, 600)
 
@@ -21,7 +21,7 @@ class Pool:
 
     def __init__(self, bases: Iterable[str], timeouts: Timeouts, limits: Limits) -> None:
         bases = tuple(bases)
-        prepare(bases)
+        load_certificates(bases)
         self.timeouts = timeouts
         self._limits = limits
         self._addresses = {base: Address.of(base) for base in bases}
@@ -32,7 +32,7 @@ class Pool:
         self.in_flight = 0
         self._idle: asyncio.Event | None = None
 
-    async def send(self, base: str, outgoing: Outgoing, broken: Callable[[str], None]) -> Answer:
+    async def send(self, base: str, outgoing: UpstreamRequest, broken: Callable[[str], None]) -> UpstreamResponse:
         """Send a request to a replica and wait for its answer's head. `broken` is told the code of a failure
         that comes later.
 
@@ -59,9 +59,9 @@ class Pool:
             self._take_back(base, connection)
             self.leave()
 
-        return Answer(status, connection.headers, (), base, connection, self.timeouts, until, broken, closed)
+        return UpstreamResponse(status, connection.headers, (), base, connection, self.timeouts, until, broken, closed)
 
-    async def _answered(self, base: str, outgoing: Outgoing, now: float, until: float) -> Connection:
+    async def _answered(self, base: str, outgoing: UpstreamRequest, now: float, until: float) -> Connection:
         """A connection on which the answer's head has come."""
         address = self._addresses[base]
         head = outgoing.head(address)
@@ -78,7 +78,7 @@ class Pool:
                 connection.cut()
                 late = asyncio.get_running_loop().time() >= until
                 raise self._too_slow(base, "total" if late else "first_byte") from None
-            except Broken as error:
+            except ConnectionBroken as error:
                 connection.cut()
                 if fresh or connection.began or not outgoing.idempotent:
                     raise UpstreamError(
@@ -91,7 +91,7 @@ class Pool:
                 raise
 
     @staticmethod
-    def _write(connection: Connection, outgoing: Outgoing, head: bytes) -> None:
+    def _write(connection: Connection, outgoing: UpstreamRequest, head: bytes) -> None:
         head_only, body = outgoing.method == "HEAD", outgoing.body
         if callable(body):
             connection.upload(head, body(), chunked=outgoing.chunked, head_only=head_only)
@@ -204,6 +204,6 @@ class Pool:
                 kept.clear()
 
 
-def said(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
     """An error's first line."""
     return (str(error) or type(error).__name__).splitlines()[0]

@@ -12,13 +12,13 @@ from crosswind.gateway.upstreams.address import Address
 Body = bytes | Callable[[], AsyncIterator[bytes]] | None
 """A body at hand, one that is still to be read, or none."""
 
-_REPEATED = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
+_IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
 """Methods that mean the same when they come twice (RFC 9110, section 9.2.2)."""
 _BODILESS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 _LENGTH = b"\r\ncontent-length: "
 
 
-class Outgoing(msgspec.Struct, frozen=True):
+class UpstreamRequest(msgspec.Struct, frozen=True):
     """A request; `path` follows the upstream's base, with the query. Headers' names are in lower case."""
 
     method: str
@@ -34,7 +34,7 @@ class Outgoing(msgspec.Struct, frozen=True):
     @property
     def idempotent(self) -> bool:
         """Whether it may be sent again although it may have been processed."""
-        return self.method in _REPEATED and self.repeatable
+        return self.method in _IDEMPOTENT and self.repeatable
 
     @property
     def chunked(self) -> bool:

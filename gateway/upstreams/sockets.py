@@ -10,11 +10,11 @@ from yarl import URL
 
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.headers import Headers
-from crosswind.gateway.upstreams.pool import Pool, said
-from crosswind.gateway.upstreams.request import Outgoing
+from crosswind.gateway.upstreams.pool import Pool, first_line
+from crosswind.gateway.upstreams.request import UpstreamRequest
 
 
-class Sockets:
+class WebSocketClient:
     """WebSockets, each of which takes the place of a connection in the pool."""
 
     def __init__(self, pool: Pool) -> None:
@@ -36,7 +36,7 @@ class Sockets:
         return self._session
 
     async def open(
-        self, base: str, outgoing: Outgoing, protocols: list[str], limit: int
+        self, base: str, outgoing: UpstreamRequest, protocols: list[str], limit: int
     ) -> aiohttp.ClientWebSocketResponse:
         """Open a WebSocket to a replica, to be given back with `hang_up`. `limit`: bytes of a message.
 
@@ -48,7 +48,7 @@ class Sockets:
             async with asyncio.timeout(timeouts.first_byte):
                 return await self.client.ws_connect(
                     URL(base + outgoing.path, encoded=True),
-                    headers=_fields(outgoing.headers),
+                    headers=_to_multidict(outgoing.headers),
                     protocols=protocols,
                     max_msg_size=limit,
                     timeout=aiohttp.ClientWSTimeout(ws_close=timeouts.connect),
@@ -105,5 +105,5 @@ class Sockets:
             await self._session.close()
 
 
-def _fields(headers: Headers) -> CIMultiDict[str]:
+def _to_multidict(headers: Headers) -> CIMultiDict[str]:
     return CIMultiDict((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)

@@ -17,15 +17,15 @@ from crosswind.gateway.errors import Attempt, UpstreamError
 from crosswind.gateway.http.auth import Caller, query_without_credentials
 from crosswind.gateway.http.headers import CREDENTIALS, Changes, Headers, forward_headers
 from crosswind.gateway.protocols.json_values import encode
-from crosswind.gateway.upstreams.answer import Answer
+from crosswind.gateway.upstreams.answer import UpstreamResponse
 from crosswind.gateway.upstreams.patterns import Patterns
 from crosswind.gateway.upstreams.pool import Pool
 from crosswind.gateway.upstreams.redirects import led_back
 from crosswind.gateway.upstreams.replicas import Replica, Replicas
-from crosswind.gateway.upstreams.request import Outgoing
-from crosswind.gateway.upstreams.sockets import Sockets
+from crosswind.gateway.upstreams.request import UpstreamRequest
+from crosswind.gateway.upstreams.sockets import WebSocketClient
 
-_CONTENT = ("content-*", "accept*", *(name.decode() for name in CREDENTIALS))
+_ALWAYS_ALLOWED = ("content-*", "accept*", *(name.decode() for name in CREDENTIALS))
 """What goes on whatever the allow list says: without it the body can't be read."""
 
 
@@ -49,13 +49,13 @@ class Upstream:
         self.health = settings.health or health
         self.replicas = Replicas.at(settings.bases, self.health)
         self.pool = Pool(settings.bases, settings.timeouts_in(timeouts), limits)
-        self.sockets = Sockets(self.pool)
+        self.sockets = WebSocketClient(self.pool)
         self.identity = (settings, self.pool.timeouts, limits, self.retries, self.health)
         """What makes it another one when the configuration changes."""
         self.tokenless = False
         """It was seen to refuse requests that ask for token ids."""
         self._allowed = (
-            None if settings.headers.allow is None else Patterns((*settings.headers.allow, *_CONTENT))
+            None if settings.headers.allow is None else Patterns((*settings.headers.allow, *_ALWAYS_ALLOWED))
         )
         self._added = {
             name.lower().encode(): value.get_secret_value().encode()
@@ -91,7 +91,7 @@ class Upstream:
         style, secret = self.dialect.auth, self.settings.secret
         changes: dict[bytes, bytes | None] = dict.fromkeys(CREDENTIALS)
         if style != "none" and secret is not None:
-            name, value = _credential(style, secret)
+            name, value = _format_credential(style, secret)
             changes[name] = value
         return changes
 
@@ -112,7 +112,7 @@ class Upstream:
         query = f"{query}&{added}" if query and added else query or added
         return f"{path}?{query}" if query else path
 
-    async def send(self, outgoing: Outgoing, session: str | None = None) -> Answer:
+    async def send(self, outgoing: UpstreamRequest, session: str | None = None) -> UpstreamResponse:
         """Send a request to the session's replica, and wait for the answer's head.
 
         Tried again, on another replica where there is one, only if the request was certainly not processed.
@@ -127,7 +127,7 @@ class Upstream:
             try:
                 answer = await self._attempt(replica, outgoing)
             except UpstreamError as error:
-                attempts = (*attempts, _attempted(replica, error.code, clock))
+                attempts = (*attempts, _describe_attempt(replica, error.code, clock))
                 error.attempts = attempts
                 if last or not error.unprocessed:
                     raise
@@ -137,13 +137,13 @@ class Upstream:
                 if wait is None:
                     return structs.replace(answer, attempts=attempts) if attempts else answer
                 answer.close()
-                attempts = (*attempts, _attempted(replica, f"status_{answer.status}", clock))
+                attempts = (*attempts, _describe_attempt(replica, f"status_{answer.status}", clock))
             if len(attempts) >= len(order):
                 rounds = len(attempts) // len(order) - 1
                 await asyncio.sleep(self.retries.backoff * 2.0**rounds if wait is None else wait)
 
     async def open_websocket(
-        self, outgoing: Outgoing, protocols: list[str], limit: int, session: str | None = None
+        self, outgoing: UpstreamRequest, protocols: list[str], limit: int, session: str | None = None
     ) -> aiohttp.ClientWebSocketResponse:
         """Open a WebSocket to the session's replica; another one is tried only where that can't be reached.
 
@@ -163,7 +163,7 @@ class Upstream:
                 return opened
         raise AssertionError("an upstream has a replica at least")
 
-    async def _attempt(self, replica: Replica, outgoing: Outgoing) -> Answer:
+    async def _attempt(self, replica: Replica, outgoing: UpstreamRequest) -> UpstreamResponse:
         try:
             answer = await self.pool.send(replica.base, outgoing, replica.failed)
         except UpstreamError as error:
@@ -178,7 +178,7 @@ class Upstream:
             answer.headers = led_back(answer.headers, replica.base, outgoing.path)
         return answer
 
-    def _retry_after(self, answer: Answer, outgoing: Outgoing) -> float | None:
+    def _retry_after(self, answer: UpstreamResponse, outgoing: UpstreamRequest) -> float | None:
         """After how many seconds to try again instead of relaying this answer; None: it is relayed."""
         if answer.status not in self.retries.on_status or not outgoing.repeatable:
             return None
@@ -194,11 +194,11 @@ class Upstream:
         await self.sockets.close()
 
 
-def _credential(style: AuthStyle, secret: str) -> tuple[bytes, bytes]:
+def _format_credential(style: AuthStyle, secret: str) -> tuple[bytes, bytes]:
     if style in ("bearer", "passthrough"):
         return b"authorization", b"Bearer " + secret.encode()
     return style.encode(), secret.encode()
 
 
-def _attempted(replica: Replica, outcome: str, clock: int) -> Attempt:
+def _describe_attempt(replica: Replica, outcome: str, clock: int) -> Attempt:
     return Attempt(replica.base, outcome, (time.monotonic_ns() - clock) // 1000)

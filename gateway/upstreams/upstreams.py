@@ -64,7 +64,7 @@ class Upstreams:
         await asyncio.gather(*(one.close() for one in self._members))
 
 
-def configured(settings: Settings, known: Upstreams | None = None) -> Upstreams:
+def build_upstreams(settings: Settings, known: Upstreams | None = None) -> Upstreams:
     """The upstreams of a configuration. Those of `known` whose settings are the same are taken over, with
     their connections and what is known of their replicas.
     """

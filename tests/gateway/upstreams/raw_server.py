@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from crosswind.gateway.config.sections import Limits, Timeouts
-from crosswind.gateway.upstreams.answer import Answer
+from crosswind.gateway.upstreams.answer import UpstreamResponse
 from crosswind.gateway.upstreams.pool import Pool
-from crosswind.gateway.upstreams.request import Body, Outgoing
+from crosswind.gateway.upstreams.request import Body, UpstreamRequest
 
 Talk = Callable[["Server", asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 PLENTY = 1 << 30
@@ -69,9 +69,9 @@ async def pooled(server: Server, **limits: int) -> AsyncIterator[Pool]:
 
 async def asked(
     pool: Pool, server: Server, method: str = "POST", body: Body = b"{}", told: list[str] | None = None
-) -> Answer:
+) -> UpstreamResponse:
     broken = (lambda code: None) if told is None else told.append
-    return await pool.send(server.url, Outgoing(method, "/x?y=1", [(b"a", b"b")], body), broken)
+    return await pool.send(server.url, UpstreamRequest(method, "/x?y=1", [(b"a", b"b")], body), broken)
 
 
 async def whole(pool: Pool, server: Server, method: str = "POST", body: Body = b"{}") -> tuple[int, bytes]:

@@ -16,7 +16,7 @@ from crosswind.gateway.config.sections import Limits, Timeouts
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.upstreams import address
 from crosswind.gateway.upstreams.pool import Pool
-from crosswind.gateway.upstreams.request import Outgoing
+from crosswind.gateway.upstreams.request import UpstreamRequest
 from tests.gateway.upstreams.raw_server import OK, PLENTY, Server, asked, pooled, says, serving, whole
 
 
@@ -125,7 +125,7 @@ async def test_a_body_that_is_still_to_be_read(length: bytes | None) -> None:
 
     async with serving(talk) as server, pooled(server) as pool:
         headers = [] if length is None else [(b"content-length", length)]
-        answer = await pool.send(server.url, Outgoing("POST", "/x", headers, body), lambda code: None)
+        answer = await pool.send(server.url, UpstreamRequest("POST", "/x", headers, body), lambda code: None)
         assert await answer.body(PLENTY) == b"ok"
         answer.close()
     assert got == (b"hello world" if length else b"5\r\nhello\r\n1\r\n \r\n5\r\nworld\r\n0\r\n\r\n")
@@ -166,7 +166,7 @@ async def test_a_line_end_in_a_header_is_not_sent() -> None:
     async with serving(says(OK)) as server, pooled(server) as pool:
         with pytest.raises(ValueError, match="line end"):
             await pool.send(
-                server.url, Outgoing("POST", "/x", [(b"a", b"b\r\nc: d")], b"{}"), lambda code: None
+                server.url, UpstreamRequest("POST", "/x", [(b"a", b"b\r\nc: d")], b"{}"), lambda code: None
             )
         assert server.connections == 0 and pool.in_flight == 0
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.gateway.errors import UpstreamError
-from crosswind.gateway.upstreams.answer import Answer
+from crosswind.gateway.upstreams.answer import UpstreamResponse
 from tests.gateway.upstreams.raw_server import PLENTY, Server, asked, pooled, says, serving
 
 BODIES = st.binary(max_size=300)
@@ -44,7 +44,7 @@ def answers(draw: st.DrawFn) -> tuple[bytes, int, list[tuple[bytes, bytes]], byt
     return draw(INTERIM) + head + sent, status, headers, body, framing == "close"
 
 
-async def poured(answer: Answer, data: st.DataObject) -> bytes:
+async def poured(answer: UpstreamResponse, data: st.DataObject) -> bytes:
     """The body as it is handed over, some parts of which end the pouring for a while."""
     body = b""
 

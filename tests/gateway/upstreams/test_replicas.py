@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosswind.gateway.config.upstream import Health
-from crosswind.gateway.upstreams.probing import probe
+from crosswind.gateway.upstreams.probing import probe_replica
 from crosswind.gateway.upstreams.replicas import Replica, Replicas
 from crosswind.testing.replies import CUT, JSON, Part, ReceivedRequest, chunks, plain
 from tests.gateway.dialogue import body, user
@@ -226,9 +226,9 @@ async def test_a_probe_says_whether_a_replica_is_well(tmp_path: Path) -> None:
             (known,) = running.gateway.upstreams
             well, dead = known.replicas.members
             for up in (True, False, True):
-                await probe(known, well, "/models")
+                await probe_replica(known, well, "/models")
                 assert well.up is up
-            await probe(known, dead, "/models")
+            await probe_replica(known, dead, "/models")
             assert not dead.up and dead.last_error == "upstream_unreachable"
         assert (
             app.requests[0].path == "/v1/models"
