@@ -65,9 +65,11 @@ class ModelList:
         """The models that this upstream serves, under the names that clients use."""
         query = f"limit={_PAGE}" if anthropic else ""
         headers = upstream.headers(http.headers, caller, {b"accept-encoding": b"identity"})
-        answer = await upstream.send(UpstreamRequest("GET", upstream.path("/models", query, caller), headers, None))
+        answer = await upstream.send(
+            UpstreamRequest("GET", upstream.path("/models", query, caller), headers, None)
+        )
         try:
-            body = await answer.body(self.limit)
+            body = await answer.read_all(self.limit)
         finally:
             answer.close()
         entries = _read_entries(body) if answer.status == 200 else None
@@ -82,7 +84,9 @@ class ModelList:
             if known in names
         }
         return [
-            entry for name, entry in {**names, **renamed}.items() if self.upstreams.of_model(name) is upstream
+            entry
+            for name, entry in {**names, **renamed}.items()
+            if self.upstreams.for_model(name) is upstream
         ]
 
 

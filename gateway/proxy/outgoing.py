@@ -27,7 +27,7 @@ from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import TurnPosition
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.turn.exchange import Exchange
-from crosswind.gateway.upstreams.answer import UpstreamResponse
+from crosswind.gateway.upstreams.response import UpstreamResponse
 from crosswind.gateway.upstreams.upstream import Upstream
 
 Edits = Mapping[str, bytes | None]
@@ -181,7 +181,7 @@ async def _refuses_capture(answer: UpstreamResponse, exchange: Exchange, upstrea
     if answer.status not in _REFUSED or not exchange.captured or upstream.dialect.token_ids:
         return False
     try:
-        refusal = await answer.upto(_REFUSAL_BYTES)
+        refusal = await answer.read_up_to(_REFUSAL_BYTES)
     finally:
         answer.close()
     if _FIELD in refusal and _FIELD.decode() not in exchange.request.document.members:

@@ -22,8 +22,8 @@ from crosswind.gateway.proxy.stored_responses import StoredResponses, StoredView
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.telemetry.metrics import Metrics
-from crosswind.gateway.upstreams.answer import UpstreamResponse
 from crosswind.gateway.upstreams.request import UpstreamRequest
+from crosswind.gateway.upstreams.response import UpstreamResponse
 from crosswind.gateway.upstreams.upstream import Upstream
 from crosswind.gateway.upstreams.upstreams import Upstreams
 
@@ -92,7 +92,9 @@ class PassThrough:
             raise ClientGone from None
         return answer.status
 
-    async def _send(self, upstream: Upstream, outgoing: UpstreamRequest, session: str | None) -> UpstreamResponse:
+    async def _send(
+        self, upstream: Upstream, outgoing: UpstreamRequest, session: str | None
+    ) -> UpstreamResponse:
         try:
             return await upstream.send(outgoing, session)
         except UpstreamError as error:
@@ -102,8 +104,8 @@ class PassThrough:
     def _upstream(self, http: Http, path: str) -> Upstream:
         """The upstream of the model that the path names, else that of the path's protocol."""
         if http.method == "GET" and path.startswith(_MODEL):
-            return self.upstreams.of_model(unquote(path.removeprefix(_MODEL)))
-        return self.upstreams.of_path(path)
+            return self.upstreams.for_model(unquote(path.removeprefix(_MODEL)))
+        return self.upstreams.for_path(path)
 
     async def _note_batch(self, method: str, path: str, session_id: str) -> None:
         """Record in a noisy session that its batch runs without noise: no answer could be mapped back."""
@@ -122,7 +124,7 @@ class PassThrough:
         """Answer with something stored, in the client's view. If it was deleted, delete its inner rounds,
         too.
         """
-        body, succeeded = await answer.body(self.settings.limits.answer), answer.status < 300
+        body, succeeded = await answer.read_all(self.settings.limits.answer), answer.status < 300
         if succeeded and http.method == "GET":
             body = await self._find_page(http, upstream, caller, view, body)
         for path in view.also if succeeded else ():
@@ -141,7 +143,9 @@ class PassThrough:
     ) -> UpstreamResponse:
         """Send a further request on the client's behalf."""
         headers = upstream.headers(http.headers, caller, _PLAIN)
-        return await upstream.send(UpstreamRequest(method, upstream.path(path, query, caller), headers, None), None)
+        return await upstream.send(
+            UpstreamRequest(method, upstream.path(path, query, caller), headers, None), None
+        )
 
     async def _find_page(
         self, http: Http, upstream: Upstream, caller: Caller, view: StoredView, body: bytes
@@ -159,7 +163,7 @@ class PassThrough:
             try:
                 if answer.status >= 300 or answer.header("content-encoding") not in _READABLE:
                     break
-                body = await answer.body(self.settings.limits.answer)
+                body = await answer.read_all(self.settings.limits.answer)
             finally:
                 answer.close()
         return body

@@ -36,8 +36,8 @@ from crosswind.gateway.telemetry.metrics import Metrics
 from crosswind.gateway.trajectory.fitness import Source
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.recording import Recording
-from crosswind.gateway.upstreams.answer import UpstreamResponse
 from crosswind.gateway.upstreams.request import UpstreamRequest
+from crosswind.gateway.upstreams.response import UpstreamResponse
 from crosswind.gateway.upstreams.upstreams import Upstreams
 from crosswind.injectors.faults import Resend
 

@@ -19,7 +19,7 @@ from crosswind.gateway.trajectory.record import Delivered
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.inner_rounds import next_body
 from crosswind.gateway.turn.recording import Recording, SettledTurn
-from crosswind.gateway.upstreams.answer import UpstreamResponse
+from crosswind.gateway.upstreams.response import UpstreamResponse
 
 _log = structlog.get_logger("crosswind.answering")
 
@@ -53,10 +53,12 @@ class ResponseRelay:
     def _decoder(self, answer: UpstreamResponse) -> ContentDecoder:
         return ContentDecoder(answer.header("content-encoding"), self.settings.limits.decoded)
 
-    async def _relay_plain(self, outlet: Outlet, exchange: Exchange, answer: UpstreamResponse, again: Again) -> None:
+    async def _relay_plain(
+        self, outlet: Outlet, exchange: Exchange, answer: UpstreamResponse, again: Again
+    ) -> None:
         """A plain body is released once its turn is durable: its last byte is what clients act on."""
         limit = self.settings.limits.answer
-        raw = await answer.upto(limit)
+        raw = await answer.read_up_to(limit)
         exchange.mark_first_byte()
         if len(raw) > limit:
             exchange.mark_too_large()
@@ -68,7 +70,7 @@ class ResponseRelay:
             # The round is over; its answer stays the caller's to close.
             answer = await again(following)
             with closing(answer):
-                read = exchange.answer.read_body(await answer.body(limit))
+                read = exchange.answer.read_body(await answer.read_all(limit))
         if exchange.answer.unanswered:
             read = exchange.answer.conclude()
         body = shape_answer(exchange, read if exchange.edited else raw)
@@ -77,7 +79,9 @@ class ResponseRelay:
         await outlet.answer(answer.status, body, headers)
         self.recording.record_delivery(exchange, settled, judge_delivery(outlet))
 
-    async def _relay_unread(self, outlet: Outlet, exchange: Exchange, answer: UpstreamResponse, begun: bytes) -> None:
+    async def _relay_unread(
+        self, outlet: Outlet, exchange: Exchange, answer: UpstreamResponse, begun: bytes
+    ) -> None:
         """Relay a plain body unread, its last part once the turn is durable. UpstreamError where it must be
         read, since noise changed the tools.
         """
@@ -107,7 +111,9 @@ class ResponseRelay:
         exchange.fail(Source.UPSTREAM, error.code, error.message)
         _log.warning("the upstream broke off its answer", turn=exchange.place.index, error=error.message)
 
-    async def _relay_streamed(self, outlet: Outlet, exchange: Exchange, answer: UpstreamResponse, again: Again) -> None:
+    async def _relay_streamed(
+        self, outlet: Outlet, exchange: Exchange, answer: UpstreamResponse, again: Again
+    ) -> None:
         """Relay a stream event by event, with its inner rounds; the completing event waits for the record."""
         decoding = self._decoder(answer)
         check_readable(exchange, decoding)

@@ -92,12 +92,12 @@ class WebSockets:
             await send({"type": "websocket.accept", "subprotocol": far.protocol})
             await _pump(far, receive, send)
         finally:
-            await upstream.sockets.hang_up(far)
+            await upstream.websocket_client.close_websocket(far)
 
     def _upstream(self, path: str, query: str) -> Upstream:
         """The upstream of the model in the query, as Realtime has it, else of the path."""
         models = parse_qs(query).get("model")
-        return self.upstreams.of_model(models[0]) if models else self.upstreams.of_path(path)
+        return self.upstreams.for_model(models[0]) if models else self.upstreams.for_path(path)
 
     async def _connect(
         self, upstream: Upstream, outgoing: UpstreamRequest, protocols: list[str], session: str | None

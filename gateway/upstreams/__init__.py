@@ -1,1 +1,1 @@
-"""The servers behind the gateway: which one a request goes to, how it is sent there, and how they fare."""
+"""The client of the upstreams: choose an upstream and a replica, send the request, track health."""

@@ -1,4 +1,4 @@
-"""Where a replica is, and how a connection to it is made."""
+"""The address of a replica, and how to connect to it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ from crosswind.gateway.upstreams.connection import Connection
 
 _PORTS = {"http": 80, "https": 443}
 _NEXT_ADDRESS_S = 0.25
-"""After so many seconds a name's next address is tried beside the one before (RFC 8305)."""
+"""Seconds before the next address of a name is tried in parallel (RFC 8305)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A base URL taken apart; `host` as it goes into the request's head, `path` what all its paths begin
-    with.
-    """
+    """The parts of a base URL. `host` is the Host header; `path` is the prefix of every request's path."""
 
     name: str
     port: int
@@ -32,8 +30,8 @@ class Address:
     path: bytes
 
     @classmethod
-    def of(cls, base: str) -> Address:
-        """The address of a base URL that the configuration took for one."""
+    def from_base(cls, base: str) -> Address:
+        """Parse a base URL that the configuration has validated."""
         parts = urlsplit(base)
         name = parts.hostname or ""
         name = name if name.isascii() else name.encode("idna").decode()
@@ -44,7 +42,7 @@ class Address:
         return cls(name, port, parts.scheme == "https", shown.encode(), parts.path.encode())
 
     async def connect(self, limit: int) -> Connection:
-        """A new connection; `limit`: bytes of an answer's head. OSError where there is none to be had."""
+        """Open a connection; `limit`: the largest response head, in bytes. Raises OSError."""
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(self.name, self.port, type=socket.SOCK_STREAM)
         connected = await start_connection(found, happy_eyeballs_delay=_NEXT_ADDRESS_S)
@@ -63,7 +61,7 @@ class Address:
 
 
 def load_certificates(bases: Iterable[str]) -> None:
-    """Read the certificates that are trusted, where any of these base URLs needs them: it takes a while."""
+    """Load the trusted certificates at start-up if any base URL needs them: loading is slow."""
     if any(urlsplit(base).scheme == "https" for base in bases):
         _tls_context()
 

@@ -1,7 +1,7 @@
-"""One HTTP/1.1 connection to a server: a request written, and its answer as it comes, one at a time.
+"""One HTTP/1.1 connection to a server: it carries one request and its response at a time.
 
-On asyncio's transports with httptools, the parser that the data plane's server uses too: what a client for
-everything does for each request costs more than the rest of a relay.
+It uses asyncio's transports and httptools, the parser of the data plane's own server: the work that a
+general-purpose client does for each request costs more than the rest of a relay.
 """
 
 from __future__ import annotations
@@ -10,26 +10,26 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import cast
 
-from crosswind.gateway.upstreams.incoming import ConnectionBroken, ResponseParser
+from crosswind.gateway.upstreams.response_parser import ConnectionBroken, ResponseParser
 
-_KEPT_RECEIVED = 1 << 18
-"""Bytes of an answer that are held for a slow client, before the upstream is made to wait."""
-_COPIED = 1 << 16
-"""Up to so many bytes a body is copied behind its head, and written as one."""
+_MAX_BUFFERED = 1 << 18
+"""Bytes of a response to buffer for a slow client before reading pauses."""
+_MAX_COPIED = 1 << 16
+"""A body of up to this many bytes is appended to the head and written with it."""
 
 
 class Connection(ResponseParser, asyncio.Protocol):
-    """A connection and the answer that comes on it."""
+    """A connection and the response that arrives on it."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
         self.lost = False
-        """The server closed it, or it is of no use any more."""
-        self.since = 0.0
-        """When its last answer ended, on the loop's clock."""
+        """The server closed it, or it can't be used any more."""
+        self.idle_since = 0.0
+        """When its last response ended, on the loop's clock."""
         self._reading = self._writing = True
-        self._held = 0
-        """Bytes that came since any were taken."""
+        self._buffered = 0
+        """Bytes received since the last were taken."""
         self._loop = asyncio.get_running_loop()
         self._waiter: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -42,22 +42,22 @@ class Connection(ResponseParser, asyncio.Protocol):
     # The request
 
     def send(self, head: bytes, body: bytes, *, head_only: bool) -> None:
-        """Write a request. `head_only`: its answer has no body, whatever its head says."""
+        """Write a request. `head_only`: the response has no body, whatever its head says."""
         self.expect(head_only=head_only)
         if not body:
             self._transport.write(head)
-        elif len(body) <= _COPIED:
+        elif len(body) <= _MAX_COPIED:
             self._transport.write(head + body)
         else:
             self._transport.writelines((head, body))
 
     def upload(self, head: bytes, body: AsyncIterator[bytes], *, chunked: bool, head_only: bool) -> None:
-        """Write a request whose body is still to be read. The answer may come before it has gone out."""
+        """Write a request and stream its body. The response may arrive before all of the body is sent."""
         self.expect(head_only=head_only)
         self._transport.write(head)
-        self._upload = self._loop.create_task(self._uploaded(body, chunked))
+        self._upload = self._loop.create_task(self._send_body(body, chunked))
 
-    async def _uploaded(self, body: AsyncIterator[bytes], chunked: bool) -> None:
+    async def _send_body(self, body: AsyncIterator[bytes], chunked: bool) -> None:
         try:
             async for part in body:
                 self._transport.write(b"%x\r\n%b\r\n" % (len(part), part) if chunked else part)
@@ -67,24 +67,25 @@ class Connection(ResponseParser, asyncio.Protocol):
             if chunked:
                 self._transport.write(b"0\r\n\r\n")
         except Exception as error:
-            # Whoever waits for the answer learns why there can be none.
-            self.failed(error)
+            # Raise the error in the task that waits for the response.
+            self.fail(error)
             self._transport.abort()
 
-    # The answer
+    # The response
 
-    async def answered(self, until: float) -> None:
-        """Wait for the answer's head. TimeoutError where it isn't there at `until`, on the loop's clock;
-        Broken, or what the body's reading raised, where it can't come.
+    async def wait_for_head(self, until: float) -> None:
+        """Wait for the response head until `until`, on the loop's clock. Raises TimeoutError,
+        ConnectionBroken, or the error of reading the request's body.
         """
         while not self.head:
             if self.failure is not None:
                 raise self.failure
-            await self._changed(until)
+            await self._wait(until)
 
-    def received(self) -> bytes:
-        """What of the body has come and wasn't taken yet; empty where nothing has. Broken once it can't come
-        whole and all that came is taken.
+    def take_received(self) -> bytes:
+        """Take the bytes of the body that have arrived, perhaps none.
+
+        Raises ConnectionBroken if all were taken and the rest can't arrive.
         """
         parts = self.parts
         if not parts:
@@ -93,46 +94,47 @@ class Connection(ResponseParser, asyncio.Protocol):
             return b""
         body = parts[0] if len(parts) == 1 else b"".join(parts)
         parts.clear()
-        self._held = 0
+        self._buffered = 0
         if not self._reading:
             self._reading = True
             self._transport.resume_reading()
         return body
 
-    async def more(self, until: float) -> bytes:
-        """The same, waited for until then; empty at the end. TimeoutError where nothing comes."""
-        while not (body := self.received()) and not self.ended:
-            await self._changed(until)
+    async def wait_for_body(self, until: float) -> bytes:
+        """Wait for bytes of the body and take them; none at its end. Raises TimeoutError at `until`."""
+        while not (body := self.take_received()) and not self.ended:
+            await self._wait(until)
         return body
 
-    async def poured(self, take: Callable[[bytes], bool], patience_s: float, until: float) -> None:
-        """Have `take` called with whatever of the body comes, as soon as it comes, until it gives False, the
-        answer ends, or it can't come whole: a stream's many small parts each wake no task. TimeoutError after
-        `patience_s` with nothing, or at `until`; what `take` raises is raised.
+    async def pour(self, take: Callable[[bytes], bool], patience_s: float, until: float) -> None:
+        """Call `take` with the body as it arrives, until it returns False or the response ends or fails.
+
+        This way the many small parts of a stream don't each wake a task. Raises TimeoutError after
+        `patience_s` without data or at `until`, and whatever `take` raises.
         """
         self._take, self._patience_s, self._until = take, patience_s, until
         try:
-            await self._changed(min(self._loop.time() + patience_s, until))
+            await self._wait(min(self._loop.time() + patience_s, until))
         finally:
             self._take = None
 
-    def _pour(self, take: Callable[[bytes], bool]) -> None:
-        """Hand over what has come; where that is all for now, go on waiting."""
+    def _hand_over(self, take: Callable[[bytes], bool]) -> None:
+        """Pass the bytes that have arrived to `take`, and extend the deadline if it wants more."""
         try:
-            goes_on = take(self.received()) if self.parts else True
+            wants_more = take(self.take_received()) if self.parts else True
         except Exception as error:
             self._take = None
             if self._waiter is not None and not self._waiter.done():
                 self._waiter.set_exception(error)
             return
-        if goes_on and not self.ended:
+        if wants_more and not self.ended:
             self._due = min(self._loop.time() + self._patience_s, self._until)
         else:
             self._take = None
             self._wake()
 
-    async def _changed(self, until: float) -> None:
-        """Wait for anything to come. One timer serves many waits: each would cost as much as what comes."""
+    async def _wait(self, until: float) -> None:
+        """Wait for an event. One timer serves many waits, since a timer costs as much as a small chunk."""
         self._waiter = self._loop.create_future()
         self._due = until
         if self._timer is None or self._timer_at > until:
@@ -146,9 +148,9 @@ class Connection(ResponseParser, asyncio.Protocol):
         if self._timer is not None:
             self._timer.cancel()
         self._timer_at = at
-        self._timer = self._loop.call_at(at, self._time)
+        self._timer = self._loop.call_at(at, self._check_timer)
 
-    def _time(self) -> None:
+    def _check_timer(self) -> None:
         self._timer = None
         if self._waiter is None or self._waiter.done():
             return
@@ -159,20 +161,20 @@ class Connection(ResponseParser, asyncio.Protocol):
 
     @property
     def reusable(self) -> bool:
-        """Whether another request may be sent: the answer has come whole, the request has gone whole."""
+        """Whether another request may be sent: the request and the response are complete."""
         sent = self._upload is None or self._upload.done()
         return self.ended and self.keeps and sent and not self.lost and not self.parts
 
-    def rest(self) -> None:
-        """Nobody waits for an answer."""
+    def mark_idle(self) -> None:
+        """Stop the timer: no response is expected."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         self._upload = None
-        self.since = self._loop.time()
+        self.idle_since = self._loop.time()
 
-    def cut(self) -> None:
-        """Close it at once, whatever is on its way."""
+    def abort(self) -> None:
+        """Close the connection at once."""
         self.lost = True
         if self._timer is not None:
             self._timer.cancel()
@@ -185,7 +187,7 @@ class Connection(ResponseParser, asyncio.Protocol):
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    def failed(self, error: BaseException) -> None:
+    def fail(self, error: BaseException) -> None:
         self.lost = True
         self.failure = self.failure or error
         self._wake()
@@ -197,34 +199,36 @@ class Connection(ResponseParser, asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self.ended:
-            # Nothing was asked: a server's farewell, or bytes that belong to no answer.
+            # No request is open: these bytes belong to no response.
             self.lost = True
             return self._transport.abort()
         self.feed(data)
-        self._held += len(data)
-        if self._held > _KEPT_RECEIVED and self._reading and not self.lost:
+        self._buffered += len(data)
+        if self._buffered > _MAX_BUFFERED and self._reading and not self.lost:
             self._reading = False
             self._transport.pause_reading()
         if self._take is not None:
-            self._pour(self._take)
+            self._hand_over(self._take)
         elif self.head:
             self._wake()
 
     def eof_received(self) -> None:
-        self._over(None)
+        self._handle_end(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._over(exc)
+        self._handle_end(exc)
         self.resume_writing()
         if self._upload is not None:
             self._upload.cancel()
 
-    def _over(self, error: Exception | None) -> None:
+    def _handle_end(self, error: Exception | None) -> None:
         self.lost = True
         if not self.ended and self.head and self.until_close and error is None:
             self.ended = True
         if not self.ended:
-            self.failed(ConnectionBroken(str(error) or type(error).__name__ if error else "it closed the connection"))
+            self.fail(
+                ConnectionBroken(str(error) or type(error).__name__ if error else "it closed the connection")
+            )
         self._wake()
 
     def pause_writing(self) -> None:

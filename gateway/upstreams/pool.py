@@ -1,4 +1,4 @@
-"""Pooled connections to one upstream's replicas: one request, its answer's head. Every failure is named."""
+"""The connection pool of one upstream: send a request, wait for the response head, name every failure."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 from crosswind.gateway.config.sections import Limits, Timeouts
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.upstreams.address import Address, load_certificates
-from crosswind.gateway.upstreams.answer import UpstreamResponse
 from crosswind.gateway.upstreams.connection import Connection
-from crosswind.gateway.upstreams.incoming import ConnectionBroken
 from crosswind.gateway.upstreams.request import UpstreamRequest
+from crosswind.gateway.upstreams.response import UpstreamResponse
+from crosswind.gateway.upstreams.response_parser import ConnectionBroken
 
 _STATUSES = range(200, 600)
 
@@ -24,70 +24,76 @@ class Pool:
         load_certificates(bases)
         self.timeouts = timeouts
         self._limits = limits
-        self._addresses = {base: Address.of(base) for base in bases}
-        self._kept: dict[str, list[Connection]] = {base: [] for base in bases}
-        """Connections that are at rest, the one that was used last at the end."""
+        self._addresses = {base: Address.from_base(base) for base in bases}
+        self._idle_connections: dict[str, list[Connection]] = {base: [] for base in bases}
+        """By replica; the most recently used connection is last."""
         self._sweeping: asyncio.TimerHandle | None = None
         self._free = asyncio.Semaphore(limits.connections)
         self.in_flight = 0
         self._idle: asyncio.Event | None = None
 
-    async def send(self, base: str, outgoing: UpstreamRequest, broken: Callable[[str], None]) -> UpstreamResponse:
-        """Send a request to a replica and wait for its answer's head. `broken` is told the code of a failure
-        that comes later.
+    async def send(
+        self, base: str, outgoing: UpstreamRequest, on_failure: Callable[[str], None]
+    ) -> UpstreamResponse:
+        """Send a request to a replica and wait for the response head. `on_failure` gets the code of a failure
+        while the body is read.
 
-        UpstreamError 502 where it can't be reached or breaks the connection, 504 where it is too slow.
+        Raises UpstreamError: 502 if the replica can't be reached or breaks the connection, 504 if it is slow.
         """
-        await self.enter(base)
+        await self.acquire(base)
         try:
             now = asyncio.get_running_loop().time()
             until = now + self.timeouts.total
-            connection = await self._answered(base, outgoing, now, until)
+            connection = await self._send_and_wait(base, outgoing, now, until)
             status = connection.status
             if status not in _STATUSES:
-                connection.cut()
+                connection.abort()
                 raise UpstreamError(
                     502,
                     f"the upstream {base} answered with status {status}, which HTTP doesn't have",
                     "upstream_broken",
                 )
         except BaseException:
-            self.leave()
+            self.release()
             raise
 
-        def closed(connection: Connection) -> None:
-            self._take_back(base, connection)
-            self.leave()
+        def release(connection: Connection) -> None:
+            self._keep_or_close(base, connection)
+            self.release()
 
-        return UpstreamResponse(status, connection.headers, (), base, connection, self.timeouts, until, broken, closed)
+        return UpstreamResponse(
+            status, connection.headers, (), base, connection, self.timeouts, until, on_failure, release
+        )
 
-    async def _answered(self, base: str, outgoing: UpstreamRequest, now: float, until: float) -> Connection:
-        """A connection on which the answer's head has come."""
+    async def _send_and_wait(
+        self, base: str, outgoing: UpstreamRequest, now: float, until: float
+    ) -> Connection:
+        """Send the request on an idle or a new connection; return it when the response head has arrived."""
         address = self._addresses[base]
         head = outgoing.head(address)
         first_byte = min(now + self.timeouts.first_byte, until)
-        connection = self._at_rest(base, now)
+        connection = self._take_idle(base, now)
         while True:
             fresh = connection is None
-            connection = connection or await self._connected(base, address, first_byte)
+            connection = connection or await self._connect(base, address, first_byte)
             try:
                 self._write(connection, outgoing, head)
-                await connection.answered(first_byte)
+                await connection.wait_for_head(first_byte)
                 return connection
             except TimeoutError:
-                connection.cut()
+                connection.abort()
                 late = asyncio.get_running_loop().time() >= until
                 raise self._too_slow(base, "total" if late else "first_byte") from None
             except ConnectionBroken as error:
-                connection.cut()
+                connection.abort()
                 if fresh or connection.began or not outgoing.idempotent:
                     raise UpstreamError(
                         502, f"the upstream {base} broke the connection: {error}", "upstream_broken"
                     ) from None
-                # The server had closed it meanwhile.
+                # The server closed the idle connection before the request arrived: try again on another.
                 connection = None
             except BaseException:
-                connection.cut()
+                connection.abort()
                 raise
 
     @staticmethod
@@ -98,7 +104,7 @@ class Pool:
         else:
             connection.send(head, body or b"", head_only=head_only)
 
-    async def _connected(self, base: str, address: Address, first_byte: float) -> Connection:
+    async def _connect(self, base: str, address: Address, first_byte: float) -> Connection:
         until = asyncio.get_running_loop().time() + self.timeouts.connect
         try:
             async with asyncio.timeout_at(min(until, first_byte)):
@@ -106,19 +112,9 @@ class Pool:
         except TimeoutError:
             if first_byte < until:
                 raise self._too_slow(base, "first_byte") from None
-            raise UpstreamError(
-                504,
-                f"no connection to the upstream {base} within {self.timeouts.connect:g} s (timeouts.connect)",
-                "upstream_connect_timeout",
-                unprocessed=True,
-            ) from None
+            raise connect_timeout_error(base, self.timeouts) from None
         except OSError as error:
-            raise UpstreamError(
-                502,
-                f"the upstream {base} can't be reached: {said(error)}; start it, or mend its address",
-                "upstream_unreachable",
-                unprocessed=True,
-            ) from None
+            raise unreachable_error(base, error) from None
 
     def _too_slow(self, base: str, name: str) -> UpstreamError:
         return UpstreamError(
@@ -127,23 +123,23 @@ class Pool:
             "upstream_timeout",
         )
 
-    # Connections at rest
+    # Idle connections
 
-    def _at_rest(self, base: str, now: float) -> Connection | None:
-        """A connection that was used before, the one that was used last."""
-        kept = self._kept[base]
+    def _take_idle(self, base: str, now: float) -> Connection | None:
+        """Take the most recently used connection that is still usable."""
+        kept = self._idle_connections[base]
         while kept:
             connection = kept.pop()
-            if not connection.lost and now - connection.since < self.timeouts.idle:
+            if not connection.lost and now - connection.idle_since < self.timeouts.idle:
                 return connection
-            connection.cut()
+            connection.abort()
         return None
 
-    def _take_back(self, base: str, connection: Connection) -> None:
+    def _keep_or_close(self, base: str, connection: Connection) -> None:
         if not connection.reusable:
-            return connection.cut()
-        connection.rest()
-        self._kept[base].append(connection)
+            return connection.abort()
+        connection.mark_idle()
+        self._idle_connections[base].append(connection)
         if self._sweeping is None:
             self._sweep_later()
 
@@ -151,22 +147,22 @@ class Pool:
         self._sweeping = asyncio.get_running_loop().call_later(self.timeouts.idle, self._sweep)
 
     def _sweep(self) -> None:
-        """Close what was at rest for too long, and what its server has closed."""
+        """Close connections that were idle for too long or that the server has closed."""
         now = asyncio.get_running_loop().time()
-        for base, kept in self._kept.items():
-            fit = [one for one in kept if not one.lost and now - one.since < self.timeouts.idle]
+        for base, kept in self._idle_connections.items():
+            usable = [one for one in kept if not one.lost and now - one.idle_since < self.timeouts.idle]
             for one in kept:
-                if one not in fit:
-                    one.cut()
-            self._kept[base] = fit
+                if one not in usable:
+                    one.abort()
+            self._idle_connections[base] = usable
         self._sweeping = None
-        if any(self._kept.values()):
+        if any(self._idle_connections.values()):
             self._sweep_later()
 
-    # How many are in use
+    # The limit on connections
 
-    async def enter(self, base: str) -> None:
-        """Take the place of a connection. UpstreamError 504 where all are taken for too long."""
+    async def acquire(self, base: str) -> None:
+        """Reserve a connection. Raises UpstreamError 504 if none becomes free in time."""
         if self._free.locked():
             try:
                 async with asyncio.timeout(self.timeouts.pool_wait):
@@ -182,15 +178,15 @@ class Pool:
             await self._free.acquire()
         self.in_flight += 1
 
-    def leave(self) -> None:
-        """Give it back."""
+    def release(self) -> None:
+        """Give the reservation back."""
         self._free.release()
         self.in_flight -= 1
         if self.in_flight == 0 and self._idle is not None:
             self._idle.set()
 
     async def close(self, *, drain: bool = False) -> None:
-        """Close all connections; with `drain` once what is in flight has ended."""
+        """Close all connections; with `drain`, after the requests in flight have ended."""
         try:
             if drain and self.in_flight:
                 self._idle = asyncio.Event()
@@ -198,10 +194,29 @@ class Pool:
         finally:
             if self._sweeping is not None:
                 self._sweeping.cancel()
-            for kept in self._kept.values():
+            for kept in self._idle_connections.values():
                 for connection in kept:
-                    connection.cut()
+                    connection.abort()
                 kept.clear()
+
+
+def connect_timeout_error(base: str, timeouts: Timeouts) -> UpstreamError:
+    return UpstreamError(
+        504,
+        f"no connection to the upstream {base} within {timeouts.connect:g} s (timeouts.connect)",
+        "upstream_connect_timeout",
+        unprocessed=True,
+    )
+
+
+def unreachable_error(base: str, error: BaseException) -> UpstreamError:
+    problem = first_line(error)
+    return UpstreamError(
+        502,
+        f"the upstream {base} can't be reached: {problem}; start it, or correct its address",
+        "upstream_unreachable",
+        unprocessed=True,
+    )
 
 
 def first_line(error: BaseException) -> str:

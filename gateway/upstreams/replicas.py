@@ -1,4 +1,4 @@
-"""An upstream's replicas: how each one fares, and in which order a session tries them."""
+"""The replicas of an upstream: their health, and the order in which a session tries them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _log = structlog.get_logger("crosswind.upstreams")
 
 @dataclass(frozen=True, slots=True)
 class ReplicaState:
-    """How a replica fares, as readiness tells it."""
+    """The health of a replica, as /readyz reports it."""
 
     up: bool
     failures: int
@@ -27,7 +27,7 @@ class ReplicaState:
 
 @dataclass(slots=True, eq=False)
 class Replica:
-    """One server, judged by what came of its requests. Times are seconds of a monotonic clock."""
+    """One server and its health, judged by its requests. Times are seconds of a monotonic clock."""
 
     base: str
     health: Health
@@ -35,31 +35,31 @@ class Replica:
     failures: int = 0
     """In a row."""
     ejections: int = 0
-    """In a row: a success ends the row."""
+    """In a row; a success resets the count."""
     ejected_until: float = 0.0
     last_error: str | None = None
 
     @property
     def up(self) -> bool:
-        """Whether it is among those that requests go to first."""
+        """Whether it is not ejected."""
         return self.clock() >= self.ejected_until
 
     @property
     def state(self) -> ReplicaState:
-        """How it fares now."""
+        """Its health now."""
         return ReplicaState(self.up, self.failures, self.last_error)
 
-    def succeeded(self) -> None:
-        """It answered."""
+    def record_success(self) -> None:
+        """Reset the failures: the replica answered."""
         if self.failures or self.ejections:
             self.failures = self.ejections = 0
             self.ejected_until = 0.0
             self.last_error = None
             _log.info("a replica answers again", replica=self.base)
 
-    def failed(self, code: str) -> None:
-        """It could not be reached, was too slow, or answered with a 5xx. After an ejection one more is enough
-        for the next.
+    def record_failure(self, code: str) -> None:
+        """Count a failure: no connection, too slow, or a 5xx. Eject the replica after too many; after an
+        ejection, a single failure ejects it again, for longer.
         """
         self.failures += 1
         self.last_error = code
@@ -67,7 +67,7 @@ class Replica:
             pause = min(self.health.eject * 2.0**self.ejections, self.health.eject_longest)
             self.ejections += 1
             self.ejected_until = self.clock() + pause
-            _log.warning("a replica is held to be down", replica=self.base, seconds=pause, error=code)
+            _log.warning("a replica is ejected", replica=self.base, seconds=pause, error=code)
 
 
 @dataclass(slots=True)
@@ -78,15 +78,15 @@ class Replicas:
     _turns: count[int] = field(default_factory=count)
 
     @classmethod
-    def at(cls, bases: Iterable[str], health: Health) -> Replicas:
-        """Replicas at these base URLs."""
+    def from_bases(cls, bases: Iterable[str], health: Health) -> Replicas:
+        """Make the replicas of these base URLs."""
         return cls(tuple(Replica(base, health) for base in bases))
 
     def order(self, session: str | None) -> tuple[Replica, ...]:
-        """The replicas in the order in which to try them: those that are up before those that are left out.
+        """Order the replicas for a request: those that are up first, then the ejected ones.
 
-        By rendezvous hashing: a session keeps its first replica, and when one goes only its sessions move.
-        Requests of no session take turns.
+        Rendezvous hashing: a session keeps its first replica, and when a replica goes down only its own
+        sessions move. Requests without a session are distributed round-robin.
         """
         if len(self.members) == 1:
             return self.members

@@ -1,4 +1,4 @@
-"""A request as an upstream gets it, and the bytes of its head."""
+"""A request to an upstream, and the bytes of its head."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.upstreams.address import Address
 
 Body = bytes | Callable[[], AsyncIterator[bytes]] | None
-"""A body at hand, one that is still to be read, or none."""
+"""Bytes, a stream that is still to be read, or no body."""
 
 _IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
-"""Methods that mean the same when they come twice (RFC 9110, section 9.2.2)."""
+"""Idempotent methods (RFC 9110, section 9.2.2)."""
 _BODILESS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 _LENGTH = b"\r\ncontent-length: "
 
 
 class UpstreamRequest(msgspec.Struct, frozen=True):
-    """A request; `path` follows the upstream's base, with the query. Headers' names are in lower case."""
+    """A request. `path` follows the base URL and includes the query; header names are in lower case."""
 
     method: str
     path: str
@@ -28,21 +28,21 @@ class UpstreamRequest(msgspec.Struct, frozen=True):
 
     @property
     def repeatable(self) -> bool:
-        """Whether it can be sent again after it was sent once."""
+        """Whether it can be sent twice: a stream can be read only once."""
         return not callable(self.body)
 
     @property
     def idempotent(self) -> bool:
-        """Whether it may be sent again although it may have been processed."""
+        """Whether it may be sent again even if it may have been processed."""
         return self.method in _IDEMPOTENT and self.repeatable
 
     @property
     def chunked(self) -> bool:
-        """Whether its body goes in chunks, since it is still to be read and no header tells its length."""
+        """Whether to send the body in chunks: it is a stream, and no header gives its length."""
         return callable(self.body) and all(name != b"content-length" for name, _ in self.headers)
 
     def head(self, address: Address) -> bytes:
-        """The request's head. ValueError where a header has a line end in it."""
+        """The bytes of the head. Raises ValueError if a header contains a line end."""
         fields = [
             b"%b %b%b HTTP/1.1\r\nHost: %b"
             % (self.method.encode(), address.path, self.path.encode("latin-1"), address.host)
@@ -50,11 +50,11 @@ class UpstreamRequest(msgspec.Struct, frozen=True):
         fields += [b"%b: %b" % field for field in self.headers]
         head = b"\r\n".join(fields)
         if not head.count(b"\r") == head.count(b"\n") == len(fields):
-            raise ValueError("a header's value has a line end in it; the request isn't sent")
-        return b"%b%b\r\n\r\n" % (head, b"" if _LENGTH in head else self._framing())
+            raise ValueError("a header's value contains a line end; the request was not sent")
+        return b"%b%b\r\n\r\n" % (head, b"" if _LENGTH in head else self._format_framing())
 
-    def _framing(self) -> bytes:
-        """How the body's end is told, where the client's headers don't say it."""
+    def _format_framing(self) -> bytes:
+        """The header that delimits the body, if the client sent none."""
         if callable(self.body):
             return b"\r\ntransfer-encoding: chunked"
         if self.body is None and self.method in _BODILESS:

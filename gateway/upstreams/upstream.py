@@ -1,11 +1,13 @@
-"""One upstream: its dialect applied to a request, and the attempts that the request gets."""
+"""One upstream: apply its dialect to a request, and send it to its replicas with retries."""
 
 from __future__ import annotations
 
 import asyncio
+import fnmatch
+import re
 import time
-from collections.abc import Sequence
-from urllib.parse import parse_qsl, quote
+from collections.abc import Iterable, Sequence
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import aiohttp
 from msgspec import structs
@@ -17,20 +19,18 @@ from crosswind.gateway.errors import Attempt, UpstreamError
 from crosswind.gateway.http.auth import Caller, query_without_credentials
 from crosswind.gateway.http.headers import CREDENTIALS, Changes, Headers, forward_headers
 from crosswind.gateway.protocols.json_values import encode
-from crosswind.gateway.upstreams.answer import UpstreamResponse
-from crosswind.gateway.upstreams.patterns import Patterns
 from crosswind.gateway.upstreams.pool import Pool
-from crosswind.gateway.upstreams.redirects import led_back
 from crosswind.gateway.upstreams.replicas import Replica, Replicas
 from crosswind.gateway.upstreams.request import UpstreamRequest
-from crosswind.gateway.upstreams.sockets import WebSocketClient
+from crosswind.gateway.upstreams.response import UpstreamResponse
+from crosswind.gateway.upstreams.websockets import WebSocketClient
 
 _ALWAYS_ALLOWED = ("content-*", "accept*", *(name.decode() for name in CREDENTIALS))
-"""What goes on whatever the allow list says: without it the body can't be read."""
+"""Headers that are forwarded whatever the allow list says: without them the body can't be read."""
 
 
 class Upstream:
-    """A server, or several equal ones, behind the gateway."""
+    """A server behind the gateway, or several equal replicas of it."""
 
     def __init__(
         self,
@@ -44,18 +44,20 @@ class Upstream:
         self.settings = settings
         self.name = settings.name
         self.dialect = settings.spoken
-        self.models = Patterns(settings.models)
+        self.models = _compile_globs(settings.models)
         self.retries = settings.retries or retries
         self.health = settings.health or health
-        self.replicas = Replicas.at(settings.bases, self.health)
+        self.replicas = Replicas.from_bases(settings.bases, self.health)
         self.pool = Pool(settings.bases, settings.timeouts_in(timeouts), limits)
-        self.sockets = WebSocketClient(self.pool)
+        self.websocket_client = WebSocketClient(self.pool)
         self.identity = (settings, self.pool.timeouts, limits, self.retries, self.health)
-        """What makes it another one when the configuration changes."""
+        """The settings that it was built from: a reload keeps an upstream whose identity is unchanged."""
         self.tokenless = False
-        """It was seen to refuse requests that ask for token ids."""
+        """It refused a request that asked for token ids."""
         self._allowed = (
-            None if settings.headers.allow is None else Patterns((*settings.headers.allow, *_ALWAYS_ALLOWED))
+            None
+            if settings.headers.allow is None
+            else _compile_globs((*settings.headers.allow, *_ALWAYS_ALLOWED))
         )
         self._added = {
             name.lower().encode(): value.get_secret_value().encode()
@@ -63,16 +65,16 @@ class Upstream:
         }
 
     def speaks(self, protocol: str) -> bool:
-        """Whether it has the routes of a protocol."""
+        """Whether it serves the routes of a protocol."""
         return protocol in self.dialect.protocols
 
     def edits(self, model: str | None) -> dict[str, bytes | None]:
-        """Members of a body that this upstream wants otherwise: its own name of the model."""
+        """Members of the body to replace: the model, by this upstream's own name."""
         named = self.settings.model_map.get(model) if model is not None else None
         return {} if named is None else {"model": encode(named)}
 
     def headers(self, given: Sequence[tuple[bytes, bytes]], caller: Caller, changes: Changes) -> Headers:
-        """A client's headers as this upstream gets them: its credential, its extra fields, none of ours."""
+        """The headers for this upstream: the client's allowed ones, its credential, its extra fields."""
         kept = forward_headers(given, {**self._credentials(caller), **self._added, **changes})
         if self._allowed is None:
             return kept
@@ -83,10 +85,10 @@ class Upstream:
         ]
 
     def _credentials(self, caller: Caller) -> dict[bytes, bytes | None]:
-        """Changes to the credential headers: keys of ours never go on; the upstream's own takes their place,
-        and that of the client's wherever its auth style is not `passthrough`.
+        """Changes to the credential headers. Our keys are never forwarded: the upstream's key replaces them,
+        and the client's credential too unless the auth style is `passthrough`.
         """
-        if self._lets_through(caller):
+        if self._forwards_credential(caller):
             return {}
         style, secret = self.dialect.auth, self.settings.secret
         changes: dict[bytes, bytes | None] = dict.fromkeys(CREDENTIALS)
@@ -95,14 +97,14 @@ class Upstream:
             changes[name] = value
         return changes
 
-    def _lets_through(self, caller: Caller) -> bool:
-        """Whether a client's own credential goes on as it came."""
+    def _forwards_credential(self, caller: Caller) -> bool:
+        """Whether the client's own credential is forwarded unchanged."""
         style = self.dialect.auth
         return not caller.own and style != "none" and (self.settings.secret is None or style == "passthrough")
 
     def path(self, path: str, query: str, caller: Caller) -> str:
-        """What follows the base: a route's path, and the query with what the dialect adds to it."""
-        if query and not self._lets_through(caller):
+        """The path after the base, and the query with the dialect's additions."""
+        if query and not self._forwards_credential(caller):
             query = query_without_credentials(query)
         missing = self.dialect.query
         if missing and query:
@@ -113,10 +115,10 @@ class Upstream:
         return f"{path}?{query}" if query else path
 
     async def send(self, outgoing: UpstreamRequest, session: str | None = None) -> UpstreamResponse:
-        """Send a request to the session's replica, and wait for the answer's head.
+        """Send a request to the session's replica, and wait for the response head.
 
-        Tried again, on another replica where there is one, only if the request was certainly not processed.
-        UpstreamError, with all attempts, where there is no answer.
+        It is retried, on another replica if there is one, only if it was certainly not processed.
+        Raises UpstreamError, with all attempts, if no replica answers.
         """
         order = self.replicas.order(session)
         attempts: tuple[Attempt, ...] = ()
@@ -138,6 +140,7 @@ class Upstream:
                     return structs.replace(answer, attempts=attempts) if attempts else answer
                 answer.close()
                 attempts = (*attempts, _describe_attempt(replica, f"status_{answer.status}", clock))
+            # Pause only after each replica was tried once in this round.
             if len(attempts) >= len(order):
                 rounds = len(attempts) // len(order) - 1
                 await asyncio.sleep(self.retries.backoff * 2.0**rounds if wait is None else wait)
@@ -145,41 +148,41 @@ class Upstream:
     async def open_websocket(
         self, outgoing: UpstreamRequest, protocols: list[str], limit: int, session: str | None = None
     ) -> aiohttp.ClientWebSocketResponse:
-        """Open a WebSocket to the session's replica; another one is tried only where that can't be reached.
+        """Open a WebSocket to the session's replica; try another replica only if that can't be reached.
 
-        `limit`: bytes of the largest message. UpstreamError where there is none.
+        `limit`: bytes of the largest message. Raises UpstreamError if no replica accepts it.
         """
         order = self.replicas.order(session)
         for number, replica in enumerate(order, 1):
             try:
-                opened = await self.sockets.open(replica.base, outgoing, protocols, limit)
+                websocket = await self.websocket_client.open(replica.base, outgoing, protocols, limit)
             except UpstreamError as error:
                 if error.code != "upstream_refused":
-                    replica.failed(error.code)
+                    replica.record_failure(error.code)
                 if not error.unprocessed or number == len(order):
                     raise
             else:
-                replica.succeeded()
-                return opened
-        raise AssertionError("an upstream has a replica at least")
+                replica.record_success()
+                return websocket
+        raise AssertionError("an upstream has at least one replica")
 
     async def _attempt(self, replica: Replica, outgoing: UpstreamRequest) -> UpstreamResponse:
         try:
-            answer = await self.pool.send(replica.base, outgoing, replica.failed)
+            answer = await self.pool.send(replica.base, outgoing, replica.record_failure)
         except UpstreamError as error:
             if error.code != "upstream_pool_wait":
-                replica.failed(error.code)
+                replica.record_failure(error.code)
             raise
         if answer.status >= 500 and answer.status != 501:
-            replica.failed(f"status_{answer.status}")
+            replica.record_failure(f"status_{answer.status}")
         else:
-            replica.succeeded()
+            replica.record_success()
         if 300 <= answer.status < 400:
-            answer.headers = led_back(answer.headers, replica.base, outgoing.path)
+            answer.headers = _rewrite_locations(answer.headers, replica.base, outgoing.path)
         return answer
 
     def _retry_after(self, answer: UpstreamResponse, outgoing: UpstreamRequest) -> float | None:
-        """After how many seconds to try again instead of relaying this answer; None: it is relayed."""
+        """Seconds until the next attempt; None: relay this answer instead of retrying."""
         if answer.status not in self.retries.on_status or not outgoing.repeatable:
             return None
         try:
@@ -189,9 +192,9 @@ class Upstream:
         return seconds if 0 <= seconds <= self.retries.longest_wait else None
 
     async def close(self, *, drain: bool = False) -> None:
-        """Close its connections; with `drain` once what is in flight has ended."""
+        """Close its connections; with `drain`, after the requests in flight have ended."""
         await self.pool.close(drain=drain)
-        await self.sockets.close()
+        await self.websocket_client.close()
 
 
 def _format_credential(style: AuthStyle, secret: str) -> tuple[bytes, bytes]:
@@ -202,3 +205,27 @@ def _format_credential(style: AuthStyle, secret: str) -> tuple[bytes, bytes]:
 
 def _describe_attempt(replica: Replica, outcome: str, clock: int) -> Attempt:
     return Attempt(replica.base, outcome, (time.monotonic_ns() - clock) // 1000)
+
+
+def _compile_globs(globs: Iterable[str]) -> re.Pattern[str]:
+    """One pattern for several case-sensitive globs; it matches nothing if there are none."""
+    return re.compile("|".join(map(fnmatch.translate, globs)) or r"(?!)")
+
+
+def _rewrite_locations(headers: Headers, base: str, path: str) -> Headers:
+    """Make each `Location` under the replica's base URL relative to the request's own URL (RFC 3986, section
+    4.2), so that the client's next request comes to the gateway. Others stay.
+    """
+    return [
+        (name, _relative_location(value, base.rstrip("/"), path) if name.lower() == b"location" else value)
+        for name, value in headers
+    ]
+
+
+def _relative_location(location: bytes, base: str, path: str) -> bytes:
+    for start in (base, urlsplit(base).path):
+        prefix = start.encode() + b"/"
+        if location.startswith(prefix) and not location.startswith(b"//"):
+            steps = path.partition("?")[0].count("/") - 1
+            return (b"../" * steps or b"./") + location[len(prefix) :]
+    return location

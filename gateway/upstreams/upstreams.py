@@ -1,4 +1,4 @@
-"""All upstreams, and which of them a request goes to."""
+"""All upstreams, and the choice of one for a request."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from crosswind.gateway.upstreams.upstream import Upstream
 
 
 class Upstreams:
-    """The upstreams in the order in which a model's name is held against them."""
+    """The upstreams in the order in which their globs are matched with a model's name."""
 
     def __init__(self, members: Sequence[Upstream], default: Upstream) -> None:
         self._members = tuple(members)
         self.default = default
-        """What has no model's name in it goes there: the short form's upstream, else the first one."""
+        """For requests that name no model: the short form's upstream, else the first one."""
 
     def __iter__(self) -> Iterator[Upstream]:
         return iter(self._members)
@@ -27,15 +27,16 @@ class Upstreams:
         return len(self._members)
 
     def choose(self, protocol: str, model: str | None) -> Upstream:
-        """The upstream of a turn: the first that has the model and speaks the protocol, else the default one.
+        """Choose the first upstream that has the model and speaks the protocol; the default one if none has
+        the model.
 
-        ServiceError 501 where those that have the model don't speak the protocol.
+        Raises ServiceError 501 if the upstreams that have the model don't speak the protocol.
         """
-        having = [one for one in self._members if model is not None and one.models.match(model)]
-        for upstream in having or (self.default,):
+        candidates = [one for one in self._members if model is not None and one.models.match(model)]
+        for upstream in candidates or (self.default,):
             if upstream.speaks(protocol):
                 return upstream
-        names = ", ".join(repr(one.name) for one in having or (self.default,))
+        names = ", ".join(repr(one.name) for one in candidates or (self.default,))
         raise ServiceError(
             501,
             f"the upstream {names}, which has model {model!r}, does not speak {protocol}; "
@@ -44,19 +45,19 @@ class Upstreams:
             code="protocol_not_supported",
         )
 
-    def of_model(self, model: str) -> Upstream:
-        """The upstream of a model, whatever the protocol."""
+    def for_model(self, model: str) -> Upstream:
+        """The first upstream that has the model, whatever the protocol."""
         return next((one for one in self._members if one.models.match(model)), self.default)
 
-    def of_path(self, path: str) -> Upstream:
-        """The upstream of a request that is passed through: one that speaks the protocol whose path it is."""
+    def for_path(self, path: str) -> Upstream:
+        """The upstream for a request that is passed through: one that speaks the protocol of the path."""
         codec = codec_of_resource(path)
         if codec is None or self.default.speaks(codec.name):
             return self.default
         return next((one for one in self._members if one.speaks(codec.name)), self.default)
 
     def states(self) -> dict[str, dict[str, ReplicaState]]:
-        """How every replica fares, by the upstream's name and the replica's address."""
+        """The health of every replica, by upstream name and base URL."""
         return {one.name: {each.base: each.state for each in one.replicas.members} for one in self._members}
 
     async def close(self) -> None:
@@ -65,8 +66,8 @@ class Upstreams:
 
 
 def build_upstreams(settings: Settings, known: Upstreams | None = None) -> Upstreams:
-    """The upstreams of a configuration. Those of `known` whose settings are the same are taken over, with
-    their connections and what is known of their replicas.
+    """Build the upstreams of a configuration. Unchanged upstreams of `known` are kept, with their connections
+    and the health of their replicas.
     """
     kept = {one.name: one for one in known or ()}
     members = []
@@ -78,7 +79,7 @@ def build_upstreams(settings: Settings, known: Upstreams | None = None) -> Upstr
             retries=settings.retries,
             health=settings.health,
         )
-        same = kept.get(upstream.name)
-        members.append(same if same is not None and same.identity == upstream.identity else upstream)
+        before = kept.get(upstream.name)
+        members.append(before if before is not None and before.identity == upstream.identity else upstream)
     default = members[-1] if settings.upstream is not None else members[0]
     return Upstreams(members, default)

@@ -212,7 +212,7 @@ async def test_an_unreachable_upstream_is_a_502_in_shape(tmp_path: Path) -> None
                 "upstream_error",
                 "upstream_unreachable",
             )
-            assert "start it, or mend its address" in error["message"]
+            assert "start it, or correct its address" in error["message"]
         (turn,) = (await running.trajectory("s"))["turns"]
         assert (turn["error"]["source"], turn["upstream_status"], turn["produced"]) == (
             "upstream",

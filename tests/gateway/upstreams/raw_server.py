@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from crosswind.gateway.config.sections import Limits, Timeouts
-from crosswind.gateway.upstreams.answer import UpstreamResponse
 from crosswind.gateway.upstreams.pool import Pool
 from crosswind.gateway.upstreams.request import Body, UpstreamRequest
+from crosswind.gateway.upstreams.response import UpstreamResponse
 
 Talk = Callable[["Server", asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 PLENTY = 1 << 30
@@ -39,7 +39,7 @@ class Server:
 
 
 @asynccontextmanager
-async def serving(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterator[Server]:
+async def serve(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterator[Server]:
     server = Server()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -59,7 +59,7 @@ async def serving(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterato
 
 
 @asynccontextmanager
-async def pooled(server: Server, **limits: int) -> AsyncIterator[Pool]:
+async def open_pool(server: Server, **limits: int) -> AsyncIterator[Pool]:
     pool = Pool([server.url], Timeouts(), Limits(**limits))
     try:
         yield pool
@@ -67,22 +67,22 @@ async def pooled(server: Server, **limits: int) -> AsyncIterator[Pool]:
         await pool.close()
 
 
-async def asked(
+async def send_request(
     pool: Pool, server: Server, method: str = "POST", body: Body = b"{}", told: list[str] | None = None
 ) -> UpstreamResponse:
     broken = (lambda code: None) if told is None else told.append
     return await pool.send(server.url, UpstreamRequest(method, "/x?y=1", [(b"a", b"b")], body), broken)
 
 
-async def whole(pool: Pool, server: Server, method: str = "POST", body: Body = b"{}") -> tuple[int, bytes]:
-    answer = await asked(pool, server, method, body)
+async def fetch(pool: Pool, server: Server, method: str = "POST", body: Body = b"{}") -> tuple[int, bytes]:
+    answer = await send_request(pool, server, method, body)
     try:
-        return answer.status, await answer.body(PLENTY)
+        return answer.status, await answer.read_all(PLENTY)
     finally:
         answer.close()
 
 
-def says(*answers: bytes, close: bool = False) -> Talk:
+def reply_with(*answers: bytes, close: bool = False) -> Talk:
     """Gives one answer per request of a connection, then hangs up if it is to."""
 
     async def talk(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -17,7 +17,16 @@ from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.upstreams import address
 from crosswind.gateway.upstreams.pool import Pool
 from crosswind.gateway.upstreams.request import UpstreamRequest
-from tests.gateway.upstreams.raw_server import OK, PLENTY, Server, asked, pooled, says, serving, whole
+from tests.gateway.upstreams.raw_server import (
+    OK,
+    PLENTY,
+    Server,
+    fetch,
+    open_pool,
+    reply_with,
+    send_request,
+    serve,
+)
 
 
 async def until(came_true: Callable[[], bool]) -> None:
@@ -27,17 +36,17 @@ async def until(came_true: Callable[[], bool]) -> None:
 
 
 async def test_a_head_request_has_no_body_and_keeps_its_connection() -> None:
-    async with serving(says(OK.removesuffix(b"ok"), OK)) as server, pooled(server) as pool:
-        assert await whole(pool, server, "HEAD", None) == (200, b"")
-        assert await whole(pool, server) == (200, b"ok")
+    async with serve(reply_with(OK.removesuffix(b"ok"), OK)) as server, open_pool(server) as pool:
+        assert await fetch(pool, server, "HEAD", None) == (200, b"")
+        assert await fetch(pool, server) == (200, b"ok")
         assert server.connections == 1
         assert server.heads[0].startswith(b"HEAD /v1/x?y=1 HTTP/1.1\r\nHost: 127.0.0.1:")
 
 
 async def test_what_belongs_to_no_answer_ends_the_connection() -> None:
-    async with serving(says(OK + OK, OK)) as server, pooled(server) as pool:
-        assert await whole(pool, server) == (200, b"ok")
-        assert await whole(pool, server) == (200, b"ok")
+    async with serve(reply_with(OK + OK, OK)) as server, open_pool(server) as pool:
+        assert await fetch(pool, server) == (200, b"ok")
+        assert await fetch(pool, server) == (200, b"ok")
         assert server.connections == 2
 
 
@@ -52,29 +61,29 @@ async def test_only_what_may_come_twice_is_sent_again_on_a_stale_connection(meth
         if server.connections > 1:
             writer.write(OK)
 
-    async with serving(talk) as server, pooled(server) as pool:
-        assert await whole(pool, server, "GET", None) == (200, b"ok")
+    async with serve(talk) as server, open_pool(server) as pool:
+        assert await fetch(pool, server, "GET", None) == (200, b"ok")
         if again:
-            assert await whole(pool, server, method, None) == (200, b"ok")
+            assert await fetch(pool, server, method, None) == (200, b"ok")
         else:
             with pytest.raises(UpstreamError, match="broke the connection"):
-                await whole(pool, server, method)
+                await fetch(pool, server, method)
         assert (server.connections, len(server.heads)) == ((2, 3) if again else (1, 2))
 
 
 async def test_a_connection_that_the_server_closed_meanwhile_is_not_used() -> None:
-    async with serving(says(OK, close=True)) as server, pooled(server) as pool:
+    async with serve(reply_with(OK, close=True)) as server, open_pool(server) as pool:
         for number in range(3):
-            assert await whole(pool, server) == (200, b"ok")
-            (kept,) = pool._kept[server.url]
+            assert await fetch(pool, server) == (200, b"ok")
+            (kept,) = pool._idle_connections[server.url]
             await until(partial(getattr, kept, "lost"))
             assert server.connections == number + 1
 
 
 async def test_a_connection_rests_no_longer_than_it_may() -> None:
-    async with serving(says(OK)) as server:
+    async with serve(reply_with(OK)) as server:
         pool = Pool([server.url], Timeouts(idle=0.01), Limits())
-        assert await whole(pool, server) == (200, b"ok")
+        assert await fetch(pool, server) == (200, b"ok")
         await asyncio.wait_for(server.gone.wait(), 60)
         await pool.close()
 
@@ -87,8 +96,8 @@ async def test_who_stops_waiting_for_an_answer_hangs_up() -> None:
         begun.set()
         await server.request(reader)
 
-    async with serving(talk) as server, pooled(server) as pool:
-        waiting = asyncio.create_task(asked(pool, server))
+    async with serve(talk) as server, open_pool(server) as pool:
+        waiting = asyncio.create_task(send_request(pool, server))
         await begun.wait()
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -99,8 +108,8 @@ async def test_who_stops_waiting_for_an_answer_hangs_up() -> None:
 
 async def test_an_answer_that_is_closed_before_its_end_hangs_up() -> None:
     half = b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"
-    async with serving(says(half)) as server, pooled(server) as pool:
-        answer = await asked(pool, server)
+    async with serve(reply_with(half)) as server, open_pool(server) as pool:
+        answer = await send_request(pool, server)
         answer.close()
         answer.close()
         await asyncio.wait_for(server.gone.wait(), 60)
@@ -123,10 +132,10 @@ async def test_a_body_that_is_still_to_be_read(length: bytes | None) -> None:
             got = await reader.readuntil(b"0\r\n\r\n")
         writer.write(OK)
 
-    async with serving(talk) as server, pooled(server) as pool:
+    async with serve(talk) as server, open_pool(server) as pool:
         headers = [] if length is None else [(b"content-length", length)]
         answer = await pool.send(server.url, UpstreamRequest("POST", "/x", headers, body), lambda code: None)
-        assert await answer.body(PLENTY) == b"ok"
+        assert await answer.read_all(PLENTY) == b"ok"
         answer.close()
     assert got == (b"hello world" if length else b"5\r\nhello\r\n1\r\n \r\n5\r\nworld\r\n0\r\n\r\n")
 
@@ -139,31 +148,31 @@ async def test_a_body_that_cannot_be_read_ends_the_request() -> None:
         yield b"half"
         raise Gone
 
-    async with serving(says(OK)) as server, pooled(server) as pool:
+    async with serve(reply_with(OK)) as server, open_pool(server) as pool:
         with pytest.raises(Gone):
-            await asked(pool, server, body=body)
+            await send_request(pool, server, body=body)
         assert pool.in_flight == 0
 
 
 @pytest.mark.parametrize("status", [b"101", b"099", b"700"])
 async def test_a_status_that_is_no_answers_is_refused(status: bytes) -> None:
     answer = b"HTTP/1.1 %b X\r\ncontent-length: 0\r\n\r\n" % status
-    async with serving(says(answer)) as server, pooled(server) as pool:
+    async with serve(reply_with(answer)) as server, open_pool(server) as pool:
         with pytest.raises(UpstreamError) as failed:
-            await asked(pool, server)
+            await send_request(pool, server)
         assert failed.value.code == "upstream_broken"
 
 
 @pytest.mark.parametrize("end", [b"\r\n\r\n", b""])
 async def test_a_head_that_is_too_large_is_refused(end: bytes) -> None:
     head = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nx: " + b"a" * 2000 + end
-    async with serving(says(head)) as server, pooled(server, header=1000) as pool:
+    async with serve(reply_with(head)) as server, open_pool(server, header=1000) as pool:
         with pytest.raises(UpstreamError, match=r"larger than 1000 bytes \(limits.header\)"):
-            await asked(pool, server)
+            await send_request(pool, server)
 
 
 async def test_a_line_end_in_a_header_is_not_sent() -> None:
-    async with serving(says(OK)) as server, pooled(server) as pool:
+    async with serve(reply_with(OK)) as server, open_pool(server) as pool:
         with pytest.raises(ValueError, match="line end"):
             await pool.send(
                 server.url, UpstreamRequest("POST", "/x", [(b"a", b"b\r\nc: d")], b"{}"), lambda code: None
@@ -183,23 +192,23 @@ def test_certificates_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     tls.load_cert_chain(certificate, key)
 
     async def test() -> None:
-        async with serving(says(OK, OK), tls) as server:
-            async with pooled(server) as pool:
+        async with serve(reply_with(OK, OK), tls) as server:
+            async with open_pool(server) as pool:
                 with pytest.raises(UpstreamError, match="certificate") as failed:
-                    await whole(pool, server)
+                    await fetch(pool, server)
                 assert failed.value.code == "upstream_unreachable"
-            address._tls.cache_clear()
+            address._tls_context.cache_clear()
             monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-            async with pooled(server) as pool:
-                assert await whole(pool, server) == (200, b"ok")
-                assert await whole(pool, server) == (200, b"ok")
+            async with open_pool(server) as pool:
+                assert await fetch(pool, server) == (200, b"ok")
+                assert await fetch(pool, server) == (200, b"ok")
             assert len(server.heads) == 2
 
-    address._tls.cache_clear()
+    address._tls_context.cache_clear()
     try:
         asyncio.run(test())
     finally:
-        address._tls.cache_clear()
+        address._tls_context.cache_clear()
 
 
 async def test_what_takes_a_body_may_refuse_it() -> None:
@@ -216,8 +225,8 @@ async def test_what_takes_a_body_may_refuse_it() -> None:
     def take(chunk: bytes) -> bool:
         raise ValueError(chunk)
 
-    async with serving(talk) as server, pooled(server) as pool:
-        answer = await asked(pool, server)
+    async with serve(talk) as server, open_pool(server) as pool:
+        answer = await send_request(pool, server)
         pouring = asyncio.create_task(answer.pour(take))
         await asyncio.sleep(0)
         more.set()

@@ -32,20 +32,22 @@ def closed_port() -> str:
 def test_only_the_sessions_of_a_replica_that_goes_move(
     sessions: list[str], count: int, data: st.DataObject
 ) -> None:
-    replicas = Replicas.at([f"http://replica-{number}" for number in range(count)], Health(failures=1))
+    replicas = Replicas.from_bases(
+        [f"http://replica-{number}" for number in range(count)], Health(failures=1)
+    )
     before = {session: replicas.order(session)[0] for session in sessions}
     gone = data.draw(st.sampled_from(replicas.members))
-    gone.failed("upstream_unreachable")
+    gone.record_failure("upstream_unreachable")
     for session in sessions:
         order = replicas.order(session)
         assert set(order) == set(replicas.members) and order[-1] is gone
         assert order[0] is before[session] or before[session] is gone
-    gone.succeeded()
+    gone.record_success()
     assert {session: replicas.order(session)[0] for session in sessions} == before
 
 
 def test_sessions_spread_over_all_replicas() -> None:
-    replicas = Replicas.at(["http://a", "http://b", "http://c"], Health())
+    replicas = Replicas.from_bases(["http://a", "http://b", "http://c"], Health())
     for key in ([f"s{number}" for number in range(3000)], [None] * 3000):
         shares = [sum(replicas.order(one)[0] is replica for one in key) for replica in replicas.members]
         assert all(850 < share < 1150 for share in shares)
@@ -55,26 +57,26 @@ def test_a_replica_is_left_out_for_longer_each_time() -> None:
     now = 100.0
     health = Health(failures=2, eject=5, eject_longest=12)
     replica = Replica("http://a", health, clock=lambda: now)
-    replica.failed("status_500")
+    replica.record_failure("status_500")
     assert replica.up
     for pause in (5, 10, 12, 12):
-        replica.failed("status_500")
+        replica.record_failure("status_500")
         now += pause - 0.01
-        replica.failed("status_500")
+        replica.record_failure("status_500")
         assert not replica.up
         now += 0.01
         assert replica.up
-    replica.succeeded()
-    replica.failed("status_500")
+    replica.record_success()
+    replica.record_failure("status_500")
     assert replica.up
 
 
 def test_only_failures_in_a_row_count() -> None:
     replica = Replica("http://a", Health(failures=2), clock=lambda: 100.0)
     for _ in range(3):
-        replica.failed("status_500")
+        replica.record_failure("status_500")
         assert replica.up and replica.state.last_error == "status_500"
-        replica.succeeded()
+        replica.record_success()
         assert (replica.state.failures, replica.state.last_error) == (0, None)
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.gateway.errors import UpstreamError
-from crosswind.gateway.upstreams.answer import UpstreamResponse
-from tests.gateway.upstreams.raw_server import PLENTY, Server, asked, pooled, says, serving
+from crosswind.gateway.upstreams.response import UpstreamResponse
+from tests.gateway.upstreams.raw_server import PLENTY, Server, open_pool, reply_with, send_request, serve
 
 BODIES = st.binary(max_size=300)
 NAMES = st.from_regex(rb"x-[a-z]{1,8}", fullmatch=True)
@@ -44,7 +44,7 @@ def answers(draw: st.DrawFn) -> tuple[bytes, int, list[tuple[bytes, bytes]], byt
     return draw(INTERIM) + head + sent, status, headers, body, framing == "close"
 
 
-async def poured(answer: UpstreamResponse, data: st.DataObject) -> bytes:
+async def pour_body(answer: UpstreamResponse, data: st.DataObject) -> bytes:
     """The body as it is handed over, some parts of which end the pouring for a while."""
     body = b""
 
@@ -61,11 +61,11 @@ async def poured(answer: UpstreamResponse, data: st.DataObject) -> bytes:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(answers(), min_size=1, max_size=4), st.data())
 def test_answers_in_any_split_come_as_they_are(
-    said: list[tuple[bytes, int, list[tuple[bytes, bytes]], bytes, bool]], data: st.DataObject
+    scripted: list[tuple[bytes, int, list[tuple[bytes, bytes]], bytes, bool]], data: st.DataObject
 ) -> None:
     """Several in a row, over as few connections as their ends allow."""
-    cuts = [data.draw(st.lists(st.integers(1, len(raw)), max_size=4), label="cuts") for raw, *_ in said]
-    script = iter(zip(said, cuts, strict=True))
+    cuts = [data.draw(st.lists(st.integers(1, len(raw)), max_size=4), label="cuts") for raw, *_ in scripted]
+    script = iter(zip(scripted, cuts, strict=True))
 
     async def talk(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while True:
@@ -79,15 +79,16 @@ def test_answers_in_any_split_come_as_they_are(
                 return
 
     async def test() -> None:
-        async with serving(talk) as server, pooled(server) as pool:
-            for _, status, headers, body, _ in said:
-                answer = await asked(pool, server)
+        async with serve(talk) as server, open_pool(server) as pool:
+            for _, status, headers, body, _ in scripted:
+                answer = await send_request(pool, server)
                 assert (answer.status, answer.headers) == (status, headers)
                 assert (
-                    await (poured(answer, data) if data.draw(st.booleans()) else answer.body(PLENTY)) == body
+                    await (pour_body(answer, data) if data.draw(st.booleans()) else answer.read_all(PLENTY))
+                    == body
                 )
                 answer.close()
-            assert server.connections <= 1 + sum(closes for *_, closes in said)
+            assert server.connections <= 1 + sum(closes for *_, closes in scripted)
 
     asyncio.run(test())
 
@@ -95,27 +96,27 @@ def test_answers_in_any_split_come_as_they_are(
 @settings(max_examples=40, deadline=None)
 @given(answers(), st.data())
 def test_an_answer_that_is_cut_short_is_told_as_such(
-    said: tuple[bytes, int, list[tuple[bytes, bytes]], bytes, bool], data: st.DataObject
+    scripted: tuple[bytes, int, list[tuple[bytes, bytes]], bytes, bool], data: st.DataObject
 ) -> None:
-    raw, status, _, body, closes = said
+    raw, status, _, body, closes = scripted
     head = len(raw) - len(raw.split(b"Any Reason", 1)[1].split(b"\r\n\r\n", 1)[1])
     kept = data.draw(st.integers(0, len(raw) - 1), label="kept")
 
     async def test() -> None:
-        async with serving(says(raw[:kept], close=True)) as server, pooled(server) as pool:
+        async with serve(reply_with(raw[:kept], close=True)) as server, open_pool(server) as pool:
             told: list[str] = []
             if kept < head:
                 with pytest.raises(UpstreamError, match="broke the connection") as failed:
-                    await asked(pool, server, told=told)
+                    await send_request(pool, server, told=told)
                 assert (failed.value.code, failed.value.unprocessed) == ("upstream_broken", False)
                 return
-            answer = await asked(pool, server, told=told)
+            answer = await send_request(pool, server, told=told)
             if closes or status in (204, 304):
                 # Nothing says how long it should have been.
-                assert body.startswith(await answer.body(PLENTY))
+                assert body.startswith(await answer.read_all(PLENTY))
             else:
                 with pytest.raises(UpstreamError, match="before its end"):
-                    await (poured(answer, data) if data.draw(st.booleans()) else answer.body(PLENTY))
+                    await (pour_body(answer, data) if data.draw(st.booleans()) else answer.read_all(PLENTY))
                 assert told == ["upstream_cut"]
             answer.close()
             assert pool.in_flight == 0

@@ -1,4 +1,4 @@
-"""An upstream's answer: its head, and its body's bytes exactly as they arrive."""
+"""The response of an upstream: its head, and the bytes of its body exactly as they arrive."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crosswind.gateway.config.sections import Timeouts
 from crosswind.gateway.errors import Attempt, UpstreamError
 from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.upstreams.connection import Connection
-from crosswind.gateway.upstreams.incoming import ConnectionBroken
+from crosswind.gateway.upstreams.response_parser import ConnectionBroken
 
 
 def _no_idle_limit() -> None:
@@ -20,26 +20,26 @@ def _no_idle_limit() -> None:
 
 
 class UpstreamResponse(msgspec.Struct):
-    """An answer whose head has come. It must be closed."""
+    """A response whose head has arrived. The caller must close it."""
 
     status: int
     headers: Headers
     attempts: tuple[Attempt, ...]
-    """The attempts that failed before it."""
+    """The failed attempts before this response."""
     replica: str
-    """The base URL of the replica that gave it."""
+    """The base URL of the replica that sent it."""
     _connection: Connection
     _timeouts: Timeouts
     _until: float
-    """When it must be complete, on the loop's clock."""
-    _broken: Callable[[str], None]
-    """Told when the body stalls or breaks off."""
-    _closed: Callable[[Connection], None]
-    """Takes the connection back, once."""
+    """The deadline for the whole response, on the loop's clock."""
+    _on_failure: Callable[[str], None]
+    """Called with a code if the body stalls or breaks off."""
+    _release: Callable[[Connection], None]
+    """Gives the connection back to the pool; called once."""
     _open: bool = True
 
     def header(self, name: str) -> str:
-        """The first value of a header, empty where there is none."""
+        """The first value of a header, or an empty string."""
         wanted = name.encode()
         for given, value in self.headers:
             if given.lower() == wanted:
@@ -47,68 +47,70 @@ class UpstreamResponse(msgspec.Struct):
         return ""
 
     async def chunks(self, idle_s: Callable[[], float | None] = _no_idle_limit) -> AsyncGenerator[bytes]:
-        """The body as it arrives, still encoded. UpstreamError where it stalls or breaks off.
+        """Yield the body as it arrives, still encoded. Raises UpstreamError if it stalls or breaks off.
 
-        `idle_s` is asked before each wait: after that many seconds with nothing an empty chunk is given.
+        `idle_s` is called before each wait: an empty chunk is yielded after that many seconds without data.
         """
         while True:
             idle = idle_s()
             try:
-                chunk = await self._next(idle)
+                chunk = await self._next_chunk(idle)
             except TimeoutError:
                 if idle is not None:
                     idle_s = _no_idle_limit
                     yield b""
                     continue
-                raise self._stalled() from None
+                raise self._stall_error() from None
             if not chunk:
                 return
             yield chunk
 
     @property
     def complete(self) -> bool:
-        """Whether the body has come to its end and was taken whole."""
+        """Whether the whole body has arrived and was taken."""
         return self._connection.ended and not self._connection.parts
 
     @property
     def arrived(self) -> bool:
-        """Whether some of the body is there already."""
+        """Whether a part of the body is waiting to be taken."""
         return bool(self._connection.parts)
 
     async def pour(self, take: Callable[[bytes], bool]) -> None:
-        """Have `take` called with the body as it arrives, still encoded, until it gives False or the body is
-        `complete`. It is called where the bytes come in, so it mustn't do much; what it raises is raised.
-        UpstreamError where the body stalls or breaks off.
+        """Call `take` with the body as it arrives, still encoded, until it returns False or the body is
+        `complete`. `take` runs in the transport's callback, so it must be quick; its exceptions propagate.
+        Raises UpstreamError if the body stalls or breaks off.
         """
         connection = self._connection
         try:
-            if ((chunk := connection.received()) and not take(chunk)) or connection.ended:
+            if ((chunk := connection.take_received()) and not take(chunk)) or connection.ended:
                 return
-            await connection.poured(take, self._timeouts.between_chunks, self._until)
+            await connection.pour(take, self._timeouts.between_chunks, self._until)
             if connection.failure is not None and not connection.parts and not connection.ended:
                 raise connection.failure
         except TimeoutError:
-            raise self._stalled() from None
+            raise self._stall_error() from None
         except ConnectionBroken:
-            raise self._cut() from None
+            raise self._cut_error() from None
 
-    async def _next(self, idle_s: float | None) -> bytes:
-        """What has come, or what comes next; empty at the end. What is there needs no clock."""
+    async def _next_chunk(self, idle_s: float | None) -> bytes:
+        """The bytes that have arrived, or the next ones; empty at the end."""
         connection = self._connection
         try:
-            if (chunk := connection.received()) or connection.ended:
+            if (chunk := connection.take_received()) or connection.ended:
                 return chunk
             wait_s = self._timeouts.between_chunks if idle_s is None else idle_s
-            return await connection.more(min(asyncio.get_running_loop().time() + wait_s, self._until))
+            return await connection.wait_for_body(
+                min(asyncio.get_running_loop().time() + wait_s, self._until)
+            )
         except ConnectionBroken:
-            raise self._cut() from None
+            raise self._cut_error() from None
 
-    def _cut(self) -> UpstreamError:
-        self._broken("upstream_cut")
+    def _cut_error(self) -> UpstreamError:
+        self._on_failure("upstream_cut")
         return UpstreamError(502, "the upstream broke off its answer before its end", "upstream_cut")
 
-    def _stalled(self) -> UpstreamError:
-        self._broken("upstream_stalled")
+    def _stall_error(self) -> UpstreamError:
+        self._on_failure("upstream_stalled")
         if asyncio.get_running_loop().time() >= self._until:
             message = f"the upstream took longer than {self._timeouts.total:g} s (timeouts.total)"
         else:
@@ -117,13 +119,11 @@ class UpstreamResponse(msgspec.Struct):
             )
         return UpstreamError(504, message, "upstream_stalled")
 
-    async def upto(self, limit: int) -> bytes:
-        """The whole body, still encoded; of one that is larger than the limit, in bytes, its beginning, which
-        is larger than that too.
-        """
+    async def read_up_to(self, limit: int) -> bytes:
+        """Read the body, still encoded, and stop once more than `limit` bytes have arrived."""
         if self._connection.ended:
-            # Mostly it came with its head.
-            return self._connection.received()
+            # Usually the body arrives together with the head.
+            return self._connection.take_received()
         parts, size = [], 0
         async with aclosing(self.chunks()) as chunks:
             async for chunk in chunks:
@@ -133,9 +133,9 @@ class UpstreamResponse(msgspec.Struct):
                     break
         return b"".join(parts)
 
-    async def body(self, limit: int) -> bytes:
-        """The whole body, still encoded. UpstreamError where it is larger than the limit, in bytes."""
-        body = await self.upto(limit)
+    async def read_all(self, limit: int) -> bytes:
+        """Read the whole body, still encoded. Raises UpstreamError if it has more than `limit` bytes."""
+        body = await self.read_up_to(limit)
         if len(body) > limit:
             raise UpstreamError(
                 502,
@@ -145,9 +145,7 @@ class UpstreamResponse(msgspec.Struct):
         return body
 
     def close(self) -> None:
-        """Give the connection back if the answer was read to its end, else cut it, so that the upstream
-        stops.
-        """
+        """Give the connection back. The pool keeps it only if the response was read to its end."""
         if self._open:
             self._open = False
-            self._closed(self._connection)
+            self._release(self._connection)

@@ -1,4 +1,4 @@
-"""WebSockets to an upstream's replicas, by aiohttp: its own client for a protocol of its own."""
+"""WebSocket connections to the replicas of an upstream, made with aiohttp."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from yarl import URL
 
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.headers import Headers
-from crosswind.gateway.upstreams.pool import Pool, first_line
+from crosswind.gateway.upstreams.pool import Pool, connect_timeout_error, first_line, unreachable_error
 from crosswind.gateway.upstreams.request import UpstreamRequest
 
 
 class WebSocketClient:
-    """WebSockets, each of which takes the place of a connection in the pool."""
+    """Opens WebSockets. Each counts as a connection of the pool."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -23,7 +23,7 @@ class WebSocketClient:
 
     @property
     def client(self) -> aiohttp.ClientSession:
-        """The client, made on first use: it belongs to the loop that serves."""
+        """The HTTP session, made on first use because it belongs to the running loop."""
         if self._session is None:
             timeouts = self._pool.timeouts
             self._session = aiohttp.ClientSession(
@@ -38,12 +38,12 @@ class WebSocketClient:
     async def open(
         self, base: str, outgoing: UpstreamRequest, protocols: list[str], limit: int
     ) -> aiohttp.ClientWebSocketResponse:
-        """Open a WebSocket to a replica, to be given back with `hang_up`. `limit`: bytes of a message.
+        """Open a WebSocket to a replica; close it with `close_websocket`. `limit`: bytes of a message.
 
-        UpstreamError as for the pool's `send`, and with the upstream's own status where it refuses.
+        Raises UpstreamError as the pool's `send` does, or with the upstream's own status if it refuses.
         """
         timeouts = self._pool.timeouts
-        await self._pool.enter(base)
+        await self._pool.acquire(base)
         try:
             async with asyncio.timeout(timeouts.first_byte):
                 return await self.client.ws_connect(
@@ -54,13 +54,13 @@ class WebSocketClient:
                     timeout=aiohttp.ClientWSTimeout(ws_close=timeouts.connect),
                 )
         except BaseException as error:
-            self._pool.leave()
+            self._pool.release()
             if isinstance(error, aiohttp.ClientError | OSError):
-                raise self._failure(base, error) from None
+                raise self._translate_error(base, error) from None
             raise
 
-    def _failure(self, base: str, error: Exception) -> UpstreamError:
-        """What a failure to open one is. Only where no connection was made it is worth another try."""
+    def _translate_error(self, base: str, error: Exception) -> UpstreamError:
+        """Translate an error of aiohttp. Only a failure to connect is certainly unprocessed."""
         timeouts = self._pool.timeouts
         if isinstance(error, aiohttp.WSServerHandshakeError):
             return UpstreamError(
@@ -69,12 +69,7 @@ class WebSocketClient:
                 "upstream_refused",
             )
         if isinstance(error, aiohttp.ConnectionTimeoutError):
-            return UpstreamError(
-                504,
-                f"no connection to the upstream {base} within {timeouts.connect:g} s (timeouts.connect)",
-                "upstream_connect_timeout",
-                unprocessed=True,
-            )
+            return connect_timeout_error(base, timeouts)
         if isinstance(error, TimeoutError):
             return UpstreamError(
                 504,
@@ -82,25 +77,20 @@ class WebSocketClient:
                 "upstream_timeout",
             )
         if isinstance(error, aiohttp.ClientConnectorError):
-            return UpstreamError(
-                502,
-                f"the upstream {base} can't be reached: {said(error)}; start it, or mend its address",
-                "upstream_unreachable",
-                unprocessed=True,
-            )
+            return unreachable_error(base, error)
         return UpstreamError(
-            502, f"the upstream {base} broke the connection: {said(error)}", "upstream_broken"
+            502, f"the upstream {base} broke the connection: {first_line(error)}", "upstream_broken"
         )
 
-    async def hang_up(self, websocket: aiohttp.ClientWebSocketResponse) -> None:
-        """Close a WebSocket, if it isn't closed yet, and give its place back."""
+    async def close_websocket(self, websocket: aiohttp.ClientWebSocketResponse) -> None:
+        """Close a WebSocket and give its reservation back."""
         try:
             await websocket.close(code=aiohttp.WSCloseCode.GOING_AWAY)
         finally:
-            self._pool.leave()
+            self._pool.release()
 
     async def close(self) -> None:
-        """Close all of them."""
+        """Close the HTTP session."""
         if self._session is not None:
             await self._session.close()
 

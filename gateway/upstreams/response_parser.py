@@ -1,4 +1,4 @@
-"""An answer as it comes over the wire: its head and its body's bytes, by httptools."""
+"""Parse responses with httptools: the head and the bytes of the body."""
 
 from __future__ import annotations
 
@@ -13,87 +13,89 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 class ConnectionBroken(Exception):
-    """The connection ended before its answer did, or what came on it is no HTTP."""
+    """The connection ended before the response did, or the bytes on it are not HTTP."""
 
 
 class ResponseParser(ABC):
-    """What has come of one answer after another. `limit`: bytes of an answer's head."""
+    """The state of the response on a connection. `limit`: the largest head, in bytes."""
 
     def __init__(self, limit: int) -> None:
         self.status = 0
         self.headers: Headers = []
         self.began = False
-        """Something of the answer has come."""
+        """Some bytes of the response have arrived."""
         self.head = False
-        """The answer's head has come."""
+        """The head of the response has arrived."""
         self.ended = True
-        """The answer has come whole, or none is awaited."""
+        """The response is complete, or none is expected."""
         self.keeps = False
-        """The server lets another request follow."""
+        """The server keeps the connection open for another request."""
         self.until_close = False
-        """Nothing says how long the body is: the end of the connection is the answer's."""
+        """The head gives no length: the body ends with the connection."""
         self.parts: list[bytes] = []
-        """What of the body wasn't taken yet."""
+        """Bytes of the body that were not taken yet."""
         self.failure: BaseException | None = None
-        """Why the answer can't come whole."""
+        """Why the response can't be completed."""
         self._limit = limit
         self._head_only = False
         self._interim = False
         self._head_bytes = 0
-        self._whole: int | None = None
-        """How many parts the answer has, where its end has come."""
+        self._part_count: int | None = None
+        """The number of parts in the body, once it is complete."""
         self.on_body = self.parts.append
-        """The parser's callback: an event of a stream is a part, mostly, and one of ours each costs more."""
+        """The parser's callback. A method of ours per part would cost more, and a stream has many parts."""
         self._parser = self._new_parser()
 
     def _new_parser(self) -> httptools.HttpResponseParser:
         parser = httptools.HttpResponseParser(self)
-        # What many servers send, and other clients bear.
+        # Many servers send these, and other clients accept them.
         parser.set_dangerous_leniencies(
             lenient_headers=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
         )
         return parser
 
     @abstractmethod
-    def failed(self, error: BaseException) -> None:
-        """The answer can't come whole."""
+    def fail(self, error: BaseException) -> None:
+        """Record that the response can't be completed."""
 
     def expect(self, *, head_only: bool) -> None:
-        """An answer is awaited; with `head_only` it has no body, whatever its head says."""
+        """Expect a response; with `head_only` it has no body, whatever its head says."""
         self.began = self.head = self.ended = False
         self._head_only = head_only
         self._head_bytes = 0
-        self._whole = None
+        self._part_count = None
         self.headers = []
 
     def feed(self, data: bytes) -> None:
-        """Take what has come."""
+        """Parse the bytes that have arrived."""
         self.began = True
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self.keeps = False
             if not self.ended:
-                self.failed(ConnectionBroken(f"it sent no HTTP ({error})"))
-        if self._whole is not None and len(self.parts) > self._whole:
-            # It belongs to no answer.
+                self.fail(ConnectionBroken(f"it sent invalid HTTP ({error})"))
+        if self._part_count is not None and len(self.parts) > self._part_count:
+            # Parts after the end belong to no response.
             self.keeps = False
-            del self.parts[self._whole :]
+            del self.parts[self._part_count :]
         if not self.head:
             self._head_bytes += len(data)
-            self._measure(self._head_bytes)
+            self._check_head_size(self._head_bytes)
 
-    def _measure(self, size: int) -> None:
+    def _check_head_size(self, size: int) -> None:
         if size > self._limit and self.failure is None:
-            self.failed(ConnectionBroken(f"its answer's head is larger than {self._limit} bytes (limits.header)"))
+            self.fail(
+                ConnectionBroken(f"its answer's head is larger than {self._limit} bytes (limits.header)")
+            )
 
     # httptools' callbacks
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self.head or self.ended:
-            return  # a trailer, or what belongs to no answer
+            return  # a trailer, or a header of no response
         if _CONTROL.search(value) is not None:
-            self.failed(ConnectionBroken("a header of its answer has a control character in it"))
+            self.fail(ConnectionBroken("a header of its answer contains a control character"))
         self.headers.append((name, value.strip(b" \t")))
 
     def on_headers_complete(self) -> None:
@@ -104,22 +106,22 @@ class ResponseParser(ABC):
             self._interim = True
             self.headers.clear()
             return
-        self._measure(sum([len(name) + len(value) for name, value in self.headers]))
+        self._check_head_size(sum([len(name) + len(value) for name, value in self.headers]))
         if self.failure is not None:
             return
         self.keeps = self._parser.should_keep_alive()
         self.until_close = not self.keeps and not _has_delimited_body(self.headers)
         self.head = True
         if self._head_only:
-            self.ended, self._whole = True, 0
-            # A parser that was told of a body awaits it.
+            self.ended, self._part_count = True, 0
+            # This parser waits for the body that the head announced.
             self._parser = self._new_parser()
 
     def on_message_complete(self) -> None:
         if self._interim:
             self._interim = False
         elif self.head and not self.ended:
-            self.ended, self._whole = True, len(self.parts)
+            self.ended, self._part_count = True, len(self.parts)
 
     def on_message_begin(self) -> None:
         if self.ended:
@@ -127,7 +129,7 @@ class ResponseParser(ABC):
 
 
 def _has_delimited_body(headers: Headers) -> bool:
-    """Whether an answer's head says where its body ends."""
+    """Whether the head says where the body ends."""
     for name, value in headers:
         match name.lower():
             case b"content-length":
