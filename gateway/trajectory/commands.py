@@ -60,7 +60,7 @@ class _Measure(click.ParamType[float]):
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The copy.")
 @click.option("--force", is_flag=True, help="Replace a file that exists.")
 def backup(url: str, as_json: bool, out: Path, force: bool) -> None:
-    """Copy the store as it stands at one moment into one file, readable by its owner alone."""
+    """Copy a snapshot of the store into one file that only its owner can read."""
     with _open(url) as opened:
         if out.exists() and not force:
             raise click.UsageError(f"--out {out} exists already; name another file, or give --force")
@@ -95,7 +95,7 @@ def verify(url: str, as_json: bool) -> None:
 @store.command()
 @_store_options
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
-@click.option("--compact", is_flag=True, help="Write the file anew so that it can shrink; writers wait.")
+@click.option("--compact", is_flag=True, help="Rewrite the file so that it can shrink; writers wait.")
 def migrate(url: str, as_json: bool, dry_run: bool, compact: bool) -> None:
     """Bring an older store to this version's schema; a newer one is refused."""
     with _report_errors():
@@ -126,7 +126,7 @@ def delete(
     tenant: str | None,
     dry_run: bool,
 ) -> None:
-    """Delete sessions with all that hangs on them. Content that other sessions share stays."""
+    """Delete sessions and their turns, events and rewards. Content that other sessions share stays."""
     if bool(session_ids) == bool(labels or tenant is not None):
         raise click.UsageError("give either --session, or --label and --tenant")
     wanted = dict(_parse_label(label) for label in labels)
@@ -195,7 +195,7 @@ def _shrink_fully(opened: SqliteStore) -> None:
 def _select_sessions(
     opened: SqliteStore, session_ids: tuple[str, ...], labels: dict[str, str], tenant: str | None
 ) -> list[str]:
-    """The ids of the sessions that are meant. An id that the store has not is an error."""
+    """The ids of the selected sessions. Raises StoreError for an unknown id."""
     if session_ids:
         if missing := [one for one in session_ids if opened.session_state(one) is None]:
             raise StoreError(f"there is no session {missing[0]!r} in {opened.path}; check --session")
@@ -219,7 +219,7 @@ def _path(url: str) -> str:
 
 @contextmanager
 def _open(url: str) -> Iterator[SqliteStore]:
-    """The store that is meant; errors become one line, and exit code 2 where it can't be opened."""
+    """Open the store. Errors become one line; exit code 2 means that it can't be opened."""
     with _report_errors():
         found = open_store(url if "://" in url else f"sqlite:///{url}", create=False)
         if not isinstance(found, SqliteStore):

@@ -52,7 +52,7 @@ def export(store: str, form: str, session_id: str | None, group_id: str | None, 
 
 
 def _sessions(store: Store, session_id: str | None, group_id: str | None) -> list[str]:
-    """The ids to export, in order."""
+    """List the ids to export, in order."""
     if session_id:
         return [session_id] if store.session(session_id) else []
     found = [*_newest_first(store, group_id)][::-1]
@@ -84,7 +84,7 @@ def _write(store: Store, ids: list[str], out: str) -> None:
 
 
 def _session_document(store: Store, session_id: str) -> dict[str, Any] | None:
-    """A session with all that hangs on it; None where it was deleted meanwhile."""
+    """The JSON document of a session; None if it was deleted meanwhile."""
     found = store.trajectory(session_id)
     if found is None:
         return None

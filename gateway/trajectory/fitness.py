@@ -1,4 +1,4 @@
-"""Whether a turn may be trained on, or the reason why it may not, and who is to blame for a failure."""
+"""Whether a turn may be trained on, and if not, why; and the source of a failure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Self
 
 
 class StoredWord(StrEnum):
-    """A closed set of words in the store. A word that another version stored is kept as it was read."""
+    """A closed set of stored words. Unknown words, stored by another version, are kept unchanged."""
 
     @classmethod
     def _missing_(cls, value: object) -> Self:
@@ -17,7 +17,7 @@ class StoredWord(StrEnum):
 
 
 class Source(StoredWord):
-    """Whom a failure is attributed to."""
+    """The party that caused a failure."""
 
     OURS = "ours"
     UPSTREAM = "upstream"

@@ -1,4 +1,4 @@
-"""The ledger of what a session was shown, as rows: parts of messages, names, and what was delivered."""
+"""The rows of the ledger: message parts, tool names and delivered ids of a session."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """A row of the ledger: a message part as the policy was shown it. Clean parts have no decisions."""
+    """A message part as the policy saw it. Clean parts have no decisions."""
 
     session_id: str
     anchor: str
@@ -20,7 +20,7 @@ class Shown(msgspec.Struct, frozen=True):
     decisions: tuple[Mapping[str, Any], ...] = ()
     """Each {operator, rule, slot, severity, draw, logical_call, recovery}, in order of application."""
     text: str | None = None
-    """The noisy text; None where the part was shown clean."""
+    """The noisy text; None for a clean part."""
     branch: str = ""
 
 
@@ -34,13 +34,13 @@ class NameMap(msgspec.Struct, frozen=True):
 
 
 class DeliveredId(msgspec.Struct, frozen=True):
-    """What was delivered in a session, and by which a later turn that names none is known: a call, a text."""
+    """An id of a delivered call or text, by which a later request without a session id is recognised."""
 
     name: str
     session_id: str
 
 
 class LedgerTextsErased(msgspec.Struct, frozen=True):
-    """The texts of a session's ledger are to go, its decisions stay: no more turns will come."""
+    """Erase the texts of a closed session's ledger; its decisions stay."""
 
     session_id: str

@@ -1,6 +1,6 @@
-"""How sure the policy was: the likeliest tokens at each place as the engine gave them, and entropy by them.
+"""The policy's uncertainty: entropy estimated from the log-probabilities that the engine reported.
 
-Entropies are in nats. Neither estimate is the distribution's own entropy, so each is told with its name.
+Entropies are in nats. Neither estimate is the exact entropy, so each is reported with its name.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ TokenLogprob = tuple[int, float]
 """A token's id with its log-probability (natural logarithm)."""
 
 TopLogprobs = tuple[tuple[TokenLogprob, ...], ...]
-"""Per sampled token the likeliest ones at its place, the likeliest first; empty at places without."""
+"""The likeliest tokens at each sampled position, likeliest first; empty where there are none."""
 
 TOP_K, SAMPLED = "top_k", "sampled"
-"""Estimates: by the likeliest tokens with all others as one outcome, a lower bound; or by the sampled tokens
-alone, the mean of -log p, which is right in expectation only.
+"""Estimates. `top_k` treats all but the likeliest tokens as one outcome, a lower bound. `sampled` is the mean
+of -log p over the sampled tokens, correct only in expectation.
 """
 
 _PAIR = struct.Struct("<if")
@@ -36,7 +36,7 @@ class Entropy:
 
 
 def turn_entropy(completions: Sequence[Completion]) -> Entropy | None:
-    """The mean entropy per token of what a turn sampled; None where no log-probabilities are stored."""
+    """The mean entropy per sampled token of a turn; None if no log-probabilities are stored."""
     sampled = [logprob for completion in completions for logprob in completion.logprobs]
     if not sampled:
         return None
@@ -47,7 +47,7 @@ def turn_entropy(completions: Sequence[Completion]) -> Entropy | None:
 
 
 def step_entropy(place: Sequence[TokenLogprob]) -> float:
-    """The entropy at one place, of its likeliest tokens and of all others as one outcome."""
+    """The entropy at one position, with all but the likeliest tokens as one outcome."""
     possible = [logprob for _, logprob in place if logprob > -inf]
     rest = 1.0 - sum(map(exp, possible))
     known = -sum(exp(logprob) * logprob for logprob in possible)
@@ -55,7 +55,9 @@ def step_entropy(place: Sequence[TokenLogprob]) -> float:
 
 
 def pack_top(places: TopLogprobs) -> bytes | None:
-    """Per place: how many (a byte), then little-endian int32 ids each with its float32 log-probability."""
+    """Encode each position as a count (a byte), then little-endian pairs of int32 id and float32
+    log-probability.
+    """
     if not places:
         return None
     return b"".join(
@@ -65,7 +67,7 @@ def pack_top(places: TopLogprobs) -> bytes | None:
 
 
 def unpack_top(body: bytes | None) -> TopLogprobs:
-    """What `pack_top` made."""
+    """Decode the bytes of `pack_top`."""
     places = []
     at, body = 0, body or b""
     while at < len(body):

@@ -1,5 +1,5 @@
-"""The trajectory record: sessions, turns, events, rewards and settings. What a session was shown is in
-`ledger_rows`.
+"""The trajectory record: sessions, turns, events, rewards, settings and training steps. The rows of the
+ledger are in `ledger_rows`.
 
 Plain data. Times are microseconds since the epoch, UTC. JSON-valued fields hold Python data, not text.
 """
@@ -29,7 +29,7 @@ class Arm(StrEnum):
 
 
 class SessionStatus(StrEnum):
-    """Where a session is in its life."""
+    """Whether a session is open or closed."""
 
     OPEN = "open"
     CLOSED = "closed"
@@ -61,7 +61,7 @@ class Durable(StrEnum):
 
 
 class Session(msgspec.Struct, frozen=True):
-    """A session as it was opened, with what was said of it since. `plan` is frozen at the start."""
+    """A session and its later updates. `plan` never changes."""
 
     id: str
     created_us: int
@@ -78,7 +78,7 @@ class Session(msgspec.Struct, frozen=True):
     """How the session was identified: api, path, header, key or inferred."""
     confidence: float = 1.0
     quarantine: str | None = None
-    """Why the session may not train (uncertain identity, say); None where it may."""
+    """Why the session may not be used for training (an uncertain identity, for example), or None."""
     noise_stopped: bool = False
     status: SessionStatus = SessionStatus.OPEN
     closed_us: int | None = None
@@ -99,7 +99,7 @@ class VersionSpan:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One choice as the policy sampled it: the engine's own ids and log-probabilities (natural logarithm)."""
+    """One choice: the token ids and log-probabilities (natural logarithm) as the engine reported them."""
 
     index: int
     token_ids: tuple[int, ...] = ()
@@ -107,22 +107,20 @@ class Completion:
     finish_reason: str | None = None
     versions: tuple[VersionSpan, ...] = ()
     top_logprobs: tuple[tuple[tuple[int, float], ...], ...] = ()
-    """Per token the likeliest ones at its place, where asked for: see
-    `crosswind.gateway.trajectory.likelihood`.
-    """
+    """The likeliest tokens at each position, if requested: see `crosswind.gateway.trajectory.likelihood`."""
 
 
 class TurnFailure(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Why a turn failed, and whose fault it was."""
+    """Why a turn failed, and who caused it."""
 
     source: Source
     kind: str = msgspec.field(name="type")
     message: str | None = None
-    """None where content is not recorded."""
+    """None if content is not recorded."""
 
 
 class AnsweredCall(msgspec.Struct, frozen=True):
-    """A call of a tool that only noise put there, with the result that the gateway gave."""
+    """A call of a tool that noise added, with the result the gateway gave."""
 
     id: str
     name: str
@@ -131,9 +129,9 @@ class AnsweredCall(msgspec.Struct, frozen=True):
 
 
 class InnerRound(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An exchange with the policy that was answered inside the gateway, before the turn's own.
+    """An exchange with the policy that the gateway answered itself, before the turn's own exchange.
 
-    Where a secret was masked, the tokens are None: masked text has other ones.
+    The tokens are None if a secret was masked, because masked text has other tokens.
     """
 
     produced: str
@@ -142,7 +140,7 @@ class InnerRound(msgspec.Struct, frozen=True, omit_defaults=True):
     usage: Json
     prompt_ids: list[int] | None = None
     token_ids: list[list[int]] | None = None
-    """By choice, as are the next two."""
+    """One list per choice, as in the next two fields."""
     logprobs: list[list[float]] | None = None
     versions: list[list[VersionSpan]] | None = None
 
@@ -162,7 +160,7 @@ class Turn(msgspec.Struct, frozen=True):
     protocol: str = "chat"
     stream: bool = False
     spared: bool = False
-    """Whether the request's header spared it new noise."""
+    """Whether a request header asked for no new noise."""
     model: str | None = None
     response_id: str | None = None
     policy_first: str | None = None
@@ -171,7 +169,7 @@ class Turn(msgspec.Struct, frozen=True):
     sent: View | None = None
     produced: View | None = None
     delivered_view: View | None = None
-    """None where the body delivered is the one produced."""
+    """None if the delivered body is the produced one."""
     prompt_ids: Chain | None = None
     """Segments of little-endian int32 token ids."""
     completions: tuple[Completion, ...] = ()
@@ -184,10 +182,11 @@ class Turn(msgspec.Struct, frozen=True):
     upstream_status: int | None = None
     error: TurnFailure | None = None
     inner: tuple[InnerRound | Attempt, ...] = ()
-    """The rounds answered inside the gateway, and failed requests to the upstream."""
+    """Rounds answered inside the gateway, and failed requests to the upstream."""
     request: str | None = None
-    """The digest of its body as it came, in hexadecimal: a retry has the same, and that of the key below."""
+    """The hexadecimal digest of the request body. A retry has the same one."""
     idempotency: str | None = None
+    """The digest of the idempotency key. A retry has the same one."""
 
     @property
     def rounds(self) -> list[InnerRound]:
@@ -221,7 +220,7 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class Reward(msgspec.Struct, frozen=True):
-    """A reward as it was posted. Appended, never overwritten: the latest counts."""
+    """A posted reward. Rewards are appended, never overwritten; the latest counts."""
 
     session_id: str
     created_us: int
@@ -238,10 +237,11 @@ class SessionClosed(msgspec.Struct, frozen=True):
 
 
 class SessionMarked(msgspec.Struct, frozen=True):
-    """Something that befell a session: noise stopped, quarantine and why, labels, a reward that won't come.
+    """An update of a session: noise stopped, the reason for a quarantine, labels, or a reward that won't
+    come.
 
-    None leaves a field as it is. `reward_state` is for expired and not_applicable; a reward that was given
-    stays given.
+    None leaves a field unchanged. `reward_state` is for expired and not_applicable; it never replaces a given
+    reward.
     """
 
     session_id: str
@@ -249,17 +249,17 @@ class SessionMarked(msgspec.Struct, frozen=True):
     quarantine: str | None = None
     reward_state: RewardState | None = None
     labels: Json | None = None
-    """Labels that are added."""
+    """Labels to add."""
 
 
 class SessionDeleted(msgspec.Struct, frozen=True):
-    """A session that is to go with all its rows; `sweep` then takes what content no other session uses."""
+    """Delete a session with all its rows. `sweep` then deletes the content that no other session uses."""
 
     session_id: str
 
 
 class Delivery(msgspec.Struct, frozen=True):
-    """What became of a turn after it was released."""
+    """The outcome of a turn after its release to the client."""
 
     session_id: str
     turn_index: int
@@ -280,16 +280,16 @@ class Setting(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class GeneratedText:
-    """What a model wrote for an operator, in a session that asked for it or was shown it."""
+    """A text that a noise model wrote for an operator, stored for a session that requested or was shown it."""
 
     session_id: str
     key: str
-    """The content of what was asked, and of which model."""
+    """A hash of the prompt and the model."""
     operator: str
     model: str
     text: str
     score: float | None
-    """A judge's, from 1 to 5; None where none judged it."""
+    """The judge's score, from 1 to 5; None if no judge scored it."""
     created_us: int
 
 
@@ -313,7 +313,7 @@ Row = (
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """A session with all that hangs on it, turns and events in order."""
+    """A session with its turns and events, in order."""
 
     session: Session
     turns: tuple[Turn, ...]
@@ -336,7 +336,12 @@ class TrainStep:
 
 @dataclass(frozen=True, slots=True)
 class SessionState:
-    """How far a session is, as the store has it. A row is the newest one's number, 0 where there is none."""
+    """What a process compares before the next turn of a session it holds in memory: did others add rows?
+
+    Row numbers grow within a session. Each `_row` is the newest row's number, 0 if there is none. A process
+    reads the rows between its own numbers and these; its own rows come along, and applying a row twice is
+    harmless.
+    """
 
     turn_row: int
     shown_row: int
@@ -348,7 +353,7 @@ class SessionState:
 
 @dataclass(frozen=True, slots=True)
 class TurnHead:
-    """Where a turn stands in its session, without its bodies: what the places of later turns depend on."""
+    """A turn's position in its session without its bodies: what the positions of later turns depend on."""
 
     row: int
     index: int
@@ -356,13 +361,13 @@ class TurnHead:
     parent: int | None
     branch: str
     received: bytes | None
-    """The key of the chain of messages that the agent sent, `Chain.key`; None where none is stored."""
+    """The `Chain.key` of the messages that the agent sent; None if they are not stored."""
     response_id: str | None
     request: bytes | None = None
-    """The digest of its body."""
+    """The digest of the request body."""
     idempotency: str | None = None
-    """The digest of the key under which its client sent it."""
+    """The digest of the client's idempotency key."""
     destroyed: bool = False
-    """Noise destroyed its answer."""
+    """Whether noise destroyed the answer."""
     met: int = 0
-    """What befell its exchange: noise on the link and of the provider, whether or not it destroyed."""
+    """How many link and provider faults were injected into the exchange."""

@@ -1,6 +1,6 @@
-"""What a store may let go: sessions that have grown too old, or the oldest ones of a store that is too large.
+"""Retention: delete sessions that are too old, or the oldest sessions of a store that is too large.
 
-The work is done in short steps, so that whoever writes to the store waits for none of them long.
+The work is done in short steps, so that writers never wait long.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _BYTES = {"": 1, "B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB
     "TiB": 2**40,
 }
 _SESSIONS = 20
-"""Sessions that are deleted in one step."""
+"""Sessions deleted per step."""
 
 
 class PrunableStore(Protocol):
-    """What of a store retention needs."""
+    """The part of a store that retention needs."""
 
     def write(self, rows: list[Row]) -> None: ...
     def expendable(self, *, before_us: int | None, everything: bool, limit: int) -> list[str]: ...
@@ -35,9 +35,9 @@ class PrunableStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RetentionLimits:
-    """What may stay: sessions active since `before_us`, and of those the newest that fit into `size_bytes`.
+    """What to keep: sessions active since `before_us`, and of those the newest that fit into `size_bytes`.
 
-    None: no limit. Open sessions and those that wait for a reward stay, unless `everything`.
+    None means no limit. Open sessions and those that await a reward are kept, unless `everything`.
     """
 
     before_us: int | None = None
@@ -46,9 +46,9 @@ class RetentionLimits:
 
 
 def prune(store: PrunableStore, limits: RetentionLimits) -> Iterator[list[str]]:
-    """Delete what goes beyond the limits, step by step; gives the ids of the sessions that a step deleted.
+    """Delete sessions beyond the limits step by step; yield the ids of the sessions each step deleted.
 
-    A step that deleted none gave up content or space. StoreError where the store can't be written.
+    A step without ids released content or space. Raises StoreError if the store can't be written.
     """
     yield from sweep_all(store)
     for before_us, over in _pruning_steps(store, limits):
@@ -63,7 +63,7 @@ def prune(store: PrunableStore, limits: RetentionLimits) -> Iterator[list[str]]:
 
 
 def sweep_all(store: PrunableStore) -> Iterator[list[str]]:
-    """Give up the content of deleted sessions, step by step."""
+    """Release the content of deleted sessions, step by step."""
     while store.sweep():
         yield []
 
@@ -78,12 +78,12 @@ def _pruning_steps(
 
 
 def parse_seconds(text: str) -> float:
-    """The seconds of `30d`, `12h`, `90m`. ValueError names the value and what is understood."""
+    """Parse `30d`, `12h` or `90m` into seconds. ValueError names the value and the accepted forms."""
     return _parse_measure(text, _SECONDS, "a duration such as 30d, 12h, 90m or 45s")
 
 
 def parse_bytes(text: str) -> int:
-    """The bytes of `10GB` or `512MiB`. ValueError names the value and what is understood."""
+    """Parse `10GB` or `512MiB` into bytes. ValueError names the value and the accepted forms."""
     return int(_parse_measure(text, _BYTES, "a size such as 10GB, 512MiB or 1000000"))
 
 

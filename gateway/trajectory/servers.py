@@ -1,6 +1,4 @@
-"""Servers behind the gateway of which nothing may train: one of several went away, or was seen to serve
-other weights, while the others go on.
-"""
+"""Trust in individual servers: one of several went away or serves other weights, while the others go on."""
 
 from __future__ import annotations
 
@@ -12,13 +10,13 @@ from urllib.parse import urlsplit
 from crosswind.gateway.trajectory.record import Setting
 
 SERVER = "server"
-"""The kind of the settings that say it: {trusted, version, reason} by the server's root URL."""
+"""The kind of these settings: {trusted, version, reason} by the server's root URL."""
 
 _PORTS = {"http": 80, "https": 443}
 
 
 def server_of(url: str) -> str:
-    """A server's root URL, of that or of its `/v1`, spelled in one way. ValueError where it is no URL."""
+    """Normalise the URL of a server, or of its `/v1`, to its root. Raises ValueError if it is not a URL."""
     parts = urlsplit(url.strip())
     port = parts.port or _PORTS.get(parts.scheme)
     if port is None or not parts.hostname:
@@ -30,15 +28,15 @@ def server_of(url: str) -> str:
 
 @dataclass(slots=True)
 class Servers:
-    """What is known of them now. In memory; the settings it was made of are in the store."""
+    """The current trust in the servers, in memory. The settings behind it are in the store."""
 
     doubted: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What was said of each that nothing may train of, by its root URL."""
+    """The statement about each untrusted server, by its root URL."""
     _resumed_us: dict[str, int] = field(default_factory=dict)
-    """When each that had been doubted was confirmed."""
+    """When each formerly doubted server was confirmed."""
 
     def hear(self, setting: Setting) -> bool:
-        """Take in what was said of a server; True where that changes whether what it samples may train."""
+        """Apply a statement about a server; return whether its trust changed."""
         if not setting.value.get("trusted"):
             new = setting.name not in self.doubted
             self.doubted[setting.name] = setting.value
@@ -49,9 +47,7 @@ class Servers:
         return True
 
     def doubts(self, replicas: Iterable[str], began_us: int) -> bool:
-        """Whether one of the replicas, by their base URLs, that a turn's answers came from is doubted, or was
-        when the turn began.
-        """
+        """Whether one of the replicas (base URLs) of a turn is doubted, or was when the turn began."""
         if not self.doubted and not self._resumed_us:
             return False
         names = [server_of(base) for base in replicas]

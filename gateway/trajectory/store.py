@@ -1,4 +1,4 @@
-"""The store protocol: what every trajectory store can do, and how one is found by its URL.
+"""The protocol of trajectory stores, and how a URL selects one.
 
 Methods are synchronous: the gateway calls `write` from its one writer thread, the trainer reads from its own.
 """
@@ -29,24 +29,24 @@ from crosswind.gateway.trajectory.summary import Summary
 
 
 class StoreError(Exception):
-    """The store can't do what was asked; the message names the file or URL and the mend."""
+    """The store can't do what was asked. The message names the file or URL and the fix."""
 
 
 class StoreUnavailable(StoreError):
-    """The store can't write now (disk full, busy, an I/O error). Nothing was written; try again later."""
+    """The store can't write now (disk full, busy, an I/O error). Nothing was written. Try again later."""
 
 
 class RowRefused(StoreError):
-    """A row that the store can't take, now or later; none of the rows that came with it was written."""
+    """The store can never take one of these rows. None of them was written."""
 
 
 class Store(Protocol):
-    """A trajectory store. Opening it migrates its schema; a newer schema than the code's is refused."""
+    """A trajectory store. Opening it migrates its schema; a schema newer than the code is refused."""
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Write the rows in one transaction, on disk when this returns; rows of one identity only once.
+        """Write the rows in one durable transaction. A row with a known identity is not written again.
 
-        Raises StoreUnavailable (try again) or RowRefused (no use trying); nothing was written then.
+        Raises StoreUnavailable (try again) or RowRefused (final). Nothing was written then.
         """
         ...
 
@@ -61,36 +61,37 @@ class Store(Protocol):
         limit: int = 100,
         offset: int = 0,
     ) -> list[Session]:
-        """Sessions, newest first. A label's value is compared as text."""
+        """List sessions, newest first. Label values are compared as text."""
         ...
 
     def expendable(self, *, before_us: int | None, everything: bool, limit: int) -> list[str]:
-        """Ids of sessions that may be deleted, oldest first: those without activity since `before_us`.
+        """List the ids of sessions that may be deleted, oldest first: those without activity since
+        `before_us`.
 
-        Open sessions and those that wait for a reward are spared, unless `everything`. A session whose reward
-        expired is taken for ended.
+        Skips open sessions and those that await a reward, unless `everything`. A session with an expired
+        reward counts as ended.
         """
         ...
 
     def expire_rewards(self, before_us: int, limit: int = 500) -> int:
-        """Call pending rewards of sessions without activity since `before_us` expired; returns how many.
+        """Expire the pending rewards of sessions without activity since `before_us`; return how many.
 
-        `limit` of them in one short transaction. A reward that comes later counts all the same.
+        Expires at most `limit` in one short transaction. A later reward still counts.
         """
         ...
 
     def session_of_response(self, response_id: str) -> str | None:
-        """The id of the newest session that was given the response of this id."""
+        """The id of the newest session with this response."""
         ...
 
     def sessions_given(self, name: str) -> list[str]:
-        """The sessions in which what has this name (`DeliveredId`) was delivered; two at most."""
+        """At most two ids of sessions in which this `DeliveredId` was delivered: two mean it is ambiguous."""
         ...
 
     def turns(self, session_id: str) -> list[Turn]: ...
 
     def answered(self, session_id: str, response_id: str) -> Turn | None:
-        """The session's newest turn that got the response of this id."""
+        """The session's newest turn with this response."""
         ...
 
     def events(self, session_id: str) -> list[Event]: ...
@@ -100,23 +101,23 @@ class Store(Protocol):
     def ledger(self, session_id: str) -> list[Shown]: ...
 
     def session_state(self, session_id: str) -> SessionState | None:
-        """How far the session is; None where there is none (any longer).
+        """The session's newest row numbers and its state; None if it doesn't exist.
 
-        One point query, cheap enough for every request, and for the event loop's thread: it waits for no
-        writer and reads nothing that grows with the session.
+        A single point query, cheap enough for every request on the event loop: it never waits for a writer
+        and its cost does not grow with the session.
         """
         ...
 
     def ledger_since(self, session_id: str, after_row: int) -> list[Shown]:
-        """The rows of the session's ledger above `after_row` (a `shown_row`), in order; all above 0."""
+        """The session's ledger rows above `after_row` (a `shown_row`), in order; 0 gives all."""
         ...
 
     def turns_since(self, session_id: str, after_row: int) -> list[TurnHead]:
-        """The session's turns above `after_row` (a `turn_row`), in order of writing; all above 0."""
+        """The session's turns above `after_row` (a `turn_row`), in order of writing; 0 gives all."""
         ...
 
     def generated(self, keys: Sequence[str]) -> Mapping[str, GeneratedText]:
-        """What was first written under each of these keys that has something, in whichever session."""
+        """The first text stored under each key, in any session. Keys without a text are left out."""
         ...
 
     def names(self, session_id: str) -> list[NameMap]:
@@ -124,7 +125,7 @@ class Store(Protocol):
         ...
 
     def rewards(self, session_id: str) -> list[Reward]:
-        """Every reward that was posted for the session, in order of arrival."""
+        """Every reward of the session, in order of arrival."""
         ...
 
     def setting(self, kind: str, name: str) -> Setting | None: ...
@@ -134,7 +135,7 @@ class Store(Protocol):
         ...
 
     def completed_groups(self, *, exclude: frozenset[str] = frozenset(), limit: int = 1000) -> list[str]:
-        """Ids of groups whose `group_size` sessions are all closed and rewarded, in order of completion."""
+        """Ids of groups with all `group_size` sessions closed and rewarded, in order of completion."""
         ...
 
     def group(self, group_id: str) -> list[Trajectory]:
@@ -142,7 +143,7 @@ class Store(Protocol):
         ...
 
     def plan_step(self, step: TrainStep) -> None:
-        """The write-ahead row of a step, durable on return; a row that the step has already is kept."""
+        """Write the write-ahead row of a step, durable on return. An existing row is kept."""
         ...
 
     def complete_step(self, step: TrainStep) -> None: ...
@@ -154,15 +155,15 @@ class Store(Protocol):
         ...
 
     def injections(self) -> Mapping[str, int]:
-        """How often each operator's noise was injected; withdrawn injections don't count."""
+        """Injections per operator; withdrawn ones don't count."""
         ...
 
     def versions(self) -> list[str]:
-        """The policy versions that sampled a turn's tokens, in order of their first turn."""
+        """The policy versions that sampled tokens, in order of their first turn."""
         ...
 
     def summary(self) -> Summary:
-        """The store's traffic in figures, for reports."""
+        """Statistics of the store's traffic, for reports."""
         ...
 
     def counts(self) -> Mapping[str, Any]:
@@ -170,19 +171,19 @@ class Store(Protocol):
         ...
 
     def sweep(self, most: int = 500) -> int:
-        """Give up about `most` pieces of the content that only deleted sessions had; returns how many.
+        """Release about `most` pieces of the content of deleted sessions; return how many.
 
-        One short transaction; to be called again until it returns 0. Content is deleted where no other
-        session uses it.
+        One short transaction; call it again until it returns 0. Content that no other session uses is
+        deleted.
         """
         ...
 
     def used_bytes(self) -> int:
-        """Bytes that hold something, free space within the store not counted."""
+        """Bytes in use; free space within the store does not count."""
         ...
 
     def shrink(self) -> int:
-        """Give some free space back to the file system; returns how much, 0 where there is none to give."""
+        """Return some free space to the file system; the result is how much, 0 if there is none."""
         ...
 
     def close(self) -> None: ...

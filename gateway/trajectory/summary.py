@@ -1,4 +1,4 @@
-"""A store's traffic in figures: what came, what noise did, what failed through whom, times, tokens."""
+"""Statistics of a store: traffic, noise, failures by source, latencies and tokens."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ _TOKENS = {"prompt": ("prompt_tokens", "input_tokens"), "completion": ("completi
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Counts are of turns unless said otherwise."""
+    """Statistics of a store. Counts are turns unless noted otherwise."""
 
     protocols: Mapping[str, tuple[int, int]]
-    """Turns of each protocol, and how many of them were streamed."""
+    """Turns per protocol, and how many of them were streamed."""
     fitness: Mapping[str, int]
-    """How many were fit for training, and why the others were not."""
+    """Turns per fitness."""
     failures: Mapping[tuple[str, str], int]
-    """By attribution (ours, upstream, tool, client, injected) and kind."""
+    """Failures by source (ours, upstream, tool, client, injected) and kind."""
     noise: Mapping[str, tuple[int, int]]
-    """Events of each operator: injected, and withdrawn by the guard."""
+    """Events per operator: injected, and withdrawn by the guard."""
     times_us: Mapping[str, tuple[int, ...]]
     """The quantiles of `QUANTILES`, in microseconds."""
     usage: Mapping[str, int]
     """Prompt and completion tokens as the upstream counted them."""
     usage_injected: Mapping[str, int]
-    """Of those, what noise cost."""
+    """The share of those tokens that noise added."""
     rewards: Mapping[str, int]
     """Sessions by the state of their reward."""
 
 
 def summary(connection: sqlite3.Connection) -> Summary:
-    """The figures, in the caller's snapshot."""
+    """Compute the statistics in the caller's snapshot."""
     run = connection.execute
     protocols = run(
         "SELECT protocol, count(*), coalesce(sum(stream), 0) FROM turn GROUP BY 1 ORDER BY 2 DESC"
@@ -67,7 +67,7 @@ def summary(connection: sqlite3.Connection) -> Summary:
 
 
 def _read_quantiles(connection: sqlite3.Connection, value: str) -> tuple[int, ...]:
-    """Nothing where no turn has the value."""
+    """The quantiles of a value; empty if no turn has it."""
     of = f"FROM turn LEFT JOIN delivery USING (session_id, turn_index, attempt) WHERE {value} IS NOT NULL"
     (count,) = connection.execute(f"SELECT count(*) {of}").fetchone()
     query = f"SELECT {value} {of} ORDER BY 1 LIMIT 1 OFFSET ?"

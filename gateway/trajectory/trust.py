@@ -1,7 +1,7 @@
-"""Which policy versions may be trained on: what whoever publishes them said of the engine that serves them.
+"""Which policy versions may be trained on, according to their publisher.
 
-A version that an engine was seen not to serve rightly is doubted, and with it everything that can't be said
-to be another's, until a version is confirmed.
+A version that an engine does not serve correctly is doubted. Until a version is confirmed again, turns of no
+known version are unfit for training too.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from crosswind.gateway.trajectory.record import Setting, Turn
 from crosswind.gateway.trajectory.servers import SERVER, Servers
 
 VERSION = "version"
-"""The kind of the settings that say it: {trusted, reason, max_difference} by the version's name. What isn't
-stored is {swapping}: an engine is being given the version, or has refused it.
+"""The kind of these settings: {trusted, reason, max_difference} by the version's name. {swapping} is not
+stored: an engine is loading the version, or has refused it.
 """
 
 
 def untrusted_versions(settings: Iterable[Setting]) -> frozenset[str]:
-    """The versions of these settings that nothing may be trained on."""
+    """The versions that these settings exclude from training."""
     return frozenset(setting.name for setting in settings if _is_untrusted(setting.value))
 
 
@@ -32,35 +32,35 @@ def _is_untrusted(said: Mapping[str, Any]) -> bool:
 
 
 _REMEMBERED = 15
-"""Versions before the last one: a turn that lasts longer began with nobody knows what."""
+"""Earlier versions to remember. A turn that lasts longer began with an unknown version."""
 
 
 @dataclass(slots=True)
 class Trust:
-    """What is known of the versions now. In memory; the settings it was made of are in the store."""
+    """The current trust in the versions, in memory. The settings behind it are in the store."""
 
     versions: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     stopped: str | None = None
-    """Why nothing that no version is known of may be trained on; None where it may."""
+    """Why turns of no known version may not be trained on, or None."""
     resumed_us: int = 0
-    """When a version was confirmed after one had been doubted."""
+    """When a version was last confirmed after a doubt."""
     single: bool = False
-    """Whether there is but one upstream: what is said of versions is said of it then."""
+    """Whether there is only one upstream: then all statements about versions concern it."""
     swapping: set[str] = field(default_factory=set)
-    """Versions that an engine was given since one was last confirmed."""
+    """Versions that an engine was given since the last confirmation."""
     serving: list[tuple[int, str]] = field(default_factory=list)
-    """The last versions that were confirmed, each with when; the newest last."""
+    """The last confirmed versions with their times, newest last."""
     servers: Servers = field(default_factory=Servers)
-    """Which of several servers nothing may train of, whatever is said of versions."""
+    """Trust in the individual servers, independent of the versions."""
 
     @property
     def doubted(self) -> frozenset[str]:
-        """The versions of which nothing may be trained on."""
+        """The versions that may not be trained on."""
         return frozenset(name for name, said in self.versions.items() if _is_untrusted(said))
 
     @classmethod
     def of(cls, settings: Iterable[Setting], *, single: bool = False) -> Trust:
-        """As it stood when the settings were written. What an engine serves may be another version since."""
+        """Rebuild the trust from stored settings. An engine may serve another version by now."""
         trust = cls(single=single)
         for setting in sorted(settings, key=lambda setting: setting.updated_us):
             trust.hear(setting)
@@ -68,8 +68,8 @@ class Trust:
         return trust
 
     def hear(self, setting: Setting) -> bool:
-        """Take in what was said of a version, or of one of several servers; True where that stops the capture
-        for training, in all or of that server, or lets it go on.
+        """Apply a statement about a version or a server; return whether it stops or resumes the capture for
+        training, for all servers or for that one.
         """
         if setting.kind == SERVER:
             return self.servers.hear(setting)
@@ -88,18 +88,18 @@ class Trust:
         return (before is None) != (self.stopped is None)
 
     def _serves(self, setting: Setting) -> None:
-        """A version was confirmed."""
+        """Note that a version was confirmed."""
         again = not self.swapping and self.serving and self.serving[-1][1] == setting.name
         if not again:
             self.serving = [*self.serving[-_REMEMBERED:], (setting.updated_us, setting.name)]
         self.swapping.clear()
 
     def assess(self, turn: Turn, replicas: Iterable[str] = ()) -> Turn:
-        """The turn, unfit where it would be fit and its version is doubted, or isn't known and may be, or one
-        of the replicas that answered is; `replicas`: their base URLs.
+        """Mark a fit turn unfit if its version, or one of the replicas that answered it, is doubted or may
+        be.
 
-        A turn of an engine that names no versions gets those that were said to serve when it began and when
-        it ended; it is unfit where they differ, since nobody knows which token is whose.
+        `replicas` are base URLs. A turn of an engine that names no versions gets the versions that were
+        serving when it began and ended. If they differ it is unfit: no token can be attributed to a version.
         """
         if turn.fitness != Fitness.FIT:
             return turn
@@ -113,20 +113,20 @@ class Trust:
         return structs.replace(turn, fitness=Fitness.POLICY_MISMATCH) if wrong else turn
 
     def _with_end_versions(self, turn: Turn) -> Turn:
-        """The turn with the versions at its two ends, as far as anything was said of them."""
+        """Set the versions that were serving when the turn began and ended, as far as they are known."""
         if not self.single or not (self.serving or self.swapping):
             return turn
         earlier = [name for at, name in self.serving if at <= turn.created_us]
         first = earlier[-1] if earlier else None
         last = self.serving[-1][1] if self.serving and not self.swapping else None
-        # There and back again is a swap, too.
+        # A swap to another version and back is a swap too.
         one = first is not None and last is not None and self.serving[-1][0] <= turn.created_us
         fitness = turn.fitness if one else Fitness.VERSION_SPAN_UNKNOWN
         return structs.replace(turn, policy_first=first, policy_last=last, fitness=fitness)
 
 
 def _sampling_versions(turn: Turn) -> set[str]:
-    """The versions that sampled it, the rounds answered inside included, as far as the engine said them."""
+    """The versions that the engine named for the turn and its inner rounds."""
     inner = (span for one in turn.rounds for spans in one.versions or () for span in spans)
     return {
         *(span.version for span in inner),

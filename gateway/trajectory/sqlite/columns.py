@@ -1,4 +1,4 @@
-"""Dataclasses to table rows and back: which column holds which field, and how."""
+"""Converts between the record's classes and table rows: the column of each field and its encoding."""
 
 from __future__ import annotations
 
@@ -198,19 +198,19 @@ class Table(Generic[T]):
         self._reads = tuple((c.field, c.read or (lambda value: value)) for c in self.columns)
 
     def encode(self, row: T) -> list[Any]:
-        """The row's column values, in the order of `names`."""
+        """Encode the row's values in the order of `names`."""
         values = list(self._fields(row))
         for at, write in self._writes:
             values[at] = write(values[at])
         return values
 
     def decode(self, values: Sequence[Any], **left: Any) -> T:
-        """The row of the values of `names`, in order, and of the fields `left` that have no column here."""
+        """Decode the values of `names`, in order; `left` gives the fields without a column."""
         fields = {field: read(value) for (field, read), value in zip(self._reads, values, strict=True)}
         return self.kind(**fields, **left)
 
     def insert(self, *extra: str, conflict: str = "ON CONFLICT DO NOTHING") -> str:
-        """An INSERT of all columns and of the extra ones. A row of a known identity is left as it stands."""
+        """An INSERT of all columns and the extra ones. A row of a known identity is not changed."""
         names = (*self.names, *extra)
         return (
             f"INSERT INTO {self.name} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))}) {conflict}"

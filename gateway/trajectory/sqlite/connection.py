@@ -1,4 +1,4 @@
-"""Connections to an SQLite store: its settings, its file's mode, and what its errors mean."""
+"""Connections to an SQLite store: settings, file mode and error translation."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _FATAL = {
 }
 _RETRY_S = 0.01
 _PAUSES_S = (0.0002, 0.001)
-"""Shorter than a commit with its sync, and never in step with another process's."""
+"""Random pauses, shorter than a commit with its sync and never in step with another process."""
 _CHECKPOINT_PAGES = 2000
 """Log pages (8 MB) before they are copied into the database: pages that change often are copied once."""
 _CACHE_KIB = 16 * 1024
 
 
 def private_file(path: Path, *, create: bool) -> None:
-    """Make the store's file where it is missing; keep it and its companions to their owner alone.
+    """Create the store's file if it is missing; let only its owner read it and its companion files.
 
     SQLite gives the `-wal` and `-shm` files the mode of the database.
     """
@@ -54,13 +54,13 @@ def private_file(path: Path, *, create: bool) -> None:
 
 
 def connect(path: Path, busy_timeout_s: float, *, read_only: bool = False) -> sqlite3.Connection:
-    """A connection with the store's settings. Transactions are begun explicitly; threads may hand it over."""
+    """Open a connection with the store's settings. Transactions are explicit; threads may pass it on."""
     connection = sqlite3.connect(
         path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False, cached_statements=256
     )
     try:
         if not path.stat().st_size:
-            # Of a file with content this would take the write lock.
+            # On a file with content this would take the write lock.
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         _switch_to_wal(connection, busy_timeout_s)
         connection.execute("PRAGMA synchronous = FULL")
@@ -78,9 +78,9 @@ def connect(path: Path, busy_timeout_s: float, *, read_only: bool = False) -> sq
 
 
 def begin_writing(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
-    """Begin a transaction that writes, when no other process does.
+    """Begin a write transaction as soon as no other process has one.
 
-    SQLite's own waiting grows to pauses of 100 ms, many commits long: who came late would go on being late.
+    SQLite's own busy handler grows to pauses of 100 ms, many commits long, which starves latecomers.
     """
     until = time.monotonic() + busy_timeout_s
     while True:
@@ -94,7 +94,7 @@ def begin_writing(connection: sqlite3.Connection, busy_timeout_s: float) -> None
 
 
 def _switch_to_wal(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
-    """Switch to WAL. SQLite doesn't wait for processes that switch at the same moment, so this does."""
+    """Switch to WAL. SQLite doesn't wait for processes that switch at the same moment, so retry here."""
     until = time.monotonic() + busy_timeout_s
     while True:
         try:
@@ -113,7 +113,7 @@ def _switch_to_wal(connection: sqlite3.Connection, busy_timeout_s: float) -> Non
 
 @contextmanager
 def translate_errors(path: Path) -> Iterator[None]:
-    """Turns SQLite's errors into the store's own, with the file and the mend."""
+    """Turn SQLite's errors into store errors that name the file and the fix."""
     try:
         yield
     except (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError) as error:

@@ -1,11 +1,11 @@
-"""Deleting sessions with their content, at a cost of what they referred to.
+"""Deletes sessions with their content, at a cost proportional to what they referred to.
 
-A piece of content belongs to the session that brought it first, and `share` names every other session that
-brought it too. Deleting a session notes what its turns referred to in `released`, in the same transaction;
-`sweep` then gives that up piece by piece: a piece that others share passes to one of them, any other goes.
-Where a process dies in between, the next sweep goes on.
+A piece of content is owned by the session that stored it first; `share` lists the other sessions that use it.
+Deleting a session writes the keys of its content to `released` in the same transaction. `sweep` then releases
+them one by one: a shared piece passes to another session, any other is deleted. If a process dies in between,
+the next sweep continues.
 
-A sweep deletes with foreign keys off, because SQLite would look through whole tables for references.
+A sweep runs with foreign keys off, because SQLite would scan whole tables for references.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ INSERT INTO released
 SELECT number, kind, key FROM referred, session WHERE session.id = :id AND key IS NOT NULL"""
 
 NUMBERING = "group_numbering"
-"""The kind of the settings that hold, by what the ids of groups begin with, the highest number that a deleted
-session's group had (`train-0-00012`: 12 by `train-0-`): numbers that were used up aren't given again.
+"""The kind of the settings with the highest group number of deleted sessions, by the prefix of the group ids
+(`train-0-00012`: 12 under `train-0-`). Such numbers are not reused.
 """
 _NUMBERED = re.compile(r"(.*-)([0-9]{1,15})", re.DOTALL)
 _NUMBER = """
@@ -47,9 +47,9 @@ _KEYS = "DELETE FROM setting WHERE kind = 'session_key' AND json_extract(value_j
 
 
 def delete_session(connection: sqlite3.Connection, session_id: str) -> None:
-    """Delete a session's rows and its keys, and note what content they referred to and its group's number.
+    """Delete a session's rows and keys; note the content to release and the number of its group.
 
-    Within the caller's transaction.
+    Runs in the caller's transaction.
     """
     connection.execute(_RELEASED, {"id": session_id})
     connection.execute(_KEYS, (session_id,))
@@ -60,9 +60,9 @@ def delete_session(connection: sqlite3.Connection, session_id: str) -> None:
 
 
 def sweep(connection: sqlite3.Connection, most: int) -> int:
-    """Give up about `most` pieces of what deleted sessions referred to; returns how many, 0 once all is done.
+    """Release about `most` pieces of the content of deleted sessions; return how many, 0 when done.
 
-    Within the caller's transaction, foreign keys off.
+    Runs in the caller's transaction with foreign keys off.
     """
     released = connection.execute("SELECT session, kind, key FROM released LIMIT ?", (most,)).fetchall()
     done = 0
@@ -70,7 +70,7 @@ def sweep(connection: sqlite3.Connection, most: int) -> int:
         connection.execute(
             "DELETE FROM released WHERE session = ? AND kind = ? AND key = ?", (session, kind, key)
         )
-        done += _Release(connection, session).give_up(kind, key, most - done)
+        done += _Release(connection, session).release(kind, key, most - done)
         if done >= most:
             break
     return done
@@ -78,32 +78,34 @@ def sweep(connection: sqlite3.Connection, most: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Release:
-    """Gives content up for one deleted session."""
+    """Releases the content of one deleted session."""
 
     connection: sqlite3.Connection
     session: int
 
-    def give_up(self, kind: int, key: bytes, most: int) -> int:
-        """Returns how many pieces were handled: 1 at least."""
+    def release(self, kind: int, key: bytes, most: int) -> int:
+        """Release one key; return how many pieces were handled, at least 1."""
         if kind == CHAIN:
-            return self._chain(key, max(most, 1))
+            return self._release_chain(key, max(most, 1))
         if kind == FRAME:
-            self._frame(key)
+            self._release_frame(key)
         else:
-            self._block(key)
+            self._release_block(key)
         return 1
 
-    def _chain(self, tip: bytes, most: int) -> int:
-        """From a tip towards the root, as far as the session is known to use it; the rest is noted again."""
+    def _release_chain(self, tip: bytes, most: int) -> int:
+        """Release a chain from its tip towards the root, as far as the session uses it. The rest is queued
+        again.
+        """
         node: bytes | None = tip
         for done in range(most):
-            found = self._one("SELECT owner, parent, block FROM chain WHERE key = ?", node)
+            found = self._fetch_one("SELECT owner, parent, block FROM chain WHERE key = ?", node)
             if found is None:
                 return done + 1
             owner, parent, block = found
-            if not self._piece(CHAIN, "chain", "key", node, owner):
+            if not self._release_piece(CHAIN, "chain", "key", node, owner):
                 return done + 1
-            self._block(block)
+            self._release_block(block)
             node = parent
             if node is None:
                 return done + 1
@@ -112,24 +114,24 @@ class _Release:
         )
         return most
 
-    def _frame(self, key: bytes) -> None:
+    def _release_frame(self, key: bytes) -> None:
         pieces = self.connection.execute("SELECT owner, block FROM frame WHERE key = ?", (key,)).fetchall()
-        if pieces and self._piece(FRAME, "frame", "key", key, pieces[0][0]):
+        if pieces and self._release_piece(FRAME, "frame", "key", key, pieces[0][0]):
             for block in {block for _, block in pieces if block is not None}:
-                self._block(block)
+                self._release_block(block)
 
-    def _block(self, block: bytes) -> None:
-        found = self._one("SELECT owner FROM block WHERE hash = ?", block)
+    def _release_block(self, block: bytes) -> None:
+        found = self._fetch_one("SELECT owner FROM block WHERE hash = ?", block)
         if found is not None:
-            self._piece(BLOCK, "block", "hash", block, found[0])
+            self._release_piece(BLOCK, "block", "hash", block, found[0])
 
-    def _piece(self, kind: int, table: str, name: str, key: bytes | None, owner: int | None) -> bool:
-        """Give up one piece; returns whether the session used it until now."""
+    def _release_piece(self, kind: int, table: str, name: str, key: bytes | None, owner: int | None) -> bool:
+        """Release one piece; return whether the session used it until now."""
         run = self.connection.execute
         if owner != self.session:
             share = "DELETE FROM share WHERE kind = ? AND key = ? AND session = ?"
             return run(share, (kind, key, self.session)).rowcount > 0
-        heir = self._one("SELECT min(session) FROM share WHERE kind = ? AND key = ?", kind, key)
+        heir = self._fetch_one("SELECT min(session) FROM share WHERE kind = ? AND key = ?", kind, key)
         if heir is None or heir[0] is None:
             run(f"DELETE FROM {table} WHERE {name} = ?", (key,))
         else:
@@ -137,6 +139,6 @@ class _Release:
             run("DELETE FROM share WHERE kind = ? AND key = ? AND session = ?", (kind, key, heir[0]))
         return True
 
-    def _one(self, query: str, *values: object) -> tuple[Any, ...] | None:
+    def _fetch_one(self, query: str, *values: object) -> tuple[Any, ...] | None:
         row: tuple[Any, ...] | None = self.connection.execute(query, values).fetchone()
         return row

@@ -1,4 +1,4 @@
-"""Queries and steps by which an SQLite store is kept in order: what may go, its size, its backup."""
+"""Maintenance of an SQLite store: retention queries, size and backup."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from crosswind.gateway.trajectory.store import StoreError
 
-# The last that is known of a session: its end, its last turn, or its beginning.
+# The last activity of a session: its end, its last turn, or its beginning.
 _ACTIVE = """coalesce(closed_us,
   (SELECT created_us FROM turn WHERE session_id = session.id ORDER BY rowid DESC LIMIT 1), created_us)"""
 _SETTLED = "(status = 'closed' AND reward_state <> 'pending' OR reward_state = 'expired')"
@@ -19,10 +19,10 @@ _SHRINK_PAGES = 512
 def expendable(
     connection: sqlite3.Connection, before_us: int | None, everything: bool, limit: int
 ) -> list[str]:
-    """Ids of sessions that may be deleted, oldest first: those whose last activity was before `before_us`.
+    """List the ids of sessions that may be deleted, oldest first: those without activity since `before_us`.
 
-    Open sessions and those that wait for a reward are spared, unless `everything`. A session whose reward
-    expired is taken for ended.
+    Skips open sessions and those that await a reward, unless `everything`. A session with an expired reward
+    counts as ended.
     """
     query = f"""
     SELECT id FROM session
@@ -34,7 +34,7 @@ def expendable(
 
 
 def expire_rewards(connection: sqlite3.Connection, before_us: int, limit: int) -> int:
-    """Call the rewards of sessions without activity since `before_us` expired; returns of how many."""
+    """Expire the pending rewards of sessions without activity since `before_us`; return how many."""
     query = f"""
     UPDATE session SET reward_state = 'expired' WHERE rowid IN (
       SELECT rowid FROM session
@@ -43,7 +43,7 @@ def expire_rewards(connection: sqlite3.Connection, before_us: int, limit: int) -
 
 
 def used_bytes(connection: sqlite3.Connection) -> int:
-    """Bytes that hold something. The file may be larger: free pages are used again."""
+    """Bytes in use. The file may be larger, because free pages are kept for reuse."""
     pages, free, size = (
         connection.execute(f"PRAGMA {name}").fetchone()[0]
         for name in ("page_count", "freelist_count", "page_size")
@@ -52,9 +52,9 @@ def used_bytes(connection: sqlite3.Connection) -> int:
 
 
 def shrink(connection: sqlite3.Connection) -> int:
-    """Give some free pages back to the file system; returns how many, 0 where there is nothing to give.
+    """Return some free pages to the file system; the result is how many, 0 if there are none.
 
-    A store that was made without incremental vacuum keeps its free pages; `crosswind store migrate --compact`
+    A store created without incremental vacuum keeps its free pages; `crosswind store migrate --compact`
     changes that.
     """
     before = connection.execute("PRAGMA freelist_count").fetchone()[0]
@@ -63,17 +63,17 @@ def shrink(connection: sqlite3.Connection) -> int:
 
 
 def compact(connection: sqlite3.Connection) -> None:
-    """Write the whole file anew without its free pages, able to shrink later. Writers wait meanwhile."""
+    """Rewrite the file without its free pages, so that it can shrink later. Writers wait meanwhile."""
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("VACUUM")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def backup(source: sqlite3.Connection, target: Path, *, force: bool) -> int:
-    """Copy the store as it stands at one moment, while others write to it; returns the copy's bytes.
+    """Copy a snapshot of the store while others write to it; return the size of the copy in bytes.
 
-    The copy is one file of mode 0600, in its place only once it is whole and on disk; its folder is made
-    where there is none. StoreError where the target exists and `force` isn't given.
+    The copy is one file of mode 0600, moved to its place only when it is complete and on disk. Its folder is
+    created if missing. Raises StoreError if the target exists and `force` is not given.
     """
     if target.exists() and not force:
         raise StoreError(f"the backup {target} exists already; name another file, or give --force")
@@ -82,7 +82,7 @@ def backup(source: sqlite3.Connection, target: Path, *, force: bool) -> int:
         target.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
         with closing(sqlite3.connect(partial, isolation_level=None)) as copy:
-            # In one step: a copy in several begins anew whenever somebody writes between them.
+            # In one step: a copy in several steps restarts whenever somebody writes between them.
             source.backup(copy, pages=-1)
             copy.execute("PRAGMA journal_mode = DELETE").fetchall()
         _sync_to_disk(partial)

@@ -47,14 +47,14 @@ _UNREFERRED = {
 
 
 def find_orphans(connection: sqlite3.Connection, kind: int) -> list[bytes]:
-    """The keys of all content of a kind that no turn refers to."""
+    """The keys of all content of one kind that no turn refers to."""
     return [key for (key,) in connection.execute(f"{USED} {_UNREFERRED[kind]}")]
 
 
 def delete_orphans(connection: sqlite3.Connection, kind: int, keys: Sequence[bytes]) -> int:
-    """Delete those of the keys that no session shares and that are no open session's; returns how many.
+    """Delete those of the keys that no session shares and no open session owns; return how many.
 
-    An open session may be about to refer to what it brought. Within the caller's transaction, foreign keys
+    An open session may be about to refer to its content. Runs in the caller's transaction with foreign keys
     off.
     """
     table, name = _TABLES[kind]

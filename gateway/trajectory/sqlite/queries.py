@@ -1,4 +1,4 @@
-"""Queries on an SQLite store that give back the record's dataclasses. Each runs in its caller's snapshot."""
+"""Queries that read rows of the record from an SQLite store, in the caller's snapshot."""
 
 from __future__ import annotations
 
@@ -97,13 +97,13 @@ def session_of_response(connection: sqlite3.Connection, response_id: str) -> str
 
 
 def sessions_given(connection: sqlite3.Connection, name: str) -> list[str]:
-    """Two at most: one is the owner, two are a doubt."""
+    """At most two: one is the owner, two mean that the owner is ambiguous."""
     query = "SELECT session_id FROM delivered_id WHERE name = ? LIMIT 2"
     return [session_id for (session_id,) in connection.execute(query, (storable(name),))]
 
 
 def turns(connection: sqlite3.Connection, session_id: str) -> list[Turn]:
-    """The session's turns by index and attempt, with what became known of them after they were written."""
+    """The session's turns by index and attempt, including updates from after they were written."""
     query = f"{_TURNS} WHERE turn.session_id = ? ORDER BY turn.turn_index, turn.attempt"
     rows = connection.execute(query, (session_id,)).fetchall()
     return _read_turns(connection, session_id, rows, _read_completions(connection, session_id))
@@ -116,8 +116,9 @@ def generated(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, 
 
 
 def answered(connection: sqlite3.Connection, session_id: str, response_id: str) -> Turn | None:
-    """The session's newest turn that got this response. It is found by the response: the plus sign keeps the
-    planner from the session's index.
+    """The session's newest turn with this response.
+
+    The plus sign keeps the planner from the session's index: the response id is far more selective.
     """
     query = f"{_TURNS} WHERE turn.response_id = ? AND +turn.session_id = ? ORDER BY turn.rowid DESC LIMIT 1"
     rows = connection.execute(query, (storable(response_id), session_id)).fetchall()
@@ -160,7 +161,7 @@ def _read_turns(
 
 
 def _complete_turn(turn: Turn, rest: Sequence[Any]) -> Turn:
-    """The turn with its choice where that has no row of its own, and with what its delivery row says."""
+    """Add the choice without a row of its own, and the fields of the delivery row."""
     bare, delivered, durable, total_us = rest
     if bare:
         turn = structs.replace(turn, completions=bare_choice(turn.finish_reason))
@@ -177,7 +178,7 @@ def _complete_turn(turn: Turn, rest: Sequence[Any]) -> Turn:
 def _read_completions(
     connection: sqlite3.Connection, session_id: str, place: tuple[int, ...] = ()
 ) -> defaultdict[tuple[int, int], list[Completion]]:
-    """The choices by turn index and attempt; those of one place alone, where it is given."""
+    """The choices by turn index and attempt, optionally of a single one."""
     found: defaultdict[tuple[int, int], list[Completion]] = defaultdict(list)
     query = (
         f"SELECT turn_index, attempt, {COMPLETION.select()} FROM completion WHERE session_id = ? "

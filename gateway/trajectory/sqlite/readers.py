@@ -1,4 +1,4 @@
-"""Reading connections of an SQLite store: kept, handed out, and never waiting for the writer."""
+"""A pool of read connections to an SQLite store. They never wait for the writer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Readers:
-    """Connections that only read the file at `path`, one for each thread that reads at the same moment."""
+    """Read-only connections to the file at `path`, one per concurrent reader."""
 
     def __init__(self, path: Path, busy_timeout_s: float) -> None:
         self._path = path
@@ -25,7 +25,7 @@ class Readers:
         self.idle: list[sqlite3.Connection] = []
 
     def snapshot(self, query: Callable[..., T], *arguments: Any) -> T:
-        """What the query's statements find, all in one snapshot of the store."""
+        """Run a query of several statements in one snapshot of the store."""
 
         def whole(connection: sqlite3.Connection) -> T:
             connection.execute("BEGIN")
@@ -36,7 +36,7 @@ class Readers:
         return self.look(whole)
 
     def look(self, query: Callable[..., T], *arguments: Any) -> T:
-        """What a query of one statement finds."""
+        """Run a query of one statement."""
         with translate_errors(self._path):
             connection = self._borrow()
             try:
@@ -63,7 +63,7 @@ class Readers:
         connection.close()
 
     def close(self) -> None:
-        """Close every connection. Those at work are closed when they are done."""
+        """Close every connection. Those in use are closed when they are returned."""
         with self._lock:
             self._closed = True
             idle, self.idle = self.idle, []

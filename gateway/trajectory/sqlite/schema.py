@@ -69,7 +69,7 @@ def migrate(connection: sqlite3.Connection, path: str) -> int:
 
 
 def pending_migrations(path: Path) -> tuple[int, list[Migration]]:
-    """The version of the store at `path` and the migrations that it lacks; nothing is changed.
+    """The schema version of the store at `path` and the migrations it lacks. Changes nothing.
 
     Raises StoreError as `migrate` does, and where there is no store.
     """
@@ -104,12 +104,12 @@ def _version(connection: sqlite3.Connection, path: str, newest: int) -> int:
 
 
 def _statements(sql: str) -> Iterator[str]:
-    """The script's statements, one by one: `executescript` would commit between them."""
-    pending_migrations = ""
+    """Split the script into statements; `executescript` would commit between them."""
+    statement = ""
     for line in sql.splitlines(keepends=True):
-        pending_migrations += line
-        if ";" in line and sqlite3.complete_statement(pending_migrations):
-            yield pending_migrations
-            pending_migrations = ""
-    if pending_migrations.strip():
-        yield pending_migrations
+        statement += line
+        if ";" in line and sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+    if statement.strip():
+        yield statement

@@ -18,11 +18,11 @@ EMPTY_FRAME = -1
 """The ordinal of the one row of a frame that has no pieces."""
 
 PLAIN = b"\0"
-"""What the key of a plain view's frame begins with; its block's hash follows, and no frame is stored."""
+"""The first byte of a plain view's frame key. The hash of its block follows; no frame is stored."""
 
 
 class StaleContent(RowRefused):
-    """Content was taken to be stored for a session, and that session has gone since."""
+    """Content was assumed to be stored for a session that was deleted meanwhile."""
 
 
 _FRAMES_PER_SESSION = 4
@@ -41,7 +41,7 @@ class KnownFrames:
         self._known: OrderedDict[str, tuple[int, tuple[tuple[Frame, bytes], ...]]] = OrderedDict()
 
     def find(self, session_id: str, frame: Frame) -> tuple[int, bytes] | None:
-        """The session's number and the frame's key, where the session is known to have stored it."""
+        """The session's number and the frame's key, if the session is known to have stored it."""
         entry = self._known.get(session_id)
         if entry is not None:
             for known, key in entry[1]:
@@ -50,7 +50,7 @@ class KnownFrames:
         return None
 
     def add(self, session_id: str, number: int, frames: Iterable[tuple[Frame, bytes]]) -> None:
-        """Remember what the session of this number has stored."""
+        """Remember frames that the session of this number has stored."""
         with self._lock:
             earlier = self._known.pop(session_id, (number, ()))
             self._bytes -= _frame_bytes(earlier[1])
@@ -68,22 +68,24 @@ def _frame_bytes(frames: Iterable[tuple[Frame, bytes]]) -> int:
 
 
 class _Use(msgspec.Struct):
-    """What one session brings in a write, and for which of its numbers content was taken to be stored."""
+    """The content of one session in a write, and the session numbers for which content is assumed to be
+    stored.
+    """
 
     nodes: dict[bytes, Chain] = msgspec.field(default_factory=dict)
     frames: dict[bytes, list[tuple[bytes, int, bytes | None]]] = msgspec.field(default_factory=dict)
     blocks: dict[bytes, bytes] = msgspec.field(default_factory=dict)
     trusted: set[int] = msgspec.field(default_factory=set)
     again: list[Chain] = msgspec.field(default_factory=list)
-    """Further objects that are equal to a node here."""
+    """Other objects equal to a node in `nodes`."""
     frame_views: list[tuple[Frame, bytes]] = msgspec.field(default_factory=list)
 
 
 class NewContent:
     """The content of one write that the store may not have yet, session by session.
 
-    A session brings each piece once, also where another session stored an equal one: so it's known who uses
-    it. What a session is known to have stored is skipped, `known` holding that for frames and each node for
+    A session stores each piece once, even if another session stored an equal one, so that all users are
+    known. Content known to be stored for a session is skipped: `known` remembers frames, each node remembers
     itself.
     """
 
@@ -100,7 +102,7 @@ class NewContent:
         return use
 
     def chain(self, session_id: str, chain: Chain | None) -> bytes | None:
-        """Take in a chain; returns its key."""
+        """Add a chain; return its key."""
         if chain is None:
             return None
         use = self._use(session_id)
@@ -123,7 +125,7 @@ class NewContent:
         return chain.key
 
     def view(self, session_id: str, view: View | None) -> tuple[bytes | None, bytes | None]:
-        """Take in a view; returns the keys of its frame and of its chain."""
+        """Add a view; return the keys of its frame and of its chain."""
         if view is None:
             return None, None
         frame, chain = view.frame, view.chain
@@ -161,9 +163,9 @@ class NewContent:
         return key
 
     def insert(self, connection: sqlite3.Connection) -> None:
-        """Insert what is new: blocks, then nodes (parents first), then frames. The sessions are in already.
+        """Insert new blocks, then nodes (parents first), then frames. The sessions are inserted already.
 
-        StaleContent where content was taken for granted that went with a session of the same name.
+        Raises StaleContent if content was skipped that was deleted with an earlier session of the same id.
         """
         numbers = self._numbers = session_numbers(connection, self._uses)
         for session_id, use in self._uses.items():
@@ -180,7 +182,7 @@ class NewContent:
         _many(
             connection,
             "INSERT INTO chain VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            # A chain was taken in from its tip on: its parents come first in the opposite order.
+            # Parents first, because nodes refer to them.
             [
                 (node.key, node.parent.key if node.parent else None, node.block, node.depth, number)
                 for use, number in owned
@@ -194,7 +196,7 @@ class NewContent:
         )
 
     def mark_stored(self) -> None:
-        """Remember what is stored: only once the transaction is on disk."""
+        """Remember what is stored. Call this only once the transaction is on disk."""
         for session_id, use in self._uses.items():
             mark = (session_id, self._numbers[session_id])
             for node in use.nodes.values():
@@ -214,7 +216,7 @@ def _many(connection: sqlite3.Connection, statement: str, rows: list[tuple[Any, 
 
 
 def session_numbers(connection: sqlite3.Connection, session_ids: Iterable[str]) -> dict[str, int]:
-    """The numbers of those of the sessions that exist."""
+    """The numbers of the sessions that exist."""
     found = {}
     for session_id in session_ids:
         row = connection.execute("SELECT number FROM session WHERE id = ?", (session_id,)).fetchone()

@@ -49,7 +49,7 @@ from crosswind.gateway.trajectory.store import RowRefused, StoreError, location
 from crosswind.gateway.trajectory.summary import Summary, summary
 
 _AT_ONCE = 500
-"""Pieces of content that one transaction deletes."""
+"""Pieces of content deleted per transaction."""
 
 
 class SqliteStore:
@@ -84,14 +84,14 @@ class SqliteStore:
         return cls(location(url), **settings)
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Write the rows in one transaction, on disk when this returns; rows of one identity only once.
+        """Write the rows in one durable transaction. A row with a known identity is not written again.
 
-        Raises StoreUnavailable (try again) or RowRefused (no use trying); nothing was written then.
+        Raises StoreUnavailable (try again) or RowRefused (final). Nothing was written then.
         """
         try:
             self._commit(Batch(rows, self._known))
         except RowRefused:
-            # Content may be taken for stored that was swept since, or that is in another store only.
+            # Content assumed to be stored may have been swept since, or be in another store: bring all of it.
             self._commit(Batch(rows, self._known, trust_stored=False))
 
     def _commit(self, batch: Batch) -> None:
@@ -117,7 +117,7 @@ class SqliteStore:
                 yield self._writer
                 self._writer.execute("COMMIT")
             except BaseException:
-                # A full disk may have rolled it back already.
+                # A full disk may already have rolled it back.
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
                 raise
@@ -141,7 +141,7 @@ class SqliteStore:
         return self._readers.snapshot(reading.sessions_given, name)
 
     def session_of_response(self, response_id: str) -> str | None:
-        """The id of the newest session that was given the response of this id."""
+        """The id of the newest session with this response."""
         return self._readers.snapshot(reading.session_of_response, response_id)
 
     def turns(self, session_id: str) -> list[Turn]:
@@ -160,11 +160,11 @@ class SqliteStore:
         return self._readers.snapshot(reading.ledger, session_id)
 
     def session_state(self, session_id: str) -> SessionState | None:
-        """How far the session is; None where there is none (any longer)."""
+        """The session's newest row numbers and its state; None if it doesn't exist."""
         return self._readers.look(reading.session_state, session_id)
 
     def ledger_since(self, session_id: str, after_row: int) -> list[Shown]:
-        """The rows of the session's ledger above `after_row`, in order."""
+        """The session's ledger rows above `after_row`, in order."""
         return self._readers.look(reading.ledger_since, session_id, after_row)
 
     def turns_since(self, session_id: str, after_row: int) -> list[TurnHead]:
@@ -172,7 +172,7 @@ class SqliteStore:
         return self._readers.look(reading.turns_since, session_id, after_row)
 
     def generated(self, keys: Sequence[str]) -> Mapping[str, GeneratedText]:
-        """What was first written under each of these keys that has something."""
+        """The first text stored under each key. Keys without a text are left out."""
         return self._readers.snapshot(reading.generated, keys)
 
     def names(self, session_id: str) -> list[NameMap]:
@@ -180,7 +180,7 @@ class SqliteStore:
         return self._readers.snapshot(reading.names, session_id)
 
     def rewards(self, session_id: str) -> list[Reward]:
-        """Every reward that was posted for the session, in order of arrival."""
+        """Every reward of the session, in order of arrival."""
         return self._readers.snapshot(reading.rewards, session_id)
 
     def setting(self, kind: str, name: str) -> Setting | None:
@@ -191,23 +191,23 @@ class SqliteStore:
         return self._readers.snapshot(reading.settings, kind)
 
     def completed_groups(self, *, exclude: frozenset[str] = frozenset(), limit: int = 1000) -> list[str]:
-        """Ids of groups of which all `group_size` sessions are closed and rewarded, in order of completion.
+        """Ids of groups with all `group_size` sessions closed and rewarded, in order of completion.
 
-        A rollout that was opened again counts once, as soon as one of its sessions is closed and rewarded.
+        A reopened rollout counts once, as soon as one of its sessions is closed and rewarded.
         """
         return self._readers.snapshot(reading.completed_groups, exclude, limit)
 
     def group(self, group_id: str) -> list[Trajectory]:
-        """The group's trajectories, by rollout index, those of open and abandoned sessions among them."""
+        """The group's trajectories by rollout index, including those of open and abandoned sessions."""
         return self._readers.snapshot(reading.group, group_id)
 
     def plan_step(self, step: TrainStep) -> None:
-        """The write-ahead row of a step, durable on return; a row that the step has already is kept."""
+        """Write the write-ahead row of a step, durable on return. An existing row is kept."""
         with self._transaction() as connection:
             connection.execute(TRAIN_STEP.insert(), TRAIN_STEP.encode(step))
 
     def complete_step(self, step: TrainStep) -> None:
-        """The outcome of a planned step. StoreError where it was never planned."""
+        """Write the outcome of a planned step. Raises StoreError if the step was never planned."""
         row = dict(zip(TRAIN_STEP.names, TRAIN_STEP.encode(step), strict=True))
         with self._transaction() as connection:
             found = connection.execute(
@@ -229,15 +229,15 @@ class SqliteStore:
         return self._readers.snapshot(totals.runs)
 
     def injections(self) -> Mapping[str, int]:
-        """How often each operator's noise was injected; withdrawn injections don't count."""
+        """Injections per operator; withdrawn ones don't count."""
         return self._readers.snapshot(totals.injections)
 
     def versions(self) -> list[str]:
-        """The policy versions that sampled a turn's tokens, in order of their first turn."""
+        """The policy versions that sampled tokens, in order of their first turn."""
         return self._readers.snapshot(totals.versions)
 
     def summary(self) -> Summary:
-        """The store's traffic in figures, for reports."""
+        """Statistics of the store's traffic, for reports."""
         return self._readers.snapshot(summary)
 
     def counts(self) -> Mapping[str, Any]:
@@ -245,21 +245,23 @@ class SqliteStore:
         return self._readers.snapshot(totals.counts)
 
     def sweep(self, most: int = 500) -> int:
-        """Give up about `most` pieces of deleted sessions' content; returns how many, 0 once all is done."""
+        """Release about `most` pieces of the content of deleted sessions; return how many, 0 when done."""
         with self._transaction(foreign_keys=False) as connection:
             return sweep(connection, most)
 
     def expendable(self, *, before_us: int | None, everything: bool, limit: int) -> list[str]:
-        """Ids of sessions that may be deleted, oldest first: those without activity since `before_us`."""
+        """List the ids of sessions that may be deleted, oldest first: those without activity since
+        `before_us`.
+        """
         return self._readers.look(upkeep.expendable, before_us, everything, limit)
 
     def expire_rewards(self, before_us: int, limit: int = 500) -> int:
-        """Call pending rewards of sessions without activity since `before_us` expired; returns how many."""
+        """Expire the pending rewards of sessions without activity since `before_us`; return how many."""
         with self._transaction() as connection:
             return upkeep.expire_rewards(connection, before_us, limit)
 
     def drop_orphans(self) -> int:
-        """Delete the content that no turn refers to; returns the number of rows. Looks through all of it."""
+        """Delete the content that no turn refers to; return the number of rows. Scans all content."""
         dropped = 0
         for kind in (CHAIN, FRAME, BLOCK):
             keys = self._readers.snapshot(find_orphans, kind)
@@ -269,7 +271,7 @@ class SqliteStore:
         return dropped
 
     def used_bytes(self) -> int:
-        """Bytes that hold something, free pages not counted."""
+        """Bytes in use; free pages do not count."""
         return self._readers.snapshot(upkeep.used_bytes)
 
     def shrink(self) -> int:
@@ -278,18 +280,18 @@ class SqliteStore:
             return upkeep.shrink(connection)
 
     def compact(self) -> None:
-        """Write the whole file anew without its free pages, able to shrink later. Writers wait meanwhile."""
+        """Rewrite the file without its free pages, so that it can shrink later. Writers wait meanwhile."""
         with self._lock, translate_errors(self.path):
             self._writer.execute(f"PRAGMA busy_timeout = {int(1000 * self._busy_timeout_s)}")
             upkeep.compact(self._writer)
             self._writer.execute("PRAGMA busy_timeout = 0")
 
     def backup(self, target: Path, *, force: bool = False) -> int:
-        """Copy the store as it stands at one moment, while others write to it; returns the copy's bytes."""
+        """Copy a snapshot of the store while others write to it; return the size of the copy in bytes."""
         return self._readers.look(partial(upkeep.backup, target=target, force=force))
 
     def check(self) -> VerificationReport:
-        """Look whether everything in the store is whole; reads all of it."""
+        """Check the integrity of the whole store."""
         return self._readers.snapshot(verify_store)
 
     def close(self) -> None:

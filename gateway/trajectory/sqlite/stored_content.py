@@ -1,4 +1,4 @@
-"""Content read back from SQLite: the frames and chains of a set of turns."""
+"""Reads the frames and chains of a set of turns from SQLite."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _AT_ONCE = 500
 
 
 class StoredContent:
-    """Content read back for a set of turns; chains share their common nodes."""
+    """The content of a set of turns. Chains share their common nodes."""
 
     def __init__(
         self,
@@ -66,6 +66,6 @@ def _marks(keys: Sequence[bytes]) -> str:
 
 
 def _parts(keys: Iterable[bytes | None]) -> list[list[bytes]]:
-    """The distinct keys in lists that one query can take."""
+    """Split the distinct keys into lists that fit one query."""
     known = list(dict.fromkeys(key for key in keys if key is not None))
     return [known[at : at + _AT_ONCE] for at in range(0, len(known), _AT_ONCE)]

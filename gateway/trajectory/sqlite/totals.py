@@ -1,4 +1,4 @@
-"""What is read of the whole store: training runs and their steps, what was injected, versions, and counts."""
+"""Queries over the whole store: training runs and steps, injections, versions and counts."""
 
 from __future__ import annotations
 

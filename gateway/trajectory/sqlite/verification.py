@@ -1,4 +1,4 @@
-"""Whether a store is whole: SQLite's own checks, every hash computed again, every reference followed."""
+"""Integrity check of a store: SQLite's own checks, every hash recomputed, every reference followed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crosswind.gateway.trajectory.sqlite.orphans import USED, find_orphans
 from crosswind.gateway.trajectory.sqlite.segments import EMPTY_FRAME, PLAIN
 
 _MOST = 1000
-"""Problems that are listed; more are only counted."""
+"""Problems to list; further ones are only counted."""
 _VIEWS = ("received", "sent", "produced", "delivered")
 _UNOWNED = {
     "chain node": """
@@ -25,7 +25,7 @@ _UNOWNED = {
     SELECT session, hash FROM piece JOIN block USING (hash) WHERE owner IS NOT session AND NOT EXISTS (
       SELECT 1 FROM share WHERE kind = 0 AND share.key = piece.hash AND share.session = piece.session)""",
 }
-# Only what turns refer to: what a sweep has not come to yet may miss what the sweep took already.
+# Only what turns refer to: orphans still to be swept may refer to content that was swept already.
 _CHAINS = f"""{USED}
 SELECT link.key, link.parent, link.block, link.depth, above.depth, above.key IS NULL, block.hash IS NULL
 FROM chain AS link
@@ -40,15 +40,15 @@ _REFERRING = ("turn", "completion", "delivery", "event", "shown", "name_map", "g
 
 @dataclass(slots=True)
 class VerificationReport:
-    """What a check of a whole store found."""
+    """The result of a check of a whole store."""
 
     problems: list[str] = field(default_factory=list)
-    """What is broken, a line each, the first thousand."""
+    """The first thousand problems, one line each."""
     more: int = 0
-    """How many further problems there are."""
+    """The number of further problems."""
     checked: dict[str, int] = field(default_factory=dict)
     orphans: dict[str, int] = field(default_factory=dict)
-    """Content that no turn refers to: what is left of deleted sessions. No damage; `prune` takes it."""
+    """Content that no turn refers to, left over from deleted sessions. Harmless; `prune` deletes it."""
 
     @property
     def whole(self) -> bool:
@@ -62,7 +62,7 @@ class VerificationReport:
 
 
 def verify_store(connection: sqlite3.Connection) -> VerificationReport:
-    """Check the whole store, in the caller's snapshot. Nothing that it says holds content."""
+    """Check the whole store in the caller's snapshot. The report contains no content."""
     report = VerificationReport()
     for (line,) in connection.execute("PRAGMA integrity_check"):
         if line != "ok":
