@@ -280,7 +280,7 @@ class Setting(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class GeneratedText:
-    """A text that a noise model wrote for an operator, stored for a session that requested or was shown it."""
+    """A text that a noise model wrote for an operator in a session that requested or was shown it."""
 
     session_id: str
     key: str
