@@ -85,16 +85,19 @@ def tokens_in(dialogue: Dialogue) -> int:
     return sum(len(words(text)) + 3 for text in texts) + tools
 
 
-def tokens_out(answer: Answer) -> int:
-    """The tokens of an answer: its words, and the fragments of its calls."""
+def usage_tokens(dialogue: Dialogue, answer: Answer) -> tuple[int, int]:
+    """The tokens of a prompt and of its answer: words, and the fragments of calls."""
+    if answer.usage is not None:
+        return answer.usage
     if answer.sampled is not None:
-        return len(answer.sampled.token_ids)
+        return len(answer.sampled.prompt_token_ids), len(answer.sampled.token_ids)
     calls = sum(len(fragments(call.text)) + 3 for call in answer.calls)
-    return len(answer.words) + len(words(answer.refusal or "")) + calls + 1
+    return tokens_in(dialogue), len(answer.words) + len(words(answer.refusal or "")) + calls + 1
 
 
 def _usage(dialogue: Dialogue, answer: Answer, count: int) -> dict[str, Any]:
-    prompt, completion = tokens_in(dialogue), tokens_out(answer) * count
+    prompt, completion = usage_tokens(dialogue, answer)
+    completion *= count
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
@@ -162,7 +165,7 @@ def _streamed(
         return data_event({**chunk, **answer.more})
 
     choices = range(body.get("n") or 1)
-    deltas = [_deltas(body, answer, calls, provider.interleaved) for _ in choices]
+    deltas = [_deltas(provider, body, answer, calls) for _ in choices]
     for number, step in enumerate(zip(*deltas, strict=True)):
         if answer.error is not None and number == answer.pieces:
             yield data_event(answer.error.openai_body())
@@ -175,7 +178,7 @@ def _streamed(
 
 
 def _deltas(
-    body: Any, answer: Answer, calls: list[dict[str, Any]], interleaved: bool
+    provider: ScriptedProvider, body: Any, answer: Answer, calls: list[dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:
     """What a stream says of one choice, piece by piece."""
 
@@ -191,10 +194,10 @@ def _deltas(
         yield piece({"content": word}, logprobs=_logprobs(body, [word], own), **tokens)
     for word in words(answer.refusal or ""):
         yield piece({"refusal": word})
-    pieces = [list(_call_deltas(index, call)) for index, call in enumerate(calls)]
+    pieces = [list(_call_deltas(index, call, provider.names_in_two)) for index, call in enumerate(calls)]
     ordered = (
         (one for step in itertools.zip_longest(*pieces) for one in step if one is not None)
-        if interleaved
+        if provider.interleaved
         else itertools.chain(*pieces)
     )
     for one in ordered:
@@ -203,9 +206,12 @@ def _deltas(
     yield piece({}, finish_reason=_finish_reason(calls), **versions, **answer.choice)
 
 
-def _call_deltas(index: int, call: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _call_deltas(index: int, call: dict[str, Any], name_in_two: bool) -> Iterator[dict[str, Any]]:
     function = call["function"]
-    yield {"index": index, **call, "function": {"name": function["name"], "arguments": ""}}
+    first, rest = (function["name"][:4], function["name"][4:]) if name_in_two else (function["name"], "")
+    yield {"index": index, **call, "function": {"name": first, "arguments": ""}}
+    if rest:
+        yield {"index": index, "function": {"name": rest}}
     for fragment in fragments(function["arguments"]):
         yield {"index": index, "function": {"arguments": fragment}}
 

@@ -117,6 +117,8 @@ class Answer:
     error: ProviderError | None = None
     """Raised in place of the answer; with `pieces` it breaks a stream off after so many events."""
     pieces: int = 0
+    usage: tuple[int, int] | None = None
+    """Tokens of the prompt and of the answer; None: counted by words."""
     sampled: SampledAnswer | None = None
     """Given where a chat request asks for token ids or log-probabilities."""
     more: Mapping[str, Any] = field(default_factory=dict)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from crosswind.testing.chat import read_body, tokens_in, tokens_out
+from crosswind.testing.chat import read_body, tokens_in, usage_tokens
 from crosswind.testing.checks import COUNT_TOKENS, MESSAGES, anthropic_tool, check_members
 from crosswind.testing.dialogue import (
     Answer,
@@ -41,11 +41,11 @@ async def create(provider: ScriptedProvider, request: ReceivedRequest, _: re.Mat
         "content": blocks,
         "stop_reason": "tool_use" if answer.calls else "refusal" if answer.refusal else "end_turn",
         "stop_sequence": None,
-        "usage": _usage(dialogue, tokens_out(answer)),
+        "usage": _usage(*usage_tokens(dialogue, answer)),
         **answer.more,
     }
     if body.get("stream"):
-        return Response(events=_streamed(message, dialogue, answer))
+        return Response(events=_streamed(message, answer))
     return Response(message)
 
 
@@ -67,9 +67,9 @@ def _blocks(provider: ScriptedProvider, answer: Answer, body: Any) -> list[dict[
     return blocks
 
 
-def _usage(dialogue: Dialogue, output: int) -> dict[str, Any]:
+def _usage(prompt: int, output: int) -> dict[str, Any]:
     return {
-        "input_tokens": tokens_in(dialogue),
+        "input_tokens": prompt,
         "cache_creation_input_tokens": 0,
         "cache_read_input_tokens": 0,
         "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0},
@@ -78,9 +78,9 @@ def _usage(dialogue: Dialogue, output: int) -> dict[str, Any]:
     }
 
 
-def _streamed(message: dict[str, Any], dialogue: Dialogue, answer: Answer) -> Iterator[bytes]:
-    opening: dict[str, Any] = {"content": [], "stop_reason": None, "usage": _usage(dialogue, 1)}
-    events = _events(message, opening)
+def _streamed(message: dict[str, Any], answer: Answer) -> Iterator[bytes]:
+    begun = {**message["usage"], "output_tokens": 1}
+    events = _events(message, {"content": [], "stop_reason": None, "usage": begun})
     for number, event in enumerate(events):
         if answer.error is not None and number == answer.pieces:
             yield named_event(answer.error.anthropic_body())

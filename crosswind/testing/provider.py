@@ -54,6 +54,7 @@ class ScriptedProvider:
         strict: bool = True,
         keep: bool = True,
         interleaved: bool = False,
+        names_in_two: bool = False,
         port: int = 0,
     ) -> None:
         self.strict = strict
@@ -62,6 +63,8 @@ class ScriptedProvider:
         """Keep what was received; without it a long run takes no memory."""
         self.interleaved = interleaved
         """Whether the fragments of parallel calls come in turns rather than one call after the other."""
+        self.names_in_two = names_in_two
+        """Whether a stream of Chat Completions cuts tools' names in two, as some engines do."""
         self.url = ""
         self._port = port
         self._serving = AsyncExitStack()

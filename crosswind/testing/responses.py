@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from crosswind.testing.chat import CREATED, read_body, tokens_in, tokens_out
+from crosswind.testing.chat import CREATED, read_body, usage_tokens
 from crosswind.testing.checks import RESPONSES, openai_tool, strict_schema
 from crosswind.testing.dialogue import Answer, Dialogue, Item, Message, Tool, ToolCall, ToolResult
 from crosswind.testing.errors import ProviderError, refuse
@@ -109,7 +109,7 @@ def _output(provider: ScriptedProvider, answer: Answer, body: Any) -> list[dict[
 
 
 def _usage(dialogue: Dialogue, answer: Answer) -> dict[str, Any]:
-    given, made = tokens_in(dialogue), tokens_out(answer)
+    given, made = usage_tokens(dialogue, answer)
     return {
         "input_tokens": given,
         "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},

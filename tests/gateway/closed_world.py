@@ -7,7 +7,7 @@ from typing import Any
 
 from openai import AsyncOpenAI
 
-from tests.gateway.policy import Said, acting
+from crosswind.testing import Answer, Call, Dialogue
 from tests.gateway.servers import Running
 
 TOOL = "search_customer_orders"
@@ -110,18 +110,6 @@ def called(message: dict[str, Any]) -> list[str]:
     return [call["function"]["name"] for call in message.get("tool_calls") or ()]
 
 
-def script(*answers: Any) -> Any:
-    """A policy that says one thing after the other; each may be a function of the tools' shown names."""
-    left = list(answers)
-
-    def policy(body: dict[str, Any]) -> Said:
-        step = left.pop(0) if len(left) > 1 else left[0]
-        said: Said = step(body) if callable(step) else step
-        return said
-
-    return acting(policy)
-
-
 def true_and_phantom(body: dict[str, Any]) -> tuple[str, str]:
     names = shown(body)
     (true,) = [name for name in names if name != TOOL]
@@ -132,10 +120,9 @@ def true_and_phantom(body: dict[str, Any]) -> tuple[str, str]:
 def calling(*which: int, text: str | None = None) -> Any:
     """Calls of the true tool (0) and of the phantom (1)."""
 
-    def step(body: dict[str, Any]) -> Said:
-        names = true_and_phantom(body)
-        turn = len(body["messages"])
-        calls = tuple((f"c{turn}_{at}", names[one], {"customer": "ACME"}) for at, one in enumerate(which))
-        return Said(text, calls)
+    def step(dialogue: Dialogue) -> Answer:
+        names, turn = true_and_phantom(dialogue.body), len(dialogue.body["messages"])
+        calls = (Call(names[one], {"customer": "ACME"}, f"c{turn}_{at}") for at, one in enumerate(which))
+        return Answer(text, tuple(calls), usage=(10, 4))
 
     return step

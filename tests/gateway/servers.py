@@ -123,7 +123,7 @@ def peak_memory() -> Iterator[Callable[[], int]]:
 
 def upstream(*steps: Step) -> ScriptedProvider:
     """A scripted upstream; without a step each answer says hello."""
-    return ScriptedProvider(*(steps or [plain(answer())]), strict=False)
+    return ScriptedProvider(*(steps or [plain(answer())]), strict=False, names_in_two=True)
 
 
 def settings(tmp: Path, url: str, noise: str | None = None, **given: Any) -> Settings:

@@ -128,15 +128,14 @@ class MappedChatAnswer(MappedAnswer[ChatAnswer]):
 
     def read_event(self, event: SseEvent) -> Chunk:
         chunk = self._now.read_event(event)
+        answer = None if event.data == DONE else as_object(read_event_data(chunk.raw))
+        changed = answer is not None and self._join_chunk(answer)
         if self._over:
-            self._kept.append(chunk.raw)
+            # The usage comes behind the finish: of a later round it counts for all, too.
+            self._kept.append(replace_event_data(event, encode(answer)) if changed else chunk.raw)
             return Chunk(b"")
-        if event.data == DONE or not chunk.raw:
-            return chunk
-        answer = as_object(read_event_data(chunk.raw))
         if answer is None:
             return chunk
-        changed = self._join_chunk(answer)
         for choice in as_mappings(answer.get("choices")):
             changed |= self._map_deltas(choice)
         if self._now.finished and self.unanswered:

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.gateway.closed_world import ABBREVIATED, Client, calling, profile, script, tool
+from crosswind.testing import script
+from tests.gateway.closed_world import ABBREVIATED, Client, calling, profile, tool
 from tests.gateway.dialogue import TOOLS, call, result, user
 from tests.gateway.servers import gateway, upstream
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from crosswind.testing import Answer, Call, Dialogue, script
 from tests.gateway.closed_world import (
     ABBREVIATED,
     DUPLICATE,
@@ -17,12 +18,10 @@ from tests.gateway.closed_world import (
     called,
     calling,
     profile,
-    script,
     shown,
     tool,
     true_and_phantom,
 )
-from tests.gateway.policy import Said
 from tests.gateway.servers import gateway, upstream
 
 STREAMED = pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
@@ -30,7 +29,7 @@ STREAMED = pytest.mark.parametrize("stream", [False, True], ids=["plain", "strea
 
 @STREAMED
 async def test_a_renamed_tool_has_its_own_name_for_each_side(tmp_path: Path, stream: bool) -> None:
-    policy = script(calling(0), Said("Two orders."))
+    policy = script(calling(0), Answer("Two orders.", usage=(10, 4)))
     async with (
         upstream(policy) as app,
         gateway(tmp_path, app, noise=profile(ABBREVIATED)) as running,
@@ -50,7 +49,9 @@ async def test_a_renamed_tool_has_its_own_name_for_each_side(tmp_path: Path, str
 
 @STREAMED
 async def test_a_phantom_alone_is_answered_inside(tmp_path: Path, stream: bool) -> None:
-    policy = script(calling(1, text="Let me see."), calling(0, text="So then."), Said("Two orders."))
+    policy = script(
+        calling(1, text="Let me see."), calling(0, text="So then."), Answer("Two orders.", usage=(10, 4))
+    )
     async with (
         upstream(policy) as app,
         gateway(tmp_path, app, noise=profile(ABBREVIATED)) as running,
@@ -82,7 +83,7 @@ async def test_a_phantom_alone_is_answered_inside(tmp_path: Path, stream: bool) 
 
 @STREAMED
 async def test_real_and_phantom_calls_in_one_answer(tmp_path: Path, stream: bool) -> None:
-    policy = script(calling(1, 0, 1, 0), Said("Two orders."))
+    policy = script(calling(1, 0, 1, 0), Answer("Two orders."))
     async with (
         upstream(policy) as app,
         gateway(tmp_path, app, noise=profile(ABBREVIATED)) as running,
@@ -105,8 +106,8 @@ async def test_real_and_phantom_calls_in_one_answer(tmp_path: Path, stream: bool
 async def test_a_phantom_that_is_called_again_and_again_leaves(tmp_path: Path, stream: bool) -> None:
     policy = script(
         *[calling(1, text=f"Try {number}.") for number in range(4)],
-        lambda body: Said("Five.", (("c9", TOOL, {"customer": "ACME"}),)),
-        Said("Done."),
+        Answer("Five.", (Call(TOOL, {"customer": "ACME"}, "c9"),)),
+        Answer("Done."),
     )
     async with (
         upstream(policy) as app,
@@ -140,18 +141,18 @@ async def test_a_phantom_that_is_called_again_and_again_leaves(tmp_path: Path, s
 async def test_a_wrong_type_is_refused_inside_once(tmp_path: Path, stream: bool) -> None:
     wrong: list[Any] = []
 
-    def call(body: dict[str, Any]) -> Said:
-        properties = body["tools"][0]["function"]["parameters"]["properties"]
+    def call(dialogue: Dialogue) -> Answer:
+        properties = dialogue.body["tools"][0]["function"]["parameters"]["properties"]
         false = {"limit": 3, "customer": "ACME"}
         for name, value in properties.items():
             declared = {"customer": "string", "limit": "integer"}[name]
             if value.get("type") != declared:
                 wrong.append(name)
                 false[name] = 7 if name == "customer" else "3"
-        return Said(None, ((f"c{len(body['messages'])}", TOOL, false),))
+        return Answer(None, (Call(TOOL, false, f"c{len(dialogue.body['messages'])}"),))
 
-    right = Said(None, (("r1", TOOL, {"customer": "ACME", "limit": 3}),))
-    policy = script(call, right, Said("Done."))
+    right = Answer(None, (Call(TOOL, {"customer": "ACME", "limit": 3}, "r1"),))
+    policy = script(call, right, Answer("Done."))
     async with (
         upstream(policy) as app,
         gateway(tmp_path, app, noise=profile(MISMATCH)) as running,
@@ -168,7 +169,7 @@ async def test_a_wrong_type_is_refused_inside_once(tmp_path: Path, stream: bool)
 
 @STREAMED
 async def test_a_true_duplicate_goes_to_the_agent_as_it_is(tmp_path: Path, stream: bool) -> None:
-    call = Said(None, (("c1", TOOL, {"customer": "ACME"}),))
+    call = Answer(None, (Call(TOOL, {"customer": "ACME"}, "c1"),))
     async with (
         upstream(script(call)) as app,
         gateway(tmp_path, app, noise=profile(DUPLICATE)) as running,
@@ -179,7 +180,7 @@ async def test_a_true_duplicate_goes_to_the_agent_as_it_is(tmp_path: Path, strea
 
 
 async def test_another_process_goes_on_from_the_ledger(tmp_path: Path) -> None:
-    policy = script(calling(1, 0), calling(0), Said("Two orders."))
+    policy = script(calling(1, 0), calling(0), Answer("Two orders."))
     async with upstream(policy) as app:
         async with (
             gateway(tmp_path, app, noise=profile(ABBREVIATED)) as running,

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from crosswind.gateway.trajectory.store import open_store
+from crosswind.testing import Answer, Dialogue
 from crosswind.testing.replies import JSON, Part, ReceivedRequest, plain
 from crosswind.trainer.rollouts.groups import last_attempts
 from tests.gateway.dialogue import PROFILE, body, history, user
@@ -31,13 +32,12 @@ class Slow:
         self.asked, self.go_on = asyncio.Event(), asyncio.Event()
         self.count = 0
 
-    async def __call__(self, seen: ReceivedRequest) -> AsyncIterator[Part]:
+    async def __call__(self, _: Dialogue) -> Answer:
         self.count += 1
         if self.count == 1:
             self.asked.set()
             await self.go_on.wait()
-        async for part in engine()(seen):
-            yield part
+        return engine()
 
 
 @pytest.mark.parametrize("marks", [COUNTED, KEYED], ids=["counted", "keyed"])

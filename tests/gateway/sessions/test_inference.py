@@ -12,25 +12,25 @@ import httpx
 import pytest
 
 from crosswind.gateway.proxy.retries import SharedCalls
+from crosswind.testing import Answer, Call, Decide, Dialogue, ToolResult
 from crosswind.testing.replies import JSON, Part, ReceivedRequest, Reply, plain
 from tests.gateway.dialogue import PROFILE, TOOLS, result, user
-from tests.gateway.policy import Said, acting
 from tests.gateway.servers import Running, answer, gateway, upstream
 
 ASKED = user("Please tell me where order W17 is, it was to come on Monday.")
 RETRY = {"x-stainless-retry-count": "1"}
 
 
-def calling() -> Reply:
+def calling() -> Decide:
     """Calls a tool with an id that no other answer has, then says something."""
     numbers = iter(range(100))
 
-    def policy(body: dict[str, Any]) -> Said:
-        if body["messages"][-1]["role"] == "tool":
-            return Said("It is on its way.")
-        return Said(None, ((f"call_{next(numbers)}", "get_order", {"order_id": "W17"}),))
+    def policy(dialogue: Dialogue) -> Answer:
+        if isinstance(dialogue.items[-1], ToolResult):
+            return Answer("It is on its way.")
+        return Answer(None, (Call("get_order", {"order_id": "W17"}, f"call_{next(numbers)}"),))
 
-    return acting(policy)
+    return policy
 
 
 async def chat(running: Running, messages: list[dict[str, Any]], **headers: str) -> dict[str, Any]:
@@ -73,7 +73,7 @@ async def test_conversations_that_begin_alike_are_told_apart_by_their_calls(tmp_
 
 async def test_a_text_alone_tells_them_apart_too_and_another_process_knows(tmp_path: Path) -> None:
     texts = iter(["One moment.", "Let me look.", "Here.", "There."])
-    async with upstream(acting(lambda _: Said(next(texts)))) as app:
+    async with upstream(lambda _: Answer(next(texts))) as app:
         async with gateway(tmp_path, app) as running:
             lines = [[ASKED], [ASKED]]
             for line in lines:

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.testing import ScriptedProvider
-from tests.gateway.policy import Said, acting
+from crosswind.testing import Answer, Call, Dialogue, ScriptedProvider
 from tests.gateway.servers import Running, gateway, upstream
 from tests.gateway.sessions.peers import workers
 
@@ -45,16 +44,15 @@ TOOLS = [tool("get_order_status"), tool("get_customer_record")]
 WORDS = ("please", "check", "my order W17", "and", "the customer", "on Monday", "again", "total 120.50")
 
 
-def policy(body: dict[str, Any]) -> Said:
+def policy(dialogue: Dialogue) -> Answer:
     """Calls what it is shown, one or two tools at once, and says a word when it has the results."""
-    messages, names = body["messages"], [one["function"]["name"] for one in body["tools"]]
+    messages, names = dialogue.body["messages"], [one.name for one in dialogue.tools]
     at = len(messages)
     if messages[-1]["role"] == "tool":
-        return Said(text=f"Done after {at}.")
+        return Answer(f"Done after {at}.")
     chosen = [names[at % len(names)], *([names[-1]] if at % 3 else [])]
-    return Said(
-        calls=tuple((f"call-{at}-{number}", name, {"order_id": "W17"}) for number, name in enumerate(chosen))
-    )
+    calls = (Call(name, {"order_id": "W17"}, f"call-{at}-{number}") for number, name in enumerate(chosen))
+    return Answer(calls=tuple(calls))
 
 
 @dataclass(frozen=True)
@@ -181,7 +179,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     steering: dict[str, Any] = {"steering": True, "steering_cap": {"profiles": PROFILES}}
 
     async def enter(stack: AsyncExitStack) -> World:
-        app = await stack.enter_async_context(upstream(acting(policy)))
+        app = await stack.enter_async_context(upstream(policy))
         alone = await stack.enter_async_context(gateway(one, app, **steering))
         peers = await stack.enter_async_context(workers(several, app, 2, **steering))
         return World(loop, app, [alone], peers)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from crosswind.testing import Answer, Dialogue, ProviderError
 from crosswind.testing.replies import DONE, Part, ReceivedRequest, chunks, plain
 from tests.gateway.engine import LOGPROBS, PROMPT, TOKENS, engine
 from tests.gateway.servers import Running, answer, delta, event, gateway, upstream
@@ -159,7 +160,8 @@ async def test_knobs_that_falsify_log_probabilities_are_neutralised_for_rollouts
         assert json.loads(turn["received"])["top_p"] == 0.5 and "top_p" not in json.loads(turn["sent"])
 
 
-TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+CLOSED = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+TOOL = {"type": "function", "function": {"name": "f", "parameters": CLOSED}}
 STRICT = {"type": "function", "function": {**TOOL["function"], "strict": True}}
 SCHEMA = {"type": "json_schema", "json_schema": {"name": "s", "schema": {"type": "object"}}}
 CONSTRAINED: list[dict[str, Any]] = [
@@ -261,19 +263,16 @@ async def test_a_provider_that_refuses_to_be_asked_for_token_ids_is_asked_withou
 
 async def test_what_an_engine_refuses_for_the_clients_sake_is_told_as_it_tells_it(tmp_path: Path) -> None:
     """And what comes next is captured as ever. An engine that is said to give token ids isn't asked twice."""
-    wrong = {"error": {"message": "max_tokens must be at least 1", "type": "BadRequestError"}}
-    good = engine()
+    wrong = ProviderError(400, "max_tokens must be at least 1", kind="BadRequestError")
 
-    async def picky(seen: ReceivedRequest) -> AsyncIterator[Part]:
-        reply = plain(wrong, 400) if seen.json.get("max_tokens") == 0 else good
-        async for part in reply(seen):
-            yield part
+    def picky(dialogue: Dialogue) -> Answer:
+        return Answer(error=wrong) if dialogue.body.get("max_tokens") == 0 else engine()
 
     async with upstream(picky) as app:
         async with gateway(tmp_path, app) as running:
             session = await rollout(running)
             refused = await running.chat(BODY | {"max_tokens": 0}, session)
-            assert (refused.status_code, refused.json()) == (400, wrong)
+            assert (refused.status_code, refused.json()) == (400, wrong.openai_body())
             await running.chat(BODY, session)
             turns = (await running.trajectory(session))["turns"]
             assert turns[-1]["fitness"] == "fit" and len(app.requests) == 3

@@ -17,10 +17,9 @@ from crosswind.gateway.cli import root
 from crosswind.gateway.protocols.json_values import encode
 from crosswind.simulators.environment import load
 from crosswind.studies.replay.comparison import compare
-from crosswind.testing import ScriptedProvider, answer_messages
-from tests.gateway.closed_world import ABBREVIATED, Client, calling, profile, script, tool
+from crosswind.testing import Answer, ScriptedProvider, answer_messages, script
+from tests.gateway.closed_world import ABBREVIATED, Client, calling, profile, tool
 from tests.gateway.dialogue import PROFILE, TURNS, body, user
-from tests.gateway.policy import Said
 from tests.gateway.servers import Running, gateway, settings, upstream
 
 
@@ -161,9 +160,9 @@ def test_documents_differ_exactly_where_they_are_not_equal(before: Any, after: A
 @pytest.mark.parametrize(
     "answers",
     [
-        [calling(1, text="Let me see."), calling(0, text="So then."), Said("Done.")],
-        [calling(1, 0, 1, 0), Said("Two orders."), Said("Done.")],
-        [*[calling(1, text=f"Try {number}.") for number in range(4)], Said("Five."), Said("Done.")],
+        [calling(1, text="Let me see."), calling(0, text="So then."), Answer("Done.")],
+        [calling(1, 0, 1, 0), Answer("Two orders."), Answer("Done.")],
+        [*[calling(1, text=f"Try {number}.") for number in range(4)], Answer("Five."), Answer("Done.")],
     ],
     ids=["answered inside", "withheld", "again and again"],
 )
