@@ -146,11 +146,10 @@ async def test_a_turn_that_a_doubted_server_began_is_unfit(tmp_path: Path) -> No
     waiting, go_on = asyncio.Event(), asyncio.Event()
     reply = scripted(choice={"weight_versions": None})
 
-    async def held(seen: Any) -> Any:
+    async def held(_: Any) -> Any:
         waiting.set()
         await go_on.wait()
-        async for part in reply(seen):
-            yield part
+        return reply
 
     async with (
         upstream(held) as one,

@@ -162,11 +162,10 @@ async def test_a_turn_that_began_while_the_capture_stood_still_is_unfit(tmp_path
     nameless = {"choice": {"weight_versions": None}}
     reply = scripted(**nameless)
 
-    async def held(seen: Any) -> Any:
+    async def held(_: Any) -> Any:
         waiting.set()
         await go_on.wait()
-        async for part in reply(seen):
-            yield part
+        return reply
 
     async with upstream(held) as app, gateway(tmp_path, app) as running:
         await running.api("PUT", "/api/versions/v1", {"trusted": False})

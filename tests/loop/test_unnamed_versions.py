@@ -28,12 +28,11 @@ async def test_turns_of_an_engine_that_names_no_versions_get_those_at_their_two_
     waiting, go_on, hold = asyncio.Event(), asyncio.Event(), False
     reply = scripted(choice={"weight_versions": None})
 
-    async def held(seen: Any) -> Any:
+    async def held(_: Any) -> Any:
         if hold:
             waiting.set()
             await go_on.wait()
-        async for part in reply(seen):
-            yield part
+        return reply
 
     unknown = "version_span_unknown"
     async with upstream(held) as app, gateway(tmp_path, app) as running:
