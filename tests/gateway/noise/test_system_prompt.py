@@ -9,7 +9,7 @@ from typing import Any
 from crosswind.injectors.operators.words.patterns import OBJECTIVE, PATTERNS
 from crosswind.testing.replies import ReceivedRequest, plain
 from tests.gateway.dialogue import body, user
-from tests.gateway.noise_model.writer import configured, in_order, writer
+from tests.gateway.noise_model.writer import configured, prompts, writer
 from tests.gateway.servers import Running, gateway, upstream
 from tests.studies.replay.test_replay import replayed
 
@@ -113,11 +113,11 @@ async def test_a_request_without_instructions_and_other_noise_are_left_alone(tmp
 async def test_a_model_may_write_the_pattern_and_the_objective_stays(tmp_path: Path) -> None:
     pattern = "You mumble about 'that parcel' and hope that nobody asks which one."
     async with (
-        writer(in_order(pattern)) as scribe,
+        writer(pattern) as scribe,
         upstream() as app,
         gateway(tmp_path, app, noise=PROFILE, noise_model=configured(scribe)) as running,
     ):
         await running.chat(body(system(), user("Hello")), "u")
     assert told(app.requests[0]).startswith(TOLD)
     assert pattern in told(app.requests[0]) and told(app.requests[0]).endswith(OBJECTIVE)
-    assert scribe.prompts[0][1] == TOLD
+    assert prompts(scribe)[0][1] == TOLD

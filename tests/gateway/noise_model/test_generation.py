@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from crosswind.testing import Answer, Dialogue, ProviderError, Reply, Step
 from crosswind.testing.replies import plain
 from tests.gateway.dialogue import body, call, result, user
-from tests.gateway.noise_model.writer import Writer, as_lines, configured, in_order, writer
+from tests.gateway.noise_model.writer import configured, prompts, writer
 from tests.gateway.servers import Running, answer, gateway, upstream
 from tests.gateway.sessions.peers import workers
 from tests.studies.replay.test_replay import replayed
@@ -38,7 +39,7 @@ async def events(running: Running, session: str) -> list[dict[str, Any]]:
 
 
 async def test_a_models_words_are_shown_recorded_and_shown_again(tmp_path: Path) -> None:
-    async with writer(in_order(REWORDED)) as scribe, upstream() as app:
+    async with writer(REWORDED) as scribe, upstream() as app:
         given = {
             **profile(PARAPHRASE),
             "noise_model": configured(scribe, key="sk-secret-of-ours-1"),
@@ -49,8 +50,8 @@ async def test_a_models_words_are_shown_recorded_and_shown_again(tmp_path: Path)
             (event,) = await events(running, "s")
         assert app.requests[0].texts() == [REWORDED]
         assert app.requests[1].texts()[0] == REWORDED
-        assert scribe.keys == ["Bearer sk-secret-of-ours-1"]
-        assert scribe.prompts[0][1] == ASKED
+        assert scribe.requests[0].headers["authorization"] == "Bearer sk-secret-of-ours-1"
+        assert prompts(scribe)[0][1] == ASKED
         assert wording(event) == {"form": "model", "model": "scribe", "text": REWORDED}
         assert event["note"].endswith("In the words of scribe.")
         assert b"sk-secret-of-ours-1" not in (tmp_path / "store.db").read_bytes()
@@ -59,7 +60,7 @@ async def test_a_models_words_are_shown_recorded_and_shown_again(tmp_path: Path)
 async def test_equal_content_is_asked_for_once_also_after_a_restart_and_by_another_worker(
     tmp_path: Path,
 ) -> None:
-    async with writer(in_order(REWORDED, "never asked for")) as scribe, upstream() as app:
+    async with writer(REWORDED, "never asked for") as scribe, upstream() as app:
         given = {**profile(PARAPHRASE), "noise_model": configured(scribe)}
         async with gateway(tmp_path, app, **given) as running:
             await running.chat(body(user(ASKED)), "one")
@@ -71,11 +72,11 @@ async def test_equal_content_is_asked_for_once_also_after_a_restart_and_by_anoth
             await second.chat(body(user(ASKED)), "four")
             await second.flush()
         assert [seen.texts() for seen in app.requests] == [[REWORDED]] * 4
-        assert len(scribe.asked) == 1
+        assert len(scribe.requests) == 1
 
 
 async def test_a_deleted_session_takes_its_words_along_and_leaves_others_theirs(tmp_path: Path) -> None:
-    async with writer(in_order(REWORDED, "Asked anew: " + ASKED)) as scribe, upstream() as app:
+    async with writer(REWORDED, "Asked anew: " + ASKED) as scribe, upstream() as app:
         given = {**profile(PARAPHRASE), "noise_model": configured(scribe)}
         async with gateway(tmp_path, app, **given) as running:
             await running.chat(body(user(ASKED)), "one")
@@ -96,14 +97,19 @@ async def test_a_deleted_session_takes_its_words_along_and_leaves_others_theirs(
 async def test_a_text_that_comes_too_late_is_done_by_rule_for_good_and_there_for_the_next(
     tmp_path: Path,
 ) -> None:
-    async with writer(in_order(REWORDED)) as scribe, upstream() as app:
-        scribe.stalls = True
+    go_on = asyncio.Event()
+
+    async def write(_: Dialogue) -> Answer:
+        await go_on.wait()
+        return Answer(REWORDED)
+
+    async with writer(write) as scribe, upstream() as app:
         given = {**profile(PARAPHRASE), "noise_model": configured(scribe, wait=0.05)}
         async with gateway(tmp_path, app, **given) as running:
             await running.chat(body(user(ASKED)), "late")
             by_rule = app.requests[0].texts()[0]
             assert by_rule not in (ASKED, REWORDED)
-            scribe.goes_on.set()
+            go_on.set()
             await until_kept(running, "late")
             await running.chat(body(user(ASKED)), "next")
             await running.chat(
@@ -131,16 +137,16 @@ async def until_kept(running: Running, session: str) -> None:
 
 
 UNUSABLE = {
-    "an entity is lost": (in_order("Can you send it before Friday?"), "'#W2378156'"),
-    "a number comes in": (in_order(REWORDED + " It cost 40."), "'40'"),
-    "it refuses": (in_order("I'm sorry, I can't help with #W2378156."), "refused to write"),
-    "it is the same": (in_order(ASKED), "changes nothing"),
-    "it is far too long": (in_order(REWORDED * 40), "characters"),
+    "an entity is lost": ("Can you send it before Friday?", "'#W2378156'"),
+    "a number comes in": (REWORDED + " It cost 40.", "'40'"),
+    "it refuses": ("I'm sorry, I can't help with #W2378156.", "refused to write"),
+    "it is the same": (ASKED, "changes nothing"),
+    "it is far too long": (REWORDED * 40, "characters"),
 }
 
 
 @pytest.mark.parametrize("write, why", UNUSABLE.values(), ids=UNUSABLE.keys())
-async def test_what_the_guard_refuses_is_done_by_rule(tmp_path: Path, write: Any, why: str) -> None:
+async def test_what_the_guard_refuses_is_done_by_rule(tmp_path: Path, write: str, why: str) -> None:
     async with writer(write) as scribe, upstream() as app:
         given = {**profile(PARAPHRASE), "noise_model": configured(scribe)}
         async with gateway(tmp_path, app, **given) as running:
@@ -150,44 +156,31 @@ async def test_what_the_guard_refuses_is_done_by_rule(tmp_path: Path, write: Any
         assert event["after"] == app.requests[0].texts()[0] != ASKED
 
 
-def fails(scribe: Writer) -> None:
-    scribe.status = 500
+def raw(choice: bytes) -> Reply:
+    return plain(b'{"choices": [{' + choice)
 
 
-def gives_garbage(scribe: Writer) -> None:
-    scribe.raw = b'{"choices": [{"message"'
-
-
-def gives_nothing(scribe: Writer) -> None:
-    scribe.raw = b'{"choices": [{"message": {"content": ""}}]}'
-
-
-def is_cut_off(scribe: Writer) -> None:
-    scribe.raw = b'{"choices": [{"message": {"content": "Could"}, "finish_reason": "length"}]}'
-
-
-FAILING = {
-    fails: "the model answered HTTP 500",
-    gives_garbage: "no chat completion",
-    gives_nothing: "empty",
-    is_cut_off: "cut off",
+FAILING: dict[str, tuple[Step, str]] = {
+    "fails": (Answer(error=ProviderError(500, "no")), "the model answered HTTP 500"),
+    "garbage": (raw(b'"message"'), "no chat completion"),
+    "nothing": (raw(b'"message": {"content": ""}}]}'), "empty"),
+    "cut off": (raw(b'"message": {"content": "Could"}, "finish_reason": "length"}]}'), "cut off"),
 }
 
 
-@pytest.mark.parametrize("how", FAILING, ids=lambda how: how.__name__)
+@pytest.mark.parametrize(("step", "why"), FAILING.values(), ids=FAILING.keys())
 async def test_a_model_that_fails_is_done_without_and_left_alone_after_a_while(
-    tmp_path: Path, how: Any
+    tmp_path: Path, step: Step, why: str
 ) -> None:
-    async with writer(in_order(REWORDED)) as scribe, upstream() as app:
-        how(scribe)
+    async with writer(step) as scribe, upstream() as app:
         model = configured(scribe, failures=2, pause=600)
         async with gateway(tmp_path, app, **profile(PARAPHRASE), noise_model=model) as running:
             for session in ("one", "two", "three"):
                 assert (await running.chat(body(user(ASKED)), session)).status_code == 200
             found = [wording((await events(running, session))[0]) for session in ("one", "two", "three")]
         assert [one["form"] for one in found] == ["rule"] * 3
-        assert FAILING[how] in found[0]["why"] and "left alone after 2 failures" in found[2]["why"]
-        assert len(scribe.asked) == 2
+        assert why in found[0]["why"] and "left alone after 2 failures" in found[2]["why"]
+        assert len(scribe.requests) == 2
         assert ASKED not in [seen.texts()[0] for seen in app.requests]
 
 
@@ -202,25 +195,25 @@ async def test_a_model_that_isnt_there_stops_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("score", "shown"), [("3.5", False), ("Score: 4", True), ("no idea", False)])
 async def test_a_judge_refuses_what_it_scores_low(tmp_path: Path, score: str, shown: bool) -> None:
-    async with writer(in_order(REWORDED)) as scribe, writer(in_order(score)) as judge, upstream() as app:
-        model = configured(scribe, judge={"url": judge.url, "model": "judge"})
+    async with writer(REWORDED) as scribe, writer(score) as judge, upstream() as app:
+        model = configured(scribe, judge={"url": judge.base_url, "model": "judge"})
         async with gateway(tmp_path, app, **profile(PARAPHRASE), noise_model=model) as running:
             await running.chat(body(user(ASKED)), "s")
             (event,) = await events(running, "s")
         assert (app.requests[0].texts() == [REWORDED]) is shown
-        told = json.loads(judge.prompts[0][1])
+        told = json.loads(prompts(judge)[0][1])
         assert (told["material"], told["text"]) == (ASKED, REWORDED)
         if not shown:
             assert "judge" in wording(event)["why"]
 
 
 async def test_texts_that_no_judge_has_seen_are_judged_before_they_are_used_again(tmp_path: Path) -> None:
-    async with writer(in_order(REWORDED)) as scribe, writer(in_order("2")) as judge, upstream() as app:
+    async with writer(REWORDED) as scribe, writer("2") as judge, upstream() as app:
         rules = profile(PARAPHRASE)
         async with gateway(tmp_path, app, **rules, noise_model=configured(scribe)) as running:
             await running.chat(body(user(ASKED)), "one")
             await running.flush()
-        model = configured(scribe, judge={"url": judge.url, "model": "judge"})
+        model = configured(scribe, judge={"url": judge.base_url, "model": "judge"})
         async with gateway(tmp_path, app, **rules, noise_model=model) as running:
             await running.chat(body(user(ASKED)), "two")
             await running.chat(
@@ -228,38 +221,37 @@ async def test_texts_that_no_judge_has_seen_are_judged_before_they_are_used_agai
             )
         shown = [seen.texts()[0] for seen in app.requests]
         assert shown[0] == shown[2] == REWORDED != shown[1]
-        assert (len(scribe.asked), len(judge.asked)) == (1, 1)
+        assert (len(scribe.requests), len(judge.requests)) == (1, 1)
 
 
 async def test_what_holds_a_secret_is_not_told_to_the_model(tmp_path: Path) -> None:
     secret = "sk-abcdefghijklmnopqrstuvwx"
-    async with writer(in_order(REWORDED)) as scribe, upstream() as app:
+    async with writer(REWORDED) as scribe, upstream() as app:
         given = {**profile(PARAPHRASE), "noise_model": configured(scribe)}
         async with gateway(tmp_path, app, **given) as running:
             await running.chat(body(user(f"{ASKED} My key is {secret}.")), "s")
-        assert scribe.asked == []
+        assert scribe.requests == []
         assert secret in app.requests[0].texts()[0]
 
 
 async def test_sessions_without_such_an_operator_ask_nothing(tmp_path: Path) -> None:
-    async with writer(in_order(REWORDED)) as scribe, upstream() as app:
-        scribe.stalls = True
+    async with writer(REWORDED) as scribe, upstream() as app:
         rules = profile(PARAPHRASE, "{operator: user.typos, severity: 1.0}")
         model = configured(scribe, operators=["schema.*", "tool.*"], wait=60)
         async with gateway(tmp_path, app, **rules, noise_model=model) as running:
             await running.chat(body(user(ASKED)), "s")
             reworded, typos = await events(running, "s")
-        assert scribe.asked == []
+        assert scribe.requests == []
         assert "wording" not in typos["draw"] and "wording" not in reworded["draw"]
 
 
 async def test_a_profiles_own_words_are_told_to_the_model_and_make_another_text(tmp_path: Path) -> None:
-    async with writer(in_order(REWORDED)) as scribe, upstream() as app:
+    async with writer(REWORDED) as scribe, upstream() as app:
         rule = '{operator: user.paraphrase, severity: 1.0, prompt: "Write as somebody in a hurry does."}'
         given = {**profile(rule), "noise_model": configured(scribe)}
         async with gateway(tmp_path, app, **given) as running:
             await running.chat(body(user(ASKED)), "s")
-        assert "Write as somebody in a hurry does." in scribe.prompts[0][0]
+        assert "Write as somebody in a hurry does." in prompts(scribe)[0][0]
 
 
 async def test_texts_for_results_are_asked_for_while_the_tool_is_at_work(tmp_path: Path) -> None:
@@ -267,24 +259,26 @@ async def test_texts_for_results_are_asked_for_while_the_tool_is_at_work(tmp_pat
     made = call("c1", "W1")
     asks = {"role": "assistant", "content": None, "tool_calls": made["tool_calls"]}
     choice = {"index": 0, "message": asks, "finish_reason": "tool_calls", "logprobs": None}
-    async with writer(as_lines(remark, remark)) as scribe, upstream(plain(answer(choices=[choice]))) as app:
+    async with (
+        writer("\n".join((remark, remark))) as scribe,
+        upstream(plain(answer(choices=[choice]))) as app,
+    ):
         given = {
             **profile("{operator: tool.misleading, severity: 1.0}"),
             "noise_model": configured(scribe, wait=0),
         }
         async with gateway(tmp_path, app, **given) as running:
             await running.chat(body(user(ASKED)), "s")
-            await scribe.was_asked.wait()
             await until_kept(running, "s")
             await running.chat(body(user(ASKED), asks, result("c1", "W1")), "s")
-        assert len(scribe.asked) == 1
-        assert "get_order" in scribe.prompts[0][1] and "shipped" not in scribe.prompts[0][1]
+        assert len(scribe.requests) == 1
+        assert "get_order" in prompts(scribe)[0][1] and "shipped" not in prompts(scribe)[0][1]
         assert remark in app.requests[1].texts()[2]
 
 
 async def test_texts_for_the_next_message_are_asked_for_while_the_policy_samples(tmp_path: Path) -> None:
     question = "do couriers like the rain?"
-    async with writer(as_lines(question, question)) as scribe, upstream() as app:
+    async with writer("\n".join((question, question))) as scribe, upstream() as app:
         given = {
             **profile("{operator: user.topic_drift, severity: 1.0}"),
             "noise_model": configured(scribe, wait=0),

@@ -13,7 +13,7 @@ from crosswind.gateway.cli import root
 from tests.gateway.dialogue import body, user
 from tests.gateway.noise.test_system_prompt import PROFILE, TOLD, system
 from tests.gateway.noise_model.test_generation import ASKED, PARAPHRASE, REWORDED, profile
-from tests.gateway.noise_model.writer import configured, in_order, writer
+from tests.gateway.noise_model.writer import configured, writer
 from tests.gateway.servers import gateway, upstream
 from tests.studies.replay.test_replay import store_of
 
@@ -33,7 +33,7 @@ async def test_what_the_store_has_is_shown_and_nothing_is_asked(tmp_path: Path) 
     chat.write_text(json.dumps([user(ASKED)]))
     rules = profile(PARAPHRASE)
     (tmp_path / "words.yaml").write_text(rules["noise"])
-    async with writer(in_order(REWORDED)) as scribe, upstream() as app:
+    async with writer(REWORDED) as scribe, upstream() as app:
         model = configured(scribe)
         config = tmp_path / "crosswind.yaml"
         config.write_text(yaml.safe_dump({**UPSTREAM, "store": store_of(tmp_path), "noise_model": model}))
@@ -48,7 +48,7 @@ async def test_what_the_store_has_is_shown_and_nothing_is_asked(tmp_path: Path) 
     assert "no session has had the model write it yet" in in_one_line(before.output)
     assert REWORDED in in_one_line(after.output) and "In the words of scribe" in in_one_line(after.output)
     assert REWORDED not in in_one_line(without.output)
-    assert len(scribe.asked) == 1
+    assert len(scribe.requests) == 1
 
 
 async def test_a_configuration_without_a_model_or_a_store_is_refused(tmp_path: Path) -> None:

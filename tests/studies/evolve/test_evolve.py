@@ -14,7 +14,7 @@ import yaml
 from crosswind.injectors.profiles.load import parse
 from crosswind.simulators.environment import load
 from crosswind.studies.evolve.prompts import TASK
-from crosswind.testing import DecideMessage, ScriptedProvider, answer_messages
+from crosswind.testing import Answer, DecideMessage, Dialogue, Message, ScriptedProvider, answer_messages
 from tests.gateway.noise_model.writer import configured, writer
 
 RETAIL = load("retail")
@@ -79,10 +79,13 @@ async def test_the_weakness_is_found_frozen_measured_and_doesnt_transfer(tmp_pat
 async def test_a_prompt_is_found_where_only_words_of_a_model_reach_the_weakness(tmp_path: Path) -> None:
     """The agent gives up when its user wonders about sea monsters, which no rule ever says."""
 
-    def write(system: str, material: str) -> str:
+    def write(dialogue: Dialogue) -> Answer:
+        system, material = (item.text for item in dialogue.items if isinstance(item, Message))
         if system == TASK:
-            return "Let it be about sea monsters." if "proposal 2" in material else "Let it be about stamps."
-        return "\n".join(["Are there any sea monsters?" if "sea monsters" in system else "Is it late?"] * 2)
+            subject = "sea monsters" if "proposal 2" in material else "stamps"
+            return Answer(f"Let it be about {subject}.")
+        question = "Are there any sea monsters?" if "sea monsters" in system else "Is it late?"
+        return Answer(f"{question}\n{question}")
 
     decide = RETAIL.oracle().decide
 
