@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -68,17 +67,23 @@ def test_a_profile_is_shown_as_a_file_of_ones_own(name: str, tmp_path: Path) -> 
     assert profile.parse(copy.read_text(), str(copy)) == profile.load(name)
 
 
-def test_preview_shows_before_after_and_why(chat: Path) -> None:
-    result = run("preview", "--profile", "noisyagent", "--type", "tool.timeout", "--seed", 1, chat)
+@pytest.mark.parametrize(
+    "arguments,words",
+    [
+        (
+            ["noisyagent", "--type", "tool.timeout", "--seed", 1],
+            ["get_order (read_only)", "before", "after", "timed out", "Solvable: the same call made again"],
+        ),
+        (["chaos/brownout"], ["delay_ms"]),
+        (["robustbench-tc/MisDesc-Abbr"], ["tool get_order (read_only)", "get_ord", "another declared tool"]),
+        (["chaos/provider-outage", "--seed", 3], ["answer 2", '"where": "instead"']),
+        (["off"], ["0 injected, 0 withdrawn."]),
+    ],
+)
+def test_preview_shows_before_after_and_why(arguments: list[object], words: list[str], chat: Path) -> None:
+    result = run("preview", "--profile", *arguments, chat)
     assert result.exit_code == 0
-    for words in (
-        "get_order (read_only)",
-        "before",
-        "after",
-        "timed out",
-        "Solvable: the same call made again",
-    ):
-        assert words in result.output
+    assert [one for one in words if one not in result.output] == []
 
 
 def test_preview_shows_the_whole_conversation_with_each_event_in_its_place(chat: Path) -> None:
@@ -98,22 +103,6 @@ def test_preview_is_in_colour_on_a_terminal(chat: Path) -> None:
     with console.capture() as captured:
         print_preview(console, plan, *read_conversation(chat))
     assert "\x1b[31m" in captured.get() and "\x1b[1;32m" in captured.get()
-
-
-def test_preview_shows_delays_too(chat: Path) -> None:
-    output = run("preview", "--profile", "chaos/brownout", chat).output
-    assert output.count("delay_ms") == 4, "the first turn is as ever"
-
-
-def test_preview_shows_what_becomes_of_tools_and_answers(chat: Path) -> None:
-    tools = run("preview", "--profile", "robustbench-tc/MisDesc-Abbr", chat).output
-    assert "tool get_order (read_only)" in tools and "get_ord" in tools and "another declared tool" in tools
-    answers = run("preview", "--profile", "chaos/provider-outage", "--seed", 3, chat).output
-    assert re.search(r"answer [23]", answers) and '"where": "instead"' in answers
-
-
-def test_preview_says_so_where_nothing_happens(chat: Path) -> None:
-    assert "0 injected, 0 withdrawn." in run("preview", "--profile", "off", chat).output
 
 
 def test_check_accepts_a_sound_profile_under_any_file_name(tmp_path: Path) -> None:
@@ -161,9 +150,8 @@ def test_a_bad_profile_is_one_line_on_stderr_and_exit_code_2(
 def test_a_bad_conversation_is_one_line_on_stderr_and_exit_code_2(
     tmp_path: Path, document: str, words: str
 ) -> None:
-    path = tmp_path / "chat.json"
-    path.write_text(document, encoding="utf-8")
-    result = run("preview", "--profile", "everything", path)
+    (tmp_path / "chat.json").write_text(document)
+    result = run("preview", "--profile", "everything", tmp_path / "chat.json")
     assert result.exit_code == 2
     assert words in result.stderr and len(result.stderr.splitlines()) == 1
 
@@ -179,9 +167,8 @@ def test_a_bad_conversation_is_one_line_on_stderr_and_exit_code_2(
     ],
 )
 def test_odd_conversations_are_borne(tmp_path: Path, document: str) -> None:
-    path = tmp_path / "chat.json"
-    path.write_text(document, encoding="utf-8")
-    assert run("preview", "--profile", "everything", path).exit_code == 0
+    (tmp_path / "chat.json").write_text(document)
+    assert run("preview", "--profile", "everything", tmp_path / "chat.json").exit_code == 0
 
 
 @pytest.mark.parametrize(

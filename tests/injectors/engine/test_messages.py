@@ -1,9 +1,10 @@
-"""What holds of the noise of a whole conversation, whatever its operators are."""
+"""The noise of a whole conversation, whatever its operators are: what is injected, and what is withdrawn."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,14 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crosswind.injectors import operator
 from crosswind.injectors.cli.documents import apply_replacements, conversation
-from crosswind.injectors.conversation import Conversation, Ref
-from crosswind.injectors.engine.decision import Decision, Item, Known
+from crosswind.injectors.conversation import Conversation, Ref, Site
+from crosswind.injectors.engine.decision import Decision, Injection, Item, Known
 from crosswind.injectors.engine.messages import perturb_messages, replay
 from crosswind.injectors.engine.plan import Assignment, Plan, Seed, make_plan
 from crosswind.injectors.engine.resume import Perturbed, Walks
 from crosswind.injectors.guard.bounds import Bounds
 from crosswind.injectors.profiles.load import load, parse
+from crosswind.injectors.streams import Stream
+from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 from tests.injectors.dialogues import TOOLS, call, conversations, order_desk
 
 ALL = """
@@ -75,6 +79,8 @@ def test_turn_by_turn_with_a_ledger_is_the_same_as_at_once(
     second = perturb_messages(plan, conversation(messages, TOOLS), ledger(first))
     assert second.replacements == at_once.replacements
     assert {**ledger(first), **ledger(second)} == ledger(at_once)
+    again = perturb_messages(plan, conversation(messages, TOOLS), ledger(at_once))
+    assert (again.new, again.replacements) == ([], at_once.replacements)
 
 
 def spelled_anew(view: Conversation, way: int) -> Conversation:
@@ -131,26 +137,6 @@ def test_a_walk_is_gone_on_from_where_a_conversation_begins_with_it() -> None:
     assert walks.before(plan, other, known) is None
     assert walks.before(plan_of(ALL, seed=1), view, known) is None
     assert walks.before(plan, view, dict(known)) is None
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_what_a_ledger_knows_counts_towards_bounds_and_schedules(seed: int) -> None:
-    messages, plan = order_desk(calls=6), plan_of(ALL, seed)
-    at_once = perturb_messages(plan, conversation(messages), {})
-    for cut in range(len(messages)):
-        first = perturb_messages(plan, conversation(messages[:cut]), {})
-        assert (
-            perturb_messages(plan, conversation(messages), ledger(first)).replacements == at_once.replacements
-        )
-
-
-@settings(max_examples=40, deadline=None)
-@given(messages=conversations(), plan=plans)
-def test_a_resent_conversation_is_only_looked_up(messages: list[dict[str, Any]], plan: Plan) -> None:
-    first = perturb_messages(plan, conversation(messages, TOOLS), {})
-    again = perturb_messages(plan, conversation(messages, TOOLS), ledger(first))
-    assert again.new == []
-    assert again.replacements == first.replacements
 
 
 @settings(max_examples=40, deadline=None)
@@ -289,3 +275,118 @@ def test_every_event_says_what_was_done_and_why_the_task_stays_solvable() -> Non
             for injection in new.injections:
                 assert (" Solvable: " in injection.note) is (injection.after is not None)
                 assert injection.note.endswith(".")
+
+
+RULE = "rules:\n  - operator: tool.timeout\n    severity: 1\n"
+
+
+@pytest.mark.parametrize("coverage,low,high", [(0.0, 0, 0), (0.3, 40, 80), (1.0, 200, 200)])
+def test_coverage_is_the_share_of_sessions_with_rules(coverage: float, low: int, high: int) -> None:
+    plans = [plan_of(f"name: t\ncoverage: {coverage}\n{RULE}", seed) for seed in range(200)]
+    assert low <= sum(bool(plan.rules) for plan in plans) <= high
+
+
+def test_a_rule_touches_only_what_holds_its_text_and_counts_only_that() -> None:
+    plan = plan_of(f"name: t\n{RULE}    when: {{nth: 2}}\n    where: {{text: 'parcel|letter'}}\n")
+    assert Plan.from_json(plan.to_json()) == plan
+    texts = ["a parcel", "a box", "a letter", "a parcel"]
+    chat = [
+        message for number, text in enumerate(texts) for message in call(f"get_{number}", {}, text, number)
+    ]
+    (ref,) = perturb_messages(plan, conversation(chat), {}).replacements
+    assert chat[ref.message]["content"] == "a letter"
+
+
+def writing(more: str = "") -> list[Injection]:
+    plan = plan_of(FAULTS + more)
+    messages = call("cancel_order", {"order_id": "#W1"}, '{"ok": true}', 0)
+    return list(perturb_messages(plan, conversation(messages), {}).new[0].injections)
+
+
+def test_a_write_is_never_failed_after_it_took_effect() -> None:
+    injections = writing()
+    assert [one.after for one in injections] == [None, None]
+    assert all(one.tool_class == "unknown" and "a retry would repeat it" in one.note for one in injections)
+
+
+@pytest.mark.parametrize(
+    "more,failed",
+    [
+        ("assume_tools: replayable", True),
+        ("tool_classes: {'cancel_*': idempotent}", True),
+        ("tool_classes: {cancel_order: destructive}", False),
+    ],
+)
+def test_a_write_is_failed_where_the_profile_says_that_it_may_be(more: str, failed: bool) -> None:
+    assert (writing(f"{more}\n")[0].after is not None) is failed
+
+
+def test_one_part_of_a_result_is_not_destroyed_while_others_tell_the_truth() -> None:
+    messages = call("get_order", {}, "", 0)
+    messages[1]["content"] = [
+        {"type": "text", "text": "status: shipped"},
+        {"type": "text", "text": "total: 3"},
+    ]
+    found = perturb_messages(plan_of(FAULTS), conversation(messages), {})
+    assert [new.text for new in found.new] == [None, None]
+
+
+@pytest.fixture
+def awkward() -> Iterator[None]:
+    """Operators that do what operators must not do, registered for one test."""
+
+    def add(name: str, after: str | Exception, recovery: Recovery = Recovery.IGNORE) -> None:
+        class Awkward:
+            """Severity: none."""
+
+            def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
+                return {}
+
+            def apply(self, target: UserTarget, draw: Draw) -> Result:
+                if isinstance(after, Exception):
+                    raise after
+                return Result(after, "It was awkward.")
+
+        operator.operator(name, site=Site.USER_TEXT, recovery=recovery)(Awkward)
+
+    names = ("user.raises", "user.forgets", "user.invents", "user.silences")
+    add(names[0], RuntimeError("api_key=sk-123"))
+    add(names[1], "Hello, could you please check where the parcel is?")
+    add(
+        names[2],
+        "Hello, could you please check where the parcel for #W2378156 is? Mia Garcia paid 38.50 €. 99",
+    )
+    add(names[3], " ", Recovery.NONE_NEEDED)
+    yield
+    for name in names:
+        del operator._registered[name]
+
+
+@pytest.mark.usefixtures("awkward")
+@pytest.mark.parametrize(
+    "name,reason",
+    [
+        ("user.raises", "the operator failed (RuntimeError)"),
+        ("user.forgets", "'#W2378156'"),
+        ("user.invents", "'99'"),
+        ("user.silences", "nothing of the message was left"),
+    ],
+)
+def test_what_an_operator_does_wrong_is_withdrawn_and_said(name: str, reason: str) -> None:
+    view: Conversation = conversation(order_desk()[:2])
+    found = perturb_messages(plan_of(f"name: t\nrules: [{{operator: {name}, severity: 1}}]"), view, {})
+    (injection,) = found.new[0].injections
+    assert found.replacements == {} and found.new[0].decisions == ()
+    assert injection.after is None
+    assert injection.note.startswith("Not injected: ") and reason in injection.note
+    assert "sk-123" not in injection.note
+
+
+@pytest.mark.usefixtures("awkward")
+def test_a_plan_outlives_an_operator_that_is_no_longer_installed() -> None:
+    plan = plan_of("name: t\nrules: [{operator: user.raises, severity: 1}]")
+    removed = operator._registered.pop("user.raises")
+    try:
+        assert perturb_messages(plan, conversation(order_desk()), {}).replacements == {}
+    finally:
+        operator._registered["user.raises"] = removed

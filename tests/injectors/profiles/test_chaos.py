@@ -6,15 +6,12 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-import pytest
-
 from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.faults import decide_faults
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.faults import Delay
 from crosswind.injectors.profiles import load as profile
-from crosswind.injectors.profiles.load import ProfileError, parse
 from tests.injectors.dialogues import TOOLS, call
 from tests.injectors.operators.acting import QUESTION
 
@@ -108,16 +105,3 @@ def test_confused_users_are_confused_in_every_way() -> None:
     assert kinds == {
         f"user.{kind}" for kind in ("ambiguous", "inconsistent", "topic_drift", "redundant", "typos")
     }
-
-
-@pytest.mark.parametrize(
-    "rule,words",
-    [
-        ("when: {during: [0.5, 0.2]}", "ends before it begins"),
-        ("when: {during: [0.2, 0.5], stage: late}", "keep one of the two"),
-        ("when: {during: [0.2, 1.5]}", "less than or equal to 1"),
-    ],
-)
-def test_a_share_of_the_turns_that_can_not_be_is_refused(rule: str, words: str) -> None:
-    with pytest.raises(ProfileError, match=words):
-        parse(f"name: t\nrules:\n- {{operator: tool.timeout, severity: 1.0, {rule}}}\n", "t")

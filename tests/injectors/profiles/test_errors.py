@@ -1,4 +1,4 @@
-"""What is wrong with a profile is one line with file, line, field, value and the mend."""
+"""What is wrong with a profile is one line with file, line, field, value and the fix."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 
 from crosswind.injectors.profiles.load import ProfileError, parse
 
+OPTIONS = "name: t\nlevels: [0, 1]\nrules:\n  - "
 RULES = "rules:\n  - operator: tool.timeout\n    severity: 0.5\n"
 
 
@@ -150,6 +151,27 @@ RULES = "rules:\n  - operator: tool.timeout\n    severity: 0.5\n"
         ),
         (f"name: t\n{RULES}    severity: 0.9\n", 5, ["'severity'", "line 4, too"]),
         ("name: t\nbounds: {faults_per_call: 1, faults_per_call: 2}\n", 2, ["'faults_per_call'", "too"]),
+        (f"name: t\n{RULES}    where:\n      text: '(a'\n", 6, ["where.text", "no regular expression"]),
+        (f"name: t\n{RULES}    when: {{during: [0.5, 0.2]}}\n", 5, ["ends before it begins"]),
+        (f"name: t\n{RULES}    when: {{during: [0.2, 0.5], stage: late}}\n", 5, ["keep one of the two"]),
+        (f"name: t\n{RULES}    when: {{during: [0.2, 1.5]}}\n", 5, ["less than or equal to 1"]),
+        (
+            f"{OPTIONS}{{operator: redundant, options: {{num_tols: 2}}}}",
+            4,
+            ["num_tols", "'num_tools'"],
+        ),
+        (
+            f"{OPTIONS}{{operator: redundant, options: {{num_tools: 99}}}}",
+            4,
+            ["num_tools", "99", "less than"],
+        ),
+        (f"{OPTIONS}{{operator: failure, options: {{kinds: ['418']}}}}", 4, ["options.kinds", "'401'"]),
+        (f"{OPTIONS}{{operator: failure, options: {{kinds: []}}}}", 4, ["options.kinds", "at least 1"]),
+        (
+            f"{OPTIONS}{{operator: QueryPara, options: {{language: nl}}}}",
+            4,
+            ["options.language", "user.paraphrase has none: remove"],
+        ),
         ("name: [\n", 2, ["not valid YAML"]),
         ("name: t\n\t- x\n", 2, ["not valid YAML"]),
         ("- 1\n", 1, ["mapping"]),
@@ -157,7 +179,7 @@ RULES = "rules:\n  - operator: tool.timeout\n    severity: 0.5\n"
         ("name: !!python/object:os.system x\n", 1, ["not valid YAML"]),
     ],
 )
-def test_an_error_is_one_line_with_file_line_field_value_and_mend(
+def test_an_error_is_one_line_with_file_line_field_value_and_fix(
     text: str, line: int, words: list[str]
 ) -> None:
     with pytest.raises(ProfileError) as caught:
