@@ -1,4 +1,4 @@
-"""The composition root: everything that a gateway is made of, put together."""
+"""The composition root: build a gateway from its parts."""
 
 from __future__ import annotations
 
@@ -52,20 +52,20 @@ from crosswind.injectors.profiles.load import Profile, ProfileError
 
 @dataclass(frozen=True, slots=True)
 class _NoiseParts:
-    """What decides noise, and what stops it."""
+    """The parts that decide and stop noise."""
 
     switch: KillSwitch
     watch: AbortWatch
     in_flight: FaultsInFlight
     preparation: TextPreparation | None
-    """Where a language model writes noise."""
+    """Present if a language model writes noise."""
     confinement: Confined | None
-    """Where third parties' operators run, if there are any."""
+    """The process of third-party operators, if there are any."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What stays when the configuration changes."""
+    """The parts that a reload keeps."""
 
     profiles: Profiles
     recorder: Recorder
@@ -77,13 +77,13 @@ class _Parts:
     spans: Tracing | None
     shared: SharedCalls
 
-    def proxy_of(
+    def build_proxy(
         self, settings: Settings, known: Upstreams | None, reading: int
     ) -> tuple[Proxy, tuple[str, ...]]:
-        """Everything that a configuration decides: made anew whenever that changes. With it the profiles in
-        files that say something else than before.
+        """Build the parts that depend on the configuration; called again on a reload. Returns the proxy and
+        the profile files that changed.
         """
-        files = _profile_files(settings, self.profiles, reading)
+        files = _read_profile_files(settings, self.profiles, reading)
         upstreams, authenticator = build_upstreams(settings, known), Authenticator(settings)
         sessions, recorder, metrics, noise = self.sessions, self.recorder, self.metrics, self.noise
         recording = Recording(
@@ -94,7 +94,7 @@ class _Parts:
             upstreams=upstreams,
             sessions=sessions,
             authenticator=authenticator,
-            redactor=Redactor(settings.body_secrets, _secrets(settings)),
+            redactor=Redactor(settings.body_secrets, _collect_secrets(settings)),
             metrics=metrics,
             recording=recording,
             relay=ResponseRelay(settings, recording),
@@ -114,28 +114,29 @@ class _Parts:
             websockets=WebSockets(settings, upstreams, sessions, authenticator, recorder, metrics),
             preparation=noise.preparation,
         )
-        # Last, so that what can't be used changes nothing.
+        # Replace the profiles last: if a part above can't be built, nothing has changed.
         return proxy, self.profiles.take(files, reading)
 
 
 def create_app(
     settings: Settings, peers: Peers | None = None, source: Callable[[], Settings] | None = None
 ) -> Gateway:
-    """Put a gateway together. ConfigurationError where the store or the profile can't be used.
+    """Build a gateway. Raises ConfigurationError if the store or the profile can't be used.
 
-    `peers` is what a process of several knows of the others; `source` reads the configuration anew.
+    `peers` are the other processes, if there are several; `source` reads the configuration again.
     """
     reading = 0 if peers is None else peers.reading
     profiles = Profiles(None if peers is None else peers.folder, reading)
-    store = _opened(settings)
+    store = _open_store(settings)
     try:
         for stored in store.settings(PROFILE):
             profiles.put(stored.name, str(stored.value["yaml"]))
-        _profile_files(settings, profiles, reading)
+        _read_profile_files(settings, profiles, reading)
         curricula = Curricula(store, store.settings(KIND))
-        said = [*store.settings(VERSION), *store.settings(SERVER)]
-        trust = Trust.of(said, single=len(settings.every_upstream) == 1)
-        switch = _switch(settings, store)
+        trust = Trust.of(
+            [*store.settings(VERSION), *store.settings(SERVER)], single=len(settings.every_upstream) == 1
+        )
+        switch = _load_switch(settings, store)
     except BaseException:
         store.close()
         raise
@@ -150,9 +151,12 @@ def create_app(
 
     metrics = Metrics(recorder.state, sessions.live, upstream_states, trust)
 
-    noise, spans = _noise_parts(settings, store, recorder, metrics, switch), open_tracing(settings.telemetry)
+    noise, spans = (
+        _build_noise_parts(settings, store, recorder, metrics, switch),
+        open_tracing(settings.telemetry),
+    )
     parts = _Parts(profiles, recorder, sessions, noise, trust, metrics, inference, spans, shared)
-    data = DataPlane(parts.proxy_of(settings, None, reading)[0])
+    data = DataPlane(parts.build_proxy(settings, None, reading)[0])
     return Gateway(
         settings,
         store,
@@ -164,7 +168,7 @@ def create_app(
         trust,
         metrics,
         data,
-        parts.proxy_of,
+        parts.build_proxy,
         source or (lambda: settings),
         peers,
         sharing,
@@ -172,13 +176,13 @@ def create_app(
     )
 
 
-def _switch(settings: Settings, store: Store) -> KillSwitch:
-    """The kill switch, as it was left."""
-    switched = store.setting(NOISE, SWITCH)
-    return KillSwitch(switch_file(settings), enabled=switched is None or bool(switched.value["enabled"]))
+def _load_switch(settings: Settings, store: Store) -> KillSwitch:
+    """The kill switch, in its stored state."""
+    stored = store.setting(NOISE, SWITCH)
+    return KillSwitch(switch_file(settings), enabled=stored is None or bool(stored.value["enabled"]))
 
 
-def _noise_parts(
+def _build_noise_parts(
     settings: Settings, store: Store, recorder: Recorder, metrics: Metrics, switch: KillSwitch
 ) -> _NoiseParts:
     def stop_noise(reason: str) -> None:
@@ -192,11 +196,11 @@ def _noise_parts(
         AbortWatch(settings.abort, stop_noise, time.monotonic),
         FaultsInFlight(settings.dose.faults_in_flight, settings.workers),
         None if writer is None else TextPreparation(TextGenerator(writer, store, recorder, metrics)),
-        _confinement(settings, metrics) if registry.has_third_parties() else None,
+        _build_confinement(settings, metrics) if registry.has_third_parties() else None,
     )
 
 
-def _confinement(settings: Settings, metrics: Metrics) -> Confined:
+def _build_confinement(settings: Settings, metrics: Metrics) -> Confined:
     try:
         registry.operators()
     except registry.BrokenOperatorPackageError as error:
@@ -208,19 +212,19 @@ def _confinement(settings: Settings, metrics: Metrics) -> Confined:
     )
 
 
-def _opened(settings: Settings) -> Store:
+def _open_store(settings: Settings) -> Store:
     try:
         return open_store(settings.store)
     except StoreError as error:
         raise ConfigurationError(f"store {settings.store!r} can't be opened: {error}") from error
 
 
-def _profile_files(settings: Settings, profiles: Profiles, reading: int) -> Mapping[str, Profile]:
-    """The profiles in files that the configuration names, as this reading finds them. ConfigurationError
-    where it names one that can't be used.
+def _read_profile_files(settings: Settings, profiles: Profiles, reading: int) -> Mapping[str, Profile]:
+    """Read the profile files that the configuration names. Raises ConfigurationError if it names a profile
+    that can't be used.
     """
-    given = [settings.profile, *(key.profile for key in settings.keys)]
-    named = {name: None for name in [*given, *(settings.steering_cap.profiles or ())] if name is not None}
+    names = [settings.profile, *(key.profile for key in settings.keys)]
+    named = {name: None for name in [*names, *(settings.steering_cap.profiles or ())] if name is not None}
     try:
         files = profiles.read(named, reading)
         for name in named.keys() - files.keys():
@@ -230,8 +234,8 @@ def _profile_files(settings: Settings, profiles: Profiles, reading: int) -> Mapp
     return files
 
 
-def _secrets(settings: Settings) -> list[str]:
-    """The secrets of the configuration that are at hand: a key that is given as a digest is not."""
+def _collect_secrets(settings: Settings) -> list[str]:
+    """The secrets of the configuration, to be redacted; keys that are given as digests are unknown."""
     upstreams = settings.every_upstream
     given = [key.key for key in settings.keys if key.key is not None]
     given += [value for upstream in upstreams for value in upstream.headers.add.values()]

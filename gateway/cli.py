@@ -9,7 +9,7 @@ from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, v
 
 import click
 
-from crosswind.gateway.errors import ConfigurationError
+from crosswind.gateway.errors import ConfigurationError, nearest
 
 GROUP = "crosswind.commands"
 
@@ -27,11 +27,11 @@ SUMMARIES = {
     "replay": "Compute again what a session's policy was sent, and where views differ.",
     "store": "Back up, prune, verify, migrate or delete trajectories.",
 }
-"""The root help must not import every package to learn its one line."""
+"""One line per command, kept here so that the root help imports no package."""
 
 
 class LazyCommands(click.Group):
-    """Commands that are imported only when they are run, or when their own help is asked for."""
+    """Commands that are imported only when they are run or their help is printed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(_entries())
@@ -55,8 +55,6 @@ class LazyCommands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in _entries():
-            from crosswind.gateway.errors import nearest
-
             raise click.UsageError(f"unknown command {args[0]!r}: {nearest(args[0], _entries())}", ctx)
         return super().resolve_command(ctx, args)
 
@@ -80,7 +78,7 @@ def root() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command. Configuration and usage errors become one line on stderr and exit code 2."""
-    _print_all_texts()
+    _escape_unprintable()
     try:
         code = root.main(args=list(arguments) if arguments is not None else None, standalone_mode=False)
     except ConfigurationError as error:
@@ -95,8 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _print_all_texts() -> None:
-    """Texts of traffic hold what no terminal can say (half an emoji): print it as an escape, as JSON does."""
+def _escape_unprintable() -> None:
+    """Recorded texts may hold lone surrogates, which can't be encoded: print them as escapes."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

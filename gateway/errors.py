@@ -1,4 +1,4 @@
-"""One class per boundary: what the operator configured wrongly, and what we answer to a client."""
+"""The gateway's errors: of its configuration, and those that it answers to clients."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ import orjson
 
 
 class ConfigurationError(Exception):
-    """The operator's configuration can't be used. The message is one line: field, value and mend."""
+    """The configuration can't be used. The message is one line: field, value and fix."""
 
 
 class ServiceError(Exception):
-    """An answer of ours that isn't a success: what went wrong, as a status and a body in the protocol's
-    shape.
-    """
+    """An error that the gateway answers: a status, and a body in the protocol's form."""
 
     def __init__(
         self,
@@ -37,12 +35,12 @@ class ServiceError(Exception):
         self.headers = tuple(headers)
 
     def body(self) -> bytes:
-        """The error in OpenAI's shape."""
+        """The error in OpenAI's form."""
         return openai_error(self.message, kind=self.kind, code=self.code, param=self.param)
 
 
 class Attempt(msgspec.Struct, frozen=True, tag_field="kind", tag="attempt"):
-    """A failed request to one replica of an upstream; it may have been retried."""
+    """A failed attempt at one replica; the request may have been retried."""
 
     replica: str
     outcome: str
@@ -51,16 +49,16 @@ class Attempt(msgspec.Struct, frozen=True, tag_field="kind", tag="attempt"):
 
 
 class UpstreamError(ServiceError):
-    """The upstream failed us before it gave an answer: unreachable, too slow, or it broke the connection.
+    """The upstream failed: unreachable, too slow, or it broke the connection.
 
-    `unprocessed`: it is certain that the request was not processed, so that it may be sent again.
+    `unprocessed`: the request was certainly not processed, so it may be sent again.
     """
 
     def __init__(self, status: int, message: str, code: str, *, unprocessed: bool = False) -> None:
         super().__init__(status, message, kind="upstream_error", code=code)
         self.unprocessed = unprocessed
         self.attempts: tuple[Attempt, ...] = ()
-        """All attempts, this failure's own the last."""
+        """All failed attempts, this one last."""
 
 
 def openai_error(message: str, *, kind: str, code: str | None, param: str | None = None) -> bytes:
@@ -69,7 +67,7 @@ def openai_error(message: str, *, kind: str, code: str | None, param: str | None
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A clause that names the nearest known name, or lists them all if none is near."""
+    """A hint that names the nearest known name, or lists all names if none is near."""
     choices = sorted(known)
     close = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
     if close:

@@ -1,7 +1,6 @@
-"""What a serving gateway does for its store by itself: retention, and rewards that no longer come.
+"""Periodic maintenance of the store: retention, and the expiry of missing rewards.
 
-Off unless configured. One process of a gateway does it, in a thread beside the loop, in short steps with
-pauses between them.
+Off unless configured. One process of a gateway does it, in a thread beside the loop, in short steps.
 """
 
 from __future__ import annotations
@@ -21,43 +20,45 @@ from crosswind.gateway.trajectory.store import Store, StoreError
 
 _log = structlog.get_logger("crosswind.housekeeping")
 
-_AT_ONCE = 500
+_BATCH = 500
 
 
 @dataclass(slots=True)
 class Housekeeping:
-    """Keeps the store within its limits, round after round, from `start` until `stop`."""
+    """Keeps the store within its limits from `start` until `stop`."""
 
     store: Store
     metrics: Metrics
     settings: Callable[[], Settings]
-    """The configuration in force: a reload counts from the next round on."""
+    """The current configuration; a reload takes effect in the next round."""
     forget: Callable[[str], None]
     """Drops a deleted session from memory."""
-    _ending: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     _task: asyncio.Task[None] | None = field(default=None, init=False)
 
     def start(self) -> None:
-        """Begin the rounds, in the running loop."""
-        self._task = asyncio.create_task(self._rounds())
+        """Start the task, in the running loop."""
+        self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        """End, after the step that is under way: the store may be closed then."""
-        self._ending.set()
+        """Stop after the current step; then the store may be closed."""
+        self._stopping.set()
         if self._task is not None:
             await self._task
 
-    async def _rounds(self) -> None:
-        while not self._ending.is_set():
+    async def _run(self) -> None:
+        while not self._stopping.is_set():
             try:
-                await self.round()
+                await self.run_round()
             except StoreError as error:
-                _log.error("the store could not be kept in order; next round", error=str(error))
+                _log.error(
+                    "maintenance of the store failed; it is tried again in the next round", error=str(error)
+                )
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._ending.wait(), self.settings().retention.every)
+                await asyncio.wait_for(self._stopping.wait(), self.settings().retention.every)
 
-    async def round(self) -> None:
-        """One round: expire rewards, then delete what goes beyond the limits. StoreError where that fails."""
+    async def run_round(self) -> None:
+        """Expire rewards, then delete sessions beyond the limits. Raises StoreError."""
         settings, now = self.settings(), now_us()
         if settings.reward_expiry is not None:
             await self._expire(now - int(settings.reward_expiry * 1e6))
@@ -68,9 +69,9 @@ class Housekeeping:
 
     async def _expire(self, before_us: int) -> None:
         total = 0
-        while expired := await asyncio.to_thread(self.store.expire_rewards, before_us, _AT_ONCE):
+        while expired := await asyncio.to_thread(self.store.expire_rewards, before_us, _BATCH):
             total += expired
-            if self._ending.is_set():
+            if self._stopping.is_set():
                 break
         if total:
             self.metrics.rewards_expired.inc(total)
@@ -78,10 +79,13 @@ class Housekeeping:
 
     async def _prune(self, limits: RetentionLimits) -> None:
         total, steps = 0, prune(self.store, limits)
-        while not self._ending.is_set() and (gone := await asyncio.to_thread(next, steps, None)) is not None:
-            for session_id in gone:
+        while (
+            not self._stopping.is_set()
+            and (deleted := await asyncio.to_thread(next, steps, None)) is not None
+        ):
+            for session_id in deleted:
                 self.forget(session_id)
-            total += len(gone)
+            total += len(deleted)
         if total:
             self.metrics.sessions_pruned.inc(total)
             _log.info("sessions pruned", sessions=total, bytes=await asyncio.to_thread(self.store.used_bytes))

@@ -1,9 +1,9 @@
-"""A gateway put together: its parts, what they do only together, and how it ends."""
+"""A running gateway: its parts, reloads, the kill switch over all processes, and shutdown."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 
 from crosswind.gateway.clock import now_us
-from crosswind.gateway.config.reload import changes
+from crosswind.gateway.config.reload import find_changes
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError, ServiceError
 from crosswind.gateway.housekeeping import Housekeeping
@@ -39,7 +39,7 @@ _log = structlog.get_logger("crosswind.gateway")
 
 @dataclass(slots=True)
 class Gateway:
-    """A gateway's parts: `data` is the data plane, the control plane is made around them all."""
+    """The parts of a gateway. `data` is the data plane; the control plane uses all parts."""
 
     settings: Settings
     store: Store
@@ -51,17 +51,17 @@ class Gateway:
     trust: Trust
     metrics: Metrics
     data: DataPlane
-    proxy_of: Callable[[Settings, Upstreams | None, int], tuple[Proxy, tuple[str, ...]]]
-    """Makes the proxy of a configuration, with what can be taken over of the upstreams known so far, in a
-    reading of that number, and gives the profiles in files that changed.
+    build_proxy: Callable[[Settings, Upstreams | None, int], tuple[Proxy, tuple[str, ...]]]
+    """Builds the proxy of a configuration from the upstreams in use so far and the number of the reading;
+    returns it with the profile files that changed.
     """
     source: Callable[[], Settings]
-    """Reads the configuration anew."""
+    """Reads the configuration again."""
     peers: Peers | None = None
-    """The other processes, where this one isn't alone."""
+    """The other processes, if there are several."""
     sharing: WorkerSync | None = None
     confinement: Confined | None = None
-    """Where third parties' operators run."""
+    """The process that runs the operators of other packages."""
     _probing: HealthProbes = field(default_factory=HealthProbes)
     _housekeeping: Housekeeping | None = None
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -73,8 +73,8 @@ class Gateway:
         return self.data.proxy.upstreams
 
     def start(self) -> None:
-        """What the gateway does of its own accord, as long as it serves."""
-        self._watch()
+        """Start the background tasks: health probes, housekeeping, the process of third-party operators."""
+        self._start_probes()
         if self.confinement is not None and (self.peers is None or self.peers.number):
             self.confinement.start()
         if self.peers is None or self.peers.number == 0:
@@ -83,67 +83,66 @@ class Gateway:
             )
             self._housekeeping.start()
 
-    def _watch(self) -> None:
-        """Ask the replicas how they are, in each process that sends them requests."""
+    def _start_probes(self) -> None:
+        """Probe the replicas, in each process that sends them requests."""
         if self.peers is None or self.peers.number:
             self._probing.watch(self.upstreams)
 
-    async def reread(self) -> tuple[str, ...]:
-        """Read the configuration anew and put it in force, in all processes; gives the settings that changed.
+    async def reload(self) -> tuple[str, ...]:
+        """Read the configuration again and apply it in all processes; return the settings that changed.
 
-        ConfigurationError where it can't be: nothing is changed then.
+        Raises ConfigurationError if it can't be used; then nothing changes.
         """
         if self.peers is None:
-            return self.reload(await asyncio.to_thread(self.source))
-        changed = self.reload(*await self.peers.read())
+            return self.apply_settings(await asyncio.to_thread(self.source))
+        changed = self.apply_settings(*await self.peers.read())
         await self.peers.reload()
         return changed
 
-    def hang_up(self) -> None:
-        """SIGHUP: read the configuration anew; what is wrong with it is logged, and nothing changes then."""
+    def reload_in_background(self) -> None:
+        """Reload on SIGHUP. An error is logged, and nothing changes then."""
 
-        async def reread() -> None:
+        async def reload_or_log() -> None:
             try:
-                await self.reread()
+                await self.reload()
             except ConfigurationError as error:
-                _log.error("the configuration is kept as it is", error=str(error))
+                _log.error("the configuration was not reloaded", error=str(error))
 
-        rereading = asyncio.create_task(reread())
-        self._tasks.add(rereading)
-        rereading.add_done_callback(self._tasks.discard)
+        self._run_in_background(reload_or_log())
 
-    def reload(self, settings: Settings, reading: int = 0) -> tuple[str, ...]:
-        """Put a configuration in force at once; gives the settings that changed, and the profiles in files.
-        Requests in flight end with what they began with. `reading` is the number that several processes know
-        it by.
+    def _run_in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        # The loop itself keeps only weak references to tasks.
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
-        ConfigurationError where it can't be: nothing is changed then.
+    def apply_settings(self, settings: Settings, reading: int = 0) -> tuple[str, ...]:
+        """Apply a configuration at once; return the settings and the profile files that changed. Requests in
+        flight keep the old one. `reading` numbers the configuration for all processes.
+
+        Raises ConfigurationError if it can't be used; then nothing changes.
         """
-        changed = changes(self.settings, settings)
+        changed = find_changes(self.settings, settings)
         before = self.upstreams
-        proxy, edited = self.proxy_of(settings, before, reading)
+        proxy, edited = self.build_proxy(settings, before, reading)
         self.settings, self.data.proxy = settings, proxy
         self.sessions.reconfigure(settings)
         set_level(settings.log.level)
-        for gone in set(before) - set(proxy.upstreams):
-            closing = asyncio.create_task(gone.close(drain=True))
-            self._tasks.add(closing)
-            closing.add_done_callback(self._tasks.discard)
-        self._watch()
+        for removed in set(before) - set(proxy.upstreams):
+            self._run_in_background(removed.close(drain=True))
+        self._start_probes()
         changed += edited
         _log.info("the configuration was reloaded", changed=changed)
         return changed
 
     async def next_unnamed(self) -> str:
-        """The name of a session that was given none: the number of such sessions so far, so that a run
-        repeats.
-        """
+        """The name for the next session without one: numbered, so that a run is reproducible."""
         number = next(self._unnamed) if self.sharing is None else await self.sharing.number("unnamed")
         return f"unnamed-{number}"
 
     async def acknowledge(self, rows: Sequence[Row]) -> None:
-        """Write rows and wait until they are on disk. ServiceError 503 where they aren't: nothing was written
-        then.
+        """Write rows and wait until they are on disk. Raises ServiceError 503 if that fails; then nothing was
+        written.
         """
         ticket = self.recorder.submit(rows, retry=False)
         try:
@@ -151,40 +150,38 @@ class Gateway:
         except NotDurable as error:
             raise ServiceError(
                 503,
-                f"{error}; free space or mend the store, then send it again",
+                f"{error}; free space or repair the store, then send it again",
                 kind="server_error",
                 code="not_durable",
             ) from error
 
     def set_noise(self, enabled: bool) -> None:
-        """The kill switch: memory and file first, the store after. Never refused, and never fails."""
+        """Set the kill switch: in memory and the file first, then in the store. It never fails."""
         self.switch.set(enabled)
         self.recorder.offer([Setting(NOISE, SWITCH, {"enabled": enabled}, now_us())])
 
     async def switch_noise(self, enabled: bool) -> None:
-        """The kill switch, here and in all other processes."""
+        """Set the kill switch in all processes."""
         self.set_noise(enabled)
         if self.peers is not None:
             await self.peers.switch_noise(enabled)
 
-    def hear_noise(self, enabled: bool) -> None:
-        """The kill switch as another process set it; the control plane's process writes it down for all."""
+    def receive_noise_switch(self, enabled: bool) -> None:
+        """Set the kill switch as another process did. Only the control plane's process stores it."""
         if self.peers is not None and self.peers.number:
             self.switch.hear(enabled)
         else:
             self.set_noise(enabled)
 
-    async def tell_version(self, setting: Setting) -> None:
-        """What was said of a policy version, or of a server, here and in all other processes."""
-        self.hear_version(setting)
+    async def publish_trust(self, setting: Setting) -> None:
+        """Apply a setting of a policy version's or a server's trust in all processes."""
+        self.receive_trust(setting)
         if self.peers is not None:
-            said = {"kind": setting.kind, "name": setting.name, "value": dict(setting.value)}
-            await self.peers.tell_version(said)
+            message = {"kind": setting.kind, "name": setting.name, "value": dict(setting.value)}
+            await self.peers.tell_version(message)
 
-    def hear_version(self, setting: Setting) -> None:
-        """Take in what was said of a policy version, or of a server; that the capture for training stops is
-        logged.
-        """
+    def receive_trust(self, setting: Setting) -> None:
+        """Apply a setting of trust in this process, and log whether capture for training stops or resumes."""
         if not self.trust.hear(setting):
             return
         if setting.kind == SERVER:
@@ -192,24 +189,24 @@ class Gateway:
                 reason = setting.value.get("reason")
                 _log.error("capture of a server is stopped", server=setting.name, reason=reason)
             else:
-                _log.warning("capture of a server goes on", server=setting.name)
+                _log.warning("capture of a server is resumed", server=setting.name)
         elif self.trust.stopped is None:
-            _log.warning("capture for training goes on", version=setting.name)
+            _log.warning("capture for training is resumed", version=setting.name)
         else:
             _log.error("capture for training is stopped", reason=self.trust.stopped)
 
     def problem(self) -> str | None:
-        """Why this process isn't in order; None where it is."""
+        """Why this process isn't ready; None if it is."""
         state = self.recorder.state()
         return f"the store can't be written: {state.last_error}" if state.down else None
 
     def problems(self) -> list[str]:
-        """Why the gateway, all its processes, isn't in order; nothing where it is."""
+        """Why the gateway isn't ready, over all processes; empty if it is."""
         own = self.problem()
         return [*([own] if own else []), *(self.peers.troubles() if self.peers else [])]
 
     def upstream_states(self) -> Mapping[str, Mapping[str, ReplicaState | Mapping[str, Any]]]:
-        """How every upstream's replicas fare, as the processes that ask them see it."""
+        """The health of every upstream's replicas, as the processes that send them requests see it."""
         return self.upstreams.states() if self.peers is None else self.peers.upstreams()
 
     async def metrics_text(self) -> bytes:
@@ -223,12 +220,12 @@ class Gateway:
         )
 
     async def close(self) -> None:
-        """Write what is queued and let go of everything."""
+        """Write the queued rows, end all tasks and close everything."""
         self._probing.stop()
         if self._housekeeping is not None:
             await self._housekeeping.stop()
-        for closing in self._tasks:
-            closing.cancel()
+        for task in self._tasks:
+            task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.data.proxy.shared.close()
         if (preparing := self.data.proxy.preparation) is not None:

@@ -10,32 +10,32 @@ import httpx
 
 from crosswind.gateway.client.payloads import (
     DEFAULT_TIMEOUT_S,
+    ApiRequest,
     GatewayError,
     OpenedSession,
-    Request,
     SessionInfo,
-    answer_of,
-    deletion,
-    listing,
-    opening,
-    reward_of,
-    unreachable,
+    build_deleted_group_request,
+    build_list_request,
+    build_open_request,
+    build_reward_request,
+    make_unreachable_error,
+    parse_response,
 )
 
 
 class AsyncClient:
-    """The same for asyncio."""
+    """The client for asyncio, with the methods of `Client`."""
 
     def __init__(self, url: str, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
         self.url = url.rstrip("/")
         self._http = httpx.AsyncClient(base_url=self.url, timeout=timeout_s, trust_env=False)
 
-    async def _call(self, request: Request) -> Any:
+    async def _call(self, request: ApiRequest) -> Any:
         try:
             response = await self._http.request(request.method, request.path, json=request.body)
         except httpx.HTTPError as error:
-            raise unreachable(self.url, error) from error
-        return answer_of(response)
+            raise make_unreachable_error(self.url, error) from error
+        return parse_response(response)
 
     async def open_session(
         self,
@@ -57,7 +57,7 @@ class AsyncClient:
     ) -> OpenedSession:
         """Open a session; as `Client.open_session`."""
         fields = {name: value for name, value in locals().items() if name != "self"}
-        return OpenedSession.model_validate(await self._call(opening(fields)))
+        return OpenedSession.model_validate(await self._call(build_open_request(fields)))
 
     async def reward(
         self,
@@ -68,73 +68,73 @@ class AsyncClient:
         source: str = "agent",
     ) -> None:
         """Post a reward. It is on disk when this returns; a later one corrects it."""
-        await self._call(reward_of(session_id, reward, components, source))
+        await self._call(build_reward_request(session_id, reward, components, source))
 
     async def close(self, session_id: str | None = None) -> None:
         """Close a session (on disk when this returns); without an id, close this client."""
         if session_id is None:
             await self._http.aclose()
         else:
-            await self._call(Request(method="POST", path=f"/api/sessions/{session_id}/close"))
+            await self._call(ApiRequest(method="POST", path=f"/api/sessions/{session_id}/close"))
 
     async def session(self, session_id: str) -> SessionInfo:
-        """A session as it stands."""
-        found = await self._call(Request(method="GET", path=f"/api/sessions/{session_id}"))
+        """The current state of a session."""
+        found = await self._call(ApiRequest(method="GET", path=f"/api/sessions/{session_id}"))
         return SessionInfo.model_validate(found)
 
     async def trajectory(self, session_id: str) -> dict[str, Any]:
         """A session with its turns and events."""
-        return dict(await self._call(Request(method="GET", path=f"/api/sessions/{session_id}/trajectory")))
+        return dict(await self._call(ApiRequest(method="GET", path=f"/api/sessions/{session_id}/trajectory")))
 
     async def events(self, session_id: str) -> list[dict[str, Any]]:
-        """What was injected into a session."""
+        """The injections into a session."""
         return list(
-            (await self._call(Request(method="GET", path=f"/api/sessions/{session_id}/events")))["events"]
+            (await self._call(ApiRequest(method="GET", path=f"/api/sessions/{session_id}/events")))["events"]
         )
 
     async def groups(self, *, newest: int = 1000, of: str | None = None) -> set[str]:
         """The ids of the groups that the newest sessions belong to (1,000 at most), or just the one named,
         if it has any.
         """
-        found = await self._call(listing(newest, of))
+        found = await self._call(build_list_request(newest, of))
         return {session["group_id"] for session in found["sessions"] if session["group_id"] is not None}
 
     async def highest_deleted(self, prefix: str) -> int | None:
         """The highest number of a deleted session's group, of those called `prefix` (which ends with "-") and
         a number; None where there is none.
         """
-        highest: int | None = (await self._call(deletion(prefix)))["highest"]
+        highest: int | None = (await self._call(build_deleted_group_request(prefix)))["highest"]
         return highest
 
     async def get_curriculum(self) -> dict[str, Any] | None:
         """The curriculum in force, or None."""
         try:
-            return dict(await self._call(Request(method="GET", path="/api/curriculum")))
+            return dict(await self._call(ApiRequest(method="GET", path="/api/curriculum")))
         except GatewayError as error:
             if error.code == "no_curriculum":
                 return None
             raise
 
     async def put_curriculum(self, curriculum: Mapping[str, Any]) -> None:
-        """Set the curriculum for groups that are opened from now on."""
-        await self._call(Request(method="PUT", path="/api/curriculum", body=dict(curriculum)))
+        """Set the curriculum for groups opened from now on."""
+        await self._call(ApiRequest(method="PUT", path="/api/curriculum", body=dict(curriculum)))
 
     async def put_profile(self, name: str, yaml: str) -> None:
-        """Keep a noise profile under a name."""
-        await self._call(Request(method="PUT", path=f"/api/profiles/{name}", body={"yaml": yaml}))
+        """Store a noise profile under a name."""
+        await self._call(ApiRequest(method="PUT", path=f"/api/profiles/{name}", body={"yaml": yaml}))
 
     async def noise_enabled(self) -> bool:
-        """Whether there may be noise at all."""
-        return bool((await self._call(Request(method="GET", path="/api/noise")))["enabled"])
+        """Whether noise is switched on."""
+        return bool((await self._call(ApiRequest(method="GET", path="/api/noise")))["enabled"])
 
     async def set_noise(self, enabled: bool) -> None:
-        """The kill switch."""
-        await self._call(Request(method="PUT", path="/api/noise", body={"enabled": enabled}))
+        """Set the kill switch."""
+        await self._call(ApiRequest(method="PUT", path="/api/noise", body={"enabled": enabled}))
 
     async def healthy(self) -> bool:
         """Whether the control plane answers."""
         try:
-            await self._call(Request(method="GET", path="/healthz"))
+            await self._call(ApiRequest(method="GET", path="/healthz"))
         except GatewayError:
             return False
         return True

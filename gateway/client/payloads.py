@@ -1,4 +1,4 @@
-"""What both clients ask and what they are answered."""
+"""Requests and responses of both clients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEFAULT_TIMEOUT_S = 30.0
 
 
 class GatewayError(httpx.HTTPError):
-    """The gateway refused, or couldn't be reached (`status` None then). The message says why."""
+    """The gateway refused the request, or couldn't be reached (then `status` is None)."""
 
     def __init__(self, message: str, status: int | None = None, code: str | None = None) -> None:
         super().__init__(message)
@@ -34,7 +34,7 @@ class OpenedSession(BaseModel):
 
 
 class SessionInfo(BaseModel, extra="allow"):
-    """A session as it stands; further fields of the record are there as attributes."""
+    """The current state of a session. Further fields of the record are attributes, too."""
 
     id: str
     arm: str
@@ -48,34 +48,34 @@ class SessionInfo(BaseModel, extra="allow"):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ApiRequest:
     method: str
     path: str
     body: dict[str, Any] | None = None
 
 
-def opening(fields: Mapping[str, Any]) -> Request:
+def build_open_request(fields: Mapping[str, Any]) -> ApiRequest:
     given = {name: value for name, value in fields.items() if value is not None}
-    return Request(method="POST", path="/api/sessions", body=given)
+    return ApiRequest(method="POST", path="/api/sessions", body=given)
 
 
-def listing(limit: int, group_id: str | None) -> Request:
-    which: dict[str, str | int] = {"limit": limit}
-    if group_id is not None:
-        which["group_id"] = group_id
-    return Request(method="GET", path=f"/api/sessions?{urlencode(which)}")
+def build_list_request(limit: int, group_id: str | None) -> ApiRequest:
+    query = {"limit": limit} | ({} if group_id is None else {"group_id": group_id})
+    return ApiRequest(method="GET", path=f"/api/sessions?{urlencode(query)}")
 
 
-def deletion(prefix: str) -> Request:
-    return Request(method="GET", path=f"/api/groups/deleted?{urlencode({'prefix': prefix})}")
+def build_deleted_group_request(prefix: str) -> ApiRequest:
+    return ApiRequest(method="GET", path=f"/api/groups/deleted?{urlencode({'prefix': prefix})}")
 
 
-def reward_of(session_id: str, reward: float, components: Mapping[str, Any] | None, source: str) -> Request:
+def build_reward_request(
+    session_id: str, reward: float, components: Mapping[str, Any] | None, source: str
+) -> ApiRequest:
     body = {"reward": reward, "components": dict(components or {}), "source": source}
-    return Request(method="POST", path=f"/api/sessions/{session_id}/reward", body=body)
+    return ApiRequest(method="POST", path=f"/api/sessions/{session_id}/reward", body=body)
 
 
-def answer_of(response: httpx.Response) -> Any:
+def parse_response(response: httpx.Response) -> Any:
     if response.is_success:
         return response.json()
     try:
@@ -88,7 +88,7 @@ def answer_of(response: httpx.Response) -> Any:
     )
 
 
-def unreachable(url: str, error: httpx.HTTPError) -> GatewayError:
+def make_unreachable_error(url: str, error: httpx.HTTPError) -> GatewayError:
     return GatewayError(
         f"the gateway's control plane at {url} can't be reached: {error or type(error).__name__}"
     )

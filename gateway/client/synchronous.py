@@ -10,16 +10,16 @@ import httpx
 
 from crosswind.gateway.client.payloads import (
     DEFAULT_TIMEOUT_S,
+    ApiRequest,
     GatewayError,
     OpenedSession,
-    Request,
     SessionInfo,
-    answer_of,
-    deletion,
-    listing,
-    opening,
-    reward_of,
-    unreachable,
+    build_deleted_group_request,
+    build_list_request,
+    build_open_request,
+    build_reward_request,
+    make_unreachable_error,
+    parse_response,
 )
 
 
@@ -30,12 +30,12 @@ class Client:
         self.url = url.rstrip("/")
         self._http = httpx.Client(base_url=self.url, timeout=timeout_s, trust_env=False)
 
-    def _call(self, request: Request) -> Any:
+    def _call(self, request: ApiRequest) -> Any:
         try:
             response = self._http.request(request.method, request.path, json=request.body)
         except httpx.HTTPError as error:
-            raise unreachable(self.url, error) from error
-        return answer_of(response)
+            raise make_unreachable_error(self.url, error) from error
+        return parse_response(response)
 
     def open_session(
         self,
@@ -61,7 +61,7 @@ class Client:
         session that had it is closed.
         """
         fields = {name: value for name, value in locals().items() if name != "self"}
-        return OpenedSession.model_validate(self._call(opening(fields)))
+        return OpenedSession.model_validate(self._call(build_open_request(fields)))
 
     def reward(
         self,
@@ -72,72 +72,72 @@ class Client:
         source: str = "agent",
     ) -> None:
         """Post a reward. It is on disk when this returns; a later one corrects it."""
-        self._call(reward_of(session_id, reward, components, source))
+        self._call(build_reward_request(session_id, reward, components, source))
 
     def close(self, session_id: str | None = None) -> None:
         """Close a session (on disk when this returns); without an id, close this client."""
         if session_id is None:
             self._http.close()
         else:
-            self._call(Request(method="POST", path=f"/api/sessions/{session_id}/close"))
+            self._call(ApiRequest(method="POST", path=f"/api/sessions/{session_id}/close"))
 
     def session(self, session_id: str) -> SessionInfo:
-        """A session as it stands."""
+        """The current state of a session."""
         return SessionInfo.model_validate(
-            self._call(Request(method="GET", path=f"/api/sessions/{session_id}"))
+            self._call(ApiRequest(method="GET", path=f"/api/sessions/{session_id}"))
         )
 
     def trajectory(self, session_id: str) -> dict[str, Any]:
         """A session with its turns and events."""
-        return dict(self._call(Request(method="GET", path=f"/api/sessions/{session_id}/trajectory")))
+        return dict(self._call(ApiRequest(method="GET", path=f"/api/sessions/{session_id}/trajectory")))
 
     def events(self, session_id: str) -> list[dict[str, Any]]:
-        """What was injected into a session."""
-        return list(self._call(Request(method="GET", path=f"/api/sessions/{session_id}/events"))["events"])
+        """The injections into a session."""
+        return list(self._call(ApiRequest(method="GET", path=f"/api/sessions/{session_id}/events"))["events"])
 
     def groups(self, *, newest: int = 1000, of: str | None = None) -> set[str]:
         """The ids of the groups that the newest sessions belong to (1,000 at most), or just the one named,
         if it has any.
         """
-        found = self._call(listing(newest, of))
+        found = self._call(build_list_request(newest, of))
         return {session["group_id"] for session in found["sessions"] if session["group_id"] is not None}
 
     def highest_deleted(self, prefix: str) -> int | None:
         """The highest number of a deleted session's group, of those called `prefix` (which ends with "-") and
         a number; None where there is none.
         """
-        highest: int | None = self._call(deletion(prefix))["highest"]
+        highest: int | None = self._call(build_deleted_group_request(prefix))["highest"]
         return highest
 
     def get_curriculum(self) -> dict[str, Any] | None:
         """The curriculum in force, or None."""
         try:
-            return dict(self._call(Request(method="GET", path="/api/curriculum")))
+            return dict(self._call(ApiRequest(method="GET", path="/api/curriculum")))
         except GatewayError as error:
             if error.code == "no_curriculum":
                 return None
             raise
 
     def put_curriculum(self, curriculum: Mapping[str, Any]) -> None:
-        """Set the curriculum for groups that are opened from now on."""
-        self._call(Request(method="PUT", path="/api/curriculum", body=dict(curriculum)))
+        """Set the curriculum for groups opened from now on."""
+        self._call(ApiRequest(method="PUT", path="/api/curriculum", body=dict(curriculum)))
 
     def put_profile(self, name: str, yaml: str) -> None:
-        """Keep a noise profile under a name."""
-        self._call(Request(method="PUT", path=f"/api/profiles/{name}", body={"yaml": yaml}))
+        """Store a noise profile under a name."""
+        self._call(ApiRequest(method="PUT", path=f"/api/profiles/{name}", body={"yaml": yaml}))
 
     def noise_enabled(self) -> bool:
-        """Whether there may be noise at all."""
-        return bool(self._call(Request(method="GET", path="/api/noise"))["enabled"])
+        """Whether noise is switched on."""
+        return bool(self._call(ApiRequest(method="GET", path="/api/noise"))["enabled"])
 
     def set_noise(self, enabled: bool) -> None:
-        """The kill switch."""
-        self._call(Request(method="PUT", path="/api/noise", body={"enabled": enabled}))
+        """Set the kill switch."""
+        self._call(ApiRequest(method="PUT", path="/api/noise", body={"enabled": enabled}))
 
     def healthy(self) -> bool:
         """Whether the control plane answers."""
         try:
-            self._call(Request(method="GET", path="/healthz"))
+            self._call(ApiRequest(method="GET", path="/healthz"))
         except GatewayError:
             return False
         return True

@@ -72,7 +72,7 @@ def _check_upstream(upstream: UpstreamSettings) -> Iterator[str]:
 
 
 def _auth_header(upstream: UpstreamSettings) -> dict[str, str]:
-    style, key = upstream.spoken.auth, upstream.secret
+    style, key = upstream.effective_dialect.auth, upstream.secret
     if key is None or style == "none":
         return {}
     return {style: key} if style.startswith(("api-", "x-")) else {"authorization": f"Bearer {key}"}

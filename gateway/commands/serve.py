@@ -161,7 +161,7 @@ async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop, servers)
-    loop.add_signal_handler(signal.SIGHUP, gateway.hang_up)
+    loop.add_signal_handler(signal.SIGHUP, gateway.reload_in_background)
     loop.add_signal_handler(signal.SIGUSR1, gateway.set_noise, False)
     loop.add_signal_handler(signal.SIGUSR2, gateway.set_noise, True)
     gateway.start()

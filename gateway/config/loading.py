@@ -1,6 +1,4 @@
-"""Reading the configuration: a YAML file, then `CROSSWIND_*` environment variables, then flags, weak to
-strong.
-"""
+"""Read the configuration: flags override `CROSSWIND_*` environment variables, and these the YAML file."""
 
 from __future__ import annotations
 
@@ -15,14 +13,14 @@ from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSett
 from crosswind.gateway.config.settings import ENVIRONMENT_PREFIX, Settings
 from crosswind.gateway.errors import ConfigurationError, nearest
 
-_OTHER_VARIABLES = {"config"}
-"""Variables that are no settings: what flags read."""
+_FLAG_VARIABLES = {"config"}
+"""Variables that flags read and that are no settings."""
 
 
 def load(file: Path | None, flags: Mapping[str, Any]) -> Settings:
-    """Read the configuration. `flags` holds what was given on the command line; None means not given.
+    """Read the configuration. `flags` holds the command line's flags; None means not given.
 
-    Raises ConfigurationError: one line that names the field, the value and the mend.
+    Raises ConfigurationError, in one line that names the field, the value and the fix.
     """
     document = read_document(file) if file else {}
     _check_variables()
@@ -42,13 +40,13 @@ def load(file: Path | None, flags: Mapping[str, Any]) -> Settings:
     try:
         settings = Loaded(**{name: value for name, value in flags.items() if value is not None})
     except ValidationError as error:
-        raise ConfigurationError(_first_line(error, file)) from None
-    _check(settings)
+        raise ConfigurationError(_describe_error(error, file)) from None
+    _check_completeness(settings)
     return settings
 
 
 def read_document(file: Path) -> dict[str, Any]:
-    """The YAML document of a configuration file."""
+    """Parse a configuration file."""
     import yaml
 
     try:
@@ -62,7 +60,7 @@ def read_document(file: Path) -> dict[str, Any]:
         where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "not YAML"
         raise ConfigurationError(
-            f"configuration file {file}{where}: malformed YAML: {problem}; mend that line"
+            f"configuration file {file}{where}: malformed YAML: {problem}; correct that line"
         ) from None
     if document is None:
         return {}
@@ -74,8 +72,8 @@ def read_document(file: Path) -> dict[str, Any]:
 
 
 def _check_variables() -> None:
-    """Refuse variables that nobody reads: a misspelt one would silently change nothing."""
-    known = {*Settings.model_fields, *_OTHER_VARIABLES}
+    """Refuse unknown variables: a misspelt one would silently change nothing."""
+    known = {*Settings.model_fields, *_FLAG_VARIABLES}
     for variable in sorted(os.environ):
         if variable.upper().startswith(ENVIRONMENT_PREFIX):
             name = variable[len(ENVIRONMENT_PREFIX) :].lower().partition("__")[0]
@@ -86,7 +84,7 @@ def _check_variables() -> None:
                 )
 
 
-def _check(settings: Settings) -> None:
+def _check_completeness(settings: Settings) -> None:
     if not settings.every_upstream:
         raise ConfigurationError(
             "upstream is missing: give --upstream URL (the OpenAI-compatible server's base, such as "
@@ -99,39 +97,39 @@ def _check(settings: Settings) -> None:
         )
 
 
-def _first_line(error: ValidationError, file: Path | None) -> str:
+def _describe_error(error: ValidationError, file: Path | None) -> str:
     problems = error.errors(include_url=False)
-    # A misspelt key first: what seems to be missing may be what was misspelt.
+    # Report a misspelt key first: a missing key is often a misspelt one.
     problem = next((one for one in problems if one["type"] == "extra_forbidden"), problems[0])
     location = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "extra_forbidden":
         where = f"configuration file {file}" if file else "configuration"
-        mend = nearest(str(problem["loc"][-1]), _known(problem["loc"][:-1]))
-        return f"{where}: unknown key {location!r}: {mend}"
+        hint = nearest(str(problem["loc"][-1]), _known_keys(problem["loc"][:-1]))
+        return f"{where}: unknown key {location!r}: {hint}"
     message = problem["msg"].removeprefix("Value error, ")
     if not location:
         return f"configuration: {message}"
-    return f"configuration field {location!r}{_value(location, problem['input'])}: {message}"
+    return f"configuration field {location!r}{_format_value(location, problem['input'])}: {message}"
 
 
-def _value(location: str, value: Any) -> str:
-    """The value as it may be told: none that is or holds a credential, and no whole section."""
+def _format_value(location: str, value: Any) -> str:
+    """The value for the message; empty if it may hold a credential or is a whole section."""
     secret = any(word in location for word in ("key", "headers")) or "@" in str(value)
     return "" if secret or isinstance(value, dict | BaseModel) else f", value {value!r}"
 
 
-def _known(path: tuple[int | str, ...]) -> list[str]:
-    """The keys that are known under a path of sections."""
+def _known_keys(path: tuple[int | str, ...]) -> list[str]:
+    """The keys of the section at a path."""
     model: type[BaseModel] = Settings
     for part in path:
         if isinstance(part, int):
             continue
-        model = _section(model.model_fields[part].annotation) or model
+        model = _find_section(model.model_fields[part].annotation) or model
     return list(model.model_fields)
 
 
-def _section(annotation: Any) -> type[BaseModel] | None:
-    """The section that a field holds: itself, or within a tuple or an optional."""
+def _find_section(annotation: Any) -> type[BaseModel] | None:
+    """The section in a field's type, which may be wrapped in a tuple or an optional."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((found for one in get_args(annotation) if (found := _section(one))), None)
+    return next((found for one in get_args(annotation) if (found := _find_section(one))), None)

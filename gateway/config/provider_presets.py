@@ -1,6 +1,4 @@
-"""How upstreams want to be spoken to, and the presets: one entry per provider or server, chosen by
-`dialect:`. Adding a provider is adding an entry here.
-"""
+"""Dialects of upstreams, and their presets by provider or server (`dialect:`). Add a provider here."""
 
 from __future__ import annotations
 
@@ -21,19 +19,19 @@ PROTOCOLS = tuple(
 
 
 class Dialect(Section):
-    """What differs between upstreams that speak the same protocols."""
+    """The differences between upstreams that speak the same protocols."""
 
     join: str = ""
-    """The path between a base that has none and what follows `/v1` in a request."""
+    """The path for a base URL without one; it replaces `/v1` of the request's path."""
     auth: AuthStyle = "bearer"
-    """The header that takes the upstream's key."""
+    """The header that carries the upstream's key."""
     query: Mapping[str, str] = {}
-    """Added to each request's query where the client doesn't give them."""
+    """Query parameters added to each request unless the client gives them."""
     duplicate_tool_names: DuplicateNames = "allowed"
-    """Whether two tools of a request may have one name, or need a suffix to tell them apart."""
+    """Whether two tools of a request may have the same name, or a suffix must distinguish them."""
     protocols: tuple[str, ...] = PROTOCOLS
     token_ids: bool = False
-    """It offers `return_token_ids`."""
+    """Whether it offers `return_token_ids`."""
 
 
 DIALECTS: Mapping[str, Dialect] = {
@@ -42,7 +40,7 @@ DIALECTS: Mapping[str, Dialect] = {
     "azure": Dialect(
         join="/openai/v1", auth="api-key", protocols=("chat", "responses", "completions", "embeddings")
     ),
-    # Gemini's surface for OpenAI clients; it refuses two tools of one name.
+    # Gemini's surface for OpenAI clients; it refuses two tools with the same name.
     "gemini": Dialect(
         join="/v1beta/openai", duplicate_tool_names="suffixed", protocols=("chat", "embeddings")
     ),

@@ -1,4 +1,4 @@
-"""Which settings can change while the gateway serves, and what differs between two configurations."""
+"""The settings that can change while the gateway serves, and the difference of two configurations."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ LIVE = frozenset(
         "log.level",
     }
 )  # fmt: skip
-"""What a gateway takes over at once; everything else is what it was started with."""
+"""Settings that take effect at once on a reload; all others need a restart."""
 
 
-def changes(old: Settings, new: Settings) -> tuple[str, ...]:
-    """The settings that differ, those of a section by their dotted names.
+def find_changes(old: Settings, new: Settings) -> tuple[str, ...]:
+    """The settings that differ, as dotted names.
 
-    ConfigurationError where one of them can't change while the gateway serves.
+    Raises ConfigurationError if one of them can't change while the gateway serves.
     """
-    changed = tuple(sorted(_differing(old, new)))
+    changed = tuple(sorted(_iter_differences(old, new)))
     if fixed := [name for name in changed if name not in LIVE]:
         raise ConfigurationError(
             f"{', '.join(fixed)} can't be changed while the gateway serves; "
@@ -45,11 +45,11 @@ def changes(old: Settings, new: Settings) -> tuple[str, ...]:
     return changed
 
 
-def _differing(old: BaseModel, new: BaseModel, within: str = "") -> Iterator[str]:
+def _iter_differences(old: BaseModel, new: BaseModel, prefix: str = "") -> Iterator[str]:
     for name in type(old).model_fields:
         before: Any = getattr(old, name)
         after: Any = getattr(new, name)
         if isinstance(before, BaseModel) and type(before) is type(after):
-            yield from _differing(before, after, f"{within}{name}.")
+            yield from _iter_differences(before, after, f"{prefix}{name}.")
         elif before != after:
-            yield within + name
+            yield prefix + name

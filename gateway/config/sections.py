@@ -1,9 +1,11 @@
-"""Sections of the configuration, each a small model of its own."""
+"""Sections of the configuration."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from enum import StrEnum
+from functools import cached_property, partial
 from hashlib import sha256
 from typing import Annotated, Literal, Self
 
@@ -11,19 +13,20 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, m
 
 from crosswind.gateway.trajectory.retention import parse_bytes, parse_seconds
 
+
+def _parse_text(parse: Callable[[str], float], value: object) -> object:
+    """Parse a measure that is given as text; pass numbers through."""
+    return parse(value) if isinstance(value, str) else value
+
+
 Seconds = Annotated[float, Field(gt=0)]
 Positive = Annotated[int, Field(gt=0)]
 Port = Annotated[int, Field(ge=0, le=65535)]
-Duration = Annotated[float, Field(gt=0), BeforeValidator(lambda value: measured(parse_seconds, value))]
+Duration = Annotated[float, Field(gt=0), BeforeValidator(partial(_parse_text, parse_seconds))]
 """Seconds, or text such as 30d, 12h, 90m."""
-Size = Annotated[int, Field(gt=0), BeforeValidator(lambda value: measured(parse_bytes, value))]
+Size = Annotated[int, Field(gt=0), BeforeValidator(partial(_parse_text, parse_bytes))]
 """Bytes, or text such as 10GB, 512MiB."""
 Secrets = Literal["redact", "block_training", "keep"]
-
-
-def measured(read: Callable[[str], float], value: object) -> object:
-    """The value of a measure that is given as text; numbers as they are."""
-    return read(value) if isinstance(value, str) else value
 
 
 class Detail(StrEnum):
@@ -35,7 +38,7 @@ class Detail(StrEnum):
 
 
 class Durability(StrEnum):
-    """What is held back until its turn is on disk."""
+    """Which part of an answer waits until its turn is on disk."""
 
     STRICT = "strict"
     """The event on which clients act: the chunk with the last finish_reason, or a plain body."""
@@ -49,6 +52,29 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class ServerKey(Section):
+    """The gateway's key for a server, given directly or by an environment variable."""
+
+    key: SecretStr | None = None
+    key_env: str | None = None
+    """The environment variable that holds the key."""
+
+    @model_validator(mode="after")
+    def _check_key(self) -> Self:
+        if self.key is not None and self.key_env is not None:
+            raise ValueError("give either `key` or `key_env`")
+        if self.key_env is not None and not os.environ.get(self.key_env):
+            raise ValueError(f"the variable {self.key_env} (key_env) is not set; set it")
+        return self
+
+    @cached_property
+    def secret(self) -> str | None:
+        """The key, from wherever it was given."""
+        if self.key is not None:
+            return self.key.get_secret_value()
+        return os.environ[self.key_env] if self.key_env else None
+
+
 class Timeouts(Section):
     """Seconds."""
 
@@ -57,16 +83,16 @@ class Timeouts(Section):
     first_byte: Seconds = 600.0
     between_chunks: Seconds = 120.0
     after_completion: Seconds = 1.0
-    """How long the completing event of a stream waits for what follows it (usage, the end mark)."""
+    """How long the completing event of a stream waits for the events after it (usage, the end mark)."""
     total: Seconds = 3600.0
     keep_alive: Seconds = 75.0
-    """How long a client's idle connection is kept: longer than clients keep theirs (5 s is usual), since a
-    request that meets the end of its connection is lost."""
+    """How long a client's idle connection is kept: longer than clients keep theirs (usually 5 s), since a
+    request is lost if the connection closes while it is sent."""
     idle: Seconds = 4.0
-    """How long a connection to an upstream is kept without a request: shorter than servers keep theirs
-    (5 s is usual), since a request that meets the end of its connection is lost unless it may be repeated."""
+    """How long an idle connection to an upstream is kept: shorter than servers keep theirs (usually 5 s),
+    since a request is lost if the connection closes while it is sent, unless it may be repeated."""
     drain: Seconds = 30.0
-    """How long requests in flight may go on after SIGTERM."""
+    """How long requests in flight may continue after SIGTERM."""
 
 
 class Limits(Section):
@@ -75,36 +101,36 @@ class Limits(Section):
     body: Positive = 64 << 20
     header: Positive = 64 << 10
     event: Positive = 8 << 20
-    """The largest event of a stream that is looked into; larger ones are relayed unseen."""
+    """The largest event of a stream that is parsed; larger ones are relayed unread."""
     answer: Positive = 64 << 20
-    """The largest plain answer that is held, to be read and recorded; a larger one is relayed as it comes."""
+    """The largest plain answer that is buffered and recorded; a larger one is relayed as it arrives."""
     stream: Positive = 256 << 20
-    """The most of a streamed answer, as it comes, that is kept for the record. What is longer is relayed all
-    the same, and its turn is recorded without it.
+    """The largest streamed answer that is kept for the record. A longer one is still relayed, and its turn is
+    recorded without it.
     """
     decoded: Positive = 256 << 20
-    """The most that is decoded of one compressed answer, for the record; what follows is relayed unseen."""
+    """The most bytes decoded of one compressed answer; the rest is relayed unread."""
     connections: Positive = 4000
     """Connections to each upstream."""
     live_sessions: Positive = 20_000
-    """Sessions that are kept in memory; others are read from the store when they return."""
+    """Sessions kept in memory; others are read from the store when they return."""
     live_bytes: Positive = 256 << 20
-    """About how much memory their histories may take."""
+    """The approximate memory for their histories."""
 
 
 class Key(Section):
-    """A key of ours (`auth: keys`)."""
+    """A key that the gateway accepts (`auth: keys`)."""
 
     key: SecretStr | None = None
     key_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
-    """The key's SHA-256 in hexadecimal, in place of the key (`crosswind doctor --hash-key`). Keys are long
-    and random, so that a fast digest is enough: it can't be guessed back.
+    """The key's SHA-256 in hexadecimal, instead of the key (`crosswind doctor --hash-key`). A fast digest is
+    enough, because keys are long and random and can't be guessed.
     """
     tenant: str | None = None
     profile: str | None = None
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
+    def _check_key(self) -> Self:
         if (self.key is None) == (self.key_sha256 is None):
             raise ValueError("give either `key` or `key_sha256`")
         return self
@@ -118,23 +144,23 @@ class Key(Section):
 
 
 class Retention(Section):
-    """What the gateway lets go of its store by itself. Off by default."""
+    """Sessions that the gateway deletes from its store. Off by default."""
 
     age: Duration | None = None
-    """Sessions without activity for longer are deleted."""
+    """Delete sessions that had no activity for longer."""
     size: Size | None = None
-    """While the store holds more bytes, its oldest sessions are deleted."""
+    """Delete the oldest sessions while the store is larger, in bytes."""
     every: Duration = 3600.0
-    """How often the store is looked at."""
+    """The interval of the check."""
     all: bool = False
-    """Open sessions and those that wait for a reward, too; otherwise they stay."""
+    """Delete open sessions and those that wait for a reward, too."""
 
 
 class SteeringCap(Section):
-    """What clients may ask for by header at most."""
+    """The limit on what clients may request by header."""
 
     profiles: tuple[str, ...] | None = None
-    """Profiles that may be asked for; None: the configured one only."""
+    """Profiles that may be requested; None: only the configured one."""
     seed: bool = True
 
 
@@ -145,44 +171,44 @@ class Dose(Section):
     """Caps on noise, whatever profiles say."""
 
     share: Share = 1.0
-    """The share of sessions that may be noisy, of those that weren't opened with an arm or in a group."""
+    """The share of noisy sessions, among those that weren't opened with an arm or in a group."""
     tenants: dict[str, Share] = {}
-    """The share by tenant, where it is less."""
+    """A smaller share for some tenants."""
     events_per_session: Positive | None = None
     events_per_tool: Positive | None = None
     """Injections into one tool's results, per session."""
     faults_in_flight: Positive | None = None
-    """Faults of links and providers that are carried out at a time, over all workers."""
+    """Concurrent faults of links and providers, over all workers."""
 
 
 class Abort(Section):
-    """When noise switches itself off. What noise itself broke doesn't count."""
+    """When noise switches itself off. Failures that noise itself caused don't count."""
 
     error_rate: Share | None = None
     """The share of requests that fail."""
     latency: Seconds | None = None
-    """Seconds that a request may take, injected waits aside."""
+    """Seconds that a request may take, without injected waits."""
     slow_share: Share = 0.5
     """The share of requests that may take longer."""
     window: Seconds = 60.0
-    """The last so many seconds are looked at."""
+    """The window that is judged, in seconds."""
     least: Positive = 20
-    """Fewer requests than that are not judged."""
+    """The fewest requests in the window to judge."""
 
 
 class ThirdParty(Section):
-    """Third parties' operators: they run in a process of their own."""
+    """Operators of other packages; they run in a separate process."""
 
     deadline: Seconds = 0.25
-    """Seconds that one may take to draw, or to carry out a draw; then the process is killed and made anew."""
+    """Seconds for one draw or its application; after that the process is killed and restarted."""
     start: Seconds = 10.0
-    """Seconds that the process may take till it answers for the first time."""
+    """Seconds until the process must answer for the first time."""
     memory: Positive = 2 << 30
-    """Bytes of data that the process may hold; an operator that asks for more fails. Linux only."""
+    """The process's memory limit in bytes; an operator that allocates more fails. Linux only."""
     failures: Positive = 5
-    """How many of its last answers may be missing or wrong; then it is switched off till the restart."""
+    """Missing or wrong answers, among the last `window`, that switch an operator off until a restart."""
     window: Positive = 50
-    """How many answers the last ones are."""
+    """The number of recent answers that count."""
 
 
 class Telemetry(Section):

@@ -1,4 +1,4 @@
-"""Every setting of the gateway. They are read by `crosswind.gateway.config.loading`."""
+"""Every setting of the gateway; `crosswind.gateway.config.loading` reads them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from crosswind.gateway.config.sections import (
     ThirdParty,
     Timeouts,
 )
-from crosswind.gateway.config.upstream import Health, Retries, UpstreamSettings, http_url
+from crosswind.gateway.config.upstream import Health, Retries, UpstreamSettings, parse_base_url
 
 ENVIRONMENT_PREFIX = "CROSSWIND_"
 
@@ -44,15 +44,15 @@ class Settings(BaseSettings):
     )
 
     upstream: str | None = None
-    """Base URL including its version segment: http://host:8000/v1. The upstream of all models that none of
+    """Base URL including its version segment: http://host:8000/v1. It gets every model that none of
     `upstreams` has.
     """
     upstream_key: SecretStr | None = None
-    """The upstream's credential: used in place of a session key or a key of ours."""
+    """The upstream's credential; it replaces session keys and the gateway's own keys."""
     token_ids: bool = False
     """The upstream offers `return_token_ids` on chat completions."""
     upstreams: tuple[UpstreamSettings, ...] = ()
-    """Further upstreams, chosen by the model's name: the first that has it."""
+    """Further upstreams; the first that has the model gets the request."""
     retries: Retries = Retries()
     health: Health = Health()
     websockets: Literal["relay", "refuse"] = "relay"
@@ -62,51 +62,49 @@ class Settings(BaseSettings):
     control_host: str = "127.0.0.1"
     control_port: Port = 8081
     control_allowed_hosts: tuple[str, ...] = ()
-    """Host names, beside loopback and control_host, by which the control plane may be addressed."""
+    """Allowed host names of the control plane, besides loopback and control_host."""
     workers: Annotated[int, Field(gt=0)] = 1
     """Processes that serve the data plane."""
     public_url: str | None = None
-    """The data plane's address as agents reach it, where it isn't http://host:port."""
+    """The data plane's address for agents, if it isn't http://host:port."""
     profile: str = "off"
     """The default noise profile: a built-in's name, a stored one's, or a path to a YAML file."""
     seed: Annotated[int, Field(ge=0)] = 0
     store: str = "sqlite:///crosswind.db"
     retention: Retention = Retention()
     reward_expiry: Duration | None = None
-    """How long a session without activity may wait for its reward before that counts as expired."""
+    """How long an idle session may wait for its reward before the reward counts as expired."""
     sessions: Literal["open", "strict"] = "open"
     auth: Literal["passthrough", "keys"] = "passthrough"
     keys: tuple[Key, ...] = ()
     record: Detail = Detail.FULL
     durability: Durability = Durability.STRICT
     durability_wait: Seconds = 0.2
-    """How long a completing event is held for its turn to be durable, in seconds; then it is released and
-    marked late.
-    """
+    """Seconds that a completing event waits for its turn to be durable before it is released late."""
     retry_grace: Annotated[float, Field(ge=0)] = 10.0
-    """How long a plain call of a training session is kept after its client has gone, in seconds, so that its
-    retry joins it. 0: not at all.
+    """Seconds that a plain call of a training session continues after its client has gone, so that a retry
+    can join it. 0: not at all.
     """
     acknowledge_wait: Seconds = 10.0
-    """How long a control request waits for its rows to be durable, in seconds, before it answers 503."""
+    """Seconds that a control request waits for its rows to be durable before it answers 503."""
     capture: Literal["auto", "on", "off"] = "auto"
-    """Token capture. auto: for sessions of a group, and wherever `token_ids` is set."""
+    """Token capture. auto: for sessions of a group, and if `token_ids` is set."""
     capture_top: Annotated[int, Field(ge=0, le=20)] = 0
-    """How many of the likeliest tokens are captured at each place, with their log-probabilities."""
+    """The number of likeliest tokens to capture at each position, with their log-probabilities."""
     body_secrets: Secrets = "redact"
     steering: bool = False
     """Whether clients may steer noise with X-Crosswind-* headers."""
     steering_cap: SteeringCap = SteeringCap()
     markers: bool = False
-    """Whether errors say in a header whose they are: X-Crosswind-Error (ours, by code) and
-    X-Crosswind-Injected (noise, by operator). Agents that are to be tested must not see them.
+    """Whether errors name their source in a header: X-Crosswind-Error (the gateway, by code) or
+    X-Crosswind-Injected (noise, by operator). Agents under test must not see them.
     """
     noise_off_file: Path | None = None
     """The kill switch as a file: while it exists there is no noise. Default: beside an SQLite store,
     `.noise-off` appended.
     """
     noise_model: NoiseModel | None = None
-    """A language model that writes noise where an operator may have one write."""
+    """A language model that writes noise for operators that accept its texts."""
     dose: Dose = Dose()
     abort: Abort = Abort()
     third_party: ThirdParty = ThirdParty()
@@ -117,11 +115,11 @@ class Settings(BaseSettings):
 
     @field_validator("upstream", "public_url")
     @classmethod
-    def _http_url(cls, value: str | None) -> str | None:
-        return None if value is None else http_url(value)
+    def _check_url(cls, value: str | None) -> str | None:
+        return None if value is None else parse_base_url(value)
 
     @model_validator(mode="after")
-    def _distinct(self) -> Self:
+    def _check_names(self) -> Self:
         names = [one.name for one in self.every_upstream]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two upstreams are named {twice[0]!r}; give each a name of its own")
@@ -129,8 +127,8 @@ class Settings(BaseSettings):
 
     @property
     def every_upstream(self) -> tuple[UpstreamSettings, ...]:
-        """All upstreams in the order in which a model's name is matched. The short form's matches none: it
-        has what no other has.
+        """All upstreams in the order in which a model's name is matched. The short form comes last and has no
+        globs, because it gets the models that no other upstream has.
         """
         if self.upstream is None:
             return self.upstreams
@@ -146,6 +144,6 @@ class Settings(BaseSettings):
 
     @property
     def data_url(self) -> str:
-        """Where agents reach the data plane, without a version segment."""
+        """The data plane's address for agents, without a version segment."""
         host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
         return self.public_url or f"http://{f'[{host}]' if ':' in host else host}:{self.port}"

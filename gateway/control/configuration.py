@@ -1,4 +1,4 @@
-"""The configuration, read anew while the gateway serves."""
+"""The route that reloads the configuration."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 def router(gateway: Gateway) -> APIRouter:
-    """Its route."""
+    """Make the router."""
     routes = APIRouter(prefix="/api")
 
     @routes.put("/reload")
     @routes.post("/reload")
     async def reload() -> dict[str, list[str]]:
-        """Read the configuration anew and put it in force, as SIGHUP does. Says what changed; 400 where it
-        can't be used, and nothing changed then.
+        """Reload the configuration, as SIGHUP does, and list the settings that changed. 400 if it can't be
+        used; then nothing changes.
         """
         try:
-            return {"changed": list(await gateway.reread())}
+            return {"changed": list(await gateway.reload())}
         except ConfigurationError as error:
             raise ServiceError(400, str(error), code="configuration_refused") from None
 

@@ -84,7 +84,7 @@ def router(gateway: Gateway) -> APIRouter:
         """
         settings = _trust_settings(gateway, name, body)
         for setting in settings:
-            await gateway.tell_version(setting)
+            await gateway.publish_trust(setting)
         if body.trusted is not None:
             await gateway.acknowledge(settings)
         return Acknowledged()

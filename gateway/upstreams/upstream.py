@@ -43,12 +43,12 @@ class Upstream:
     ) -> None:
         self.settings = settings
         self.name = settings.name
-        self.dialect = settings.spoken
+        self.dialect = settings.effective_dialect
         self.models = _compile_globs(settings.models)
         self.retries = settings.retries or retries
         self.health = settings.health or health
         self.replicas = Replicas.from_bases(settings.bases, self.health)
-        self.pool = Pool(settings.bases, settings.timeouts_in(timeouts), limits)
+        self.pool = Pool(settings.bases, settings.merge_timeouts(timeouts), limits)
         self.websocket_client = WebSocketClient(self.pool)
         self.identity = (settings, self.pool.timeouts, limits, self.retries, self.health)
         """The settings that it was built from: a reload keeps an upstream whose identity is unchanged."""

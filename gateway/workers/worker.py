@@ -94,7 +94,7 @@ def _make_gateway(told: Message, channel: Channel) -> Gateway:
     peers = Peers(told["number"], Path(told["folder"]), channel, told["reading"])
     gateway = create_app(settings, peers)
     if told["noise"] is not None:
-        gateway.hear_noise(told["noise"])
+        gateway.receive_noise_switch(told["noise"])
     return gateway
 
 
@@ -111,12 +111,12 @@ async def _follow_supervisor(channel: Channel, gateway: Gateway, server: HttpSer
 
     async def hear(message: Message) -> Mapping[str, Any] | None:
         if "noise" in message:
-            gateway.hear_noise(message["noise"])
+            gateway.receive_noise_switch(message["noise"])
         elif "version" in message:
             said = message["version"]
-            gateway.hear_version(Setting(said["kind"], said["name"], said["value"], now_us()))
+            gateway.receive_trust(Setting(said["kind"], said["name"], said["value"], now_us()))
         elif "hang_up" in message:
-            gateway.hang_up()
+            gateway.reload_in_background()
         elif "reload" in message:
             _reload(gateway, message)
         elif "workers" in message and gateway.peers is not None:
@@ -134,9 +134,9 @@ async def _follow_supervisor(channel: Channel, gateway: Gateway, server: HttpSer
 def _reload(gateway: Gateway, told: Message) -> None:
     """Take over a configuration that the control plane has tried."""
     try:
-        gateway.reload(Settings(**told["reload"]), told["reading"])
+        gateway.apply_settings(Settings(**told["reload"]), told["reading"])
     except ConfigurationError as error:
-        _log.error("the configuration is kept as it is", error=str(error))
+        _log.error("the configuration was not reloaded", error=str(error))
 
 
 async def _report_state(channel: Channel, gateway: Gateway) -> None:

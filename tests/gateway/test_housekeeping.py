@@ -63,7 +63,7 @@ async def test_nothing_goes_by_itself_unless_configured(tmp_path: Path) -> None:
     async with upstream() as app, gateway(tmp_path, app) as running:
         housekeeping = running.gateway._housekeeping
         assert housekeeping is not None
-        await housekeeping.round()
+        await housekeeping.run_round()
         assert names(running) == {"done", "waiting", "open"}
         assert {one.reward_state for one in running.gateway.store.sessions()} == {
             RewardState.GIVEN,
@@ -86,13 +86,13 @@ async def test_a_reward_that_does_not_come_expires_and_counts_when_it_comes_late
         opened = (await running.api("POST", "/api/sessions", {})).json()["id"]
         housekeeping = running.gateway._housekeeping
         assert housekeeping is not None
-        await housekeeping.round()
+        await housekeeping.run_round()
         found = (await running.api("GET", "/api/sessions/waiting")).json()
         assert (found["reward_state"], found["reward"]) == ("expired", None), "never 0"
         assert (await running.api("GET", f"/api/sessions/{opened}")).json()["reward_state"] == "pending"
         assert await metric(running, "crosswind_rewards_expired_total") == 2
         assert (await running.api("POST", "/api/sessions/waiting/reward", {"reward": 0.5})).status_code == 200
-        await housekeeping.round()
+        await housekeeping.run_round()
         late = (await running.api("GET", "/api/sessions/waiting")).json()
         assert (late["reward_state"], late["reward"]) == ("given", 0.5)
         corrected = {"reward": 0.25, "source": "judge"}

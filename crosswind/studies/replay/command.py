@@ -10,7 +10,7 @@ from typing import Any
 import click
 import httpx
 
-from crosswind.gateway.config.upstream import http_url
+from crosswind.gateway.config.upstream import parse_base_url
 from crosswind.gateway.trajectory.store import StoreError, open_store
 from crosswind.studies.replay import recompute
 from crosswind.studies.replay.comparison import ReplayedAnswer, ask_again, compare
@@ -35,7 +35,7 @@ def replay(
     not follow from the plan, or an upstream fails.
     """
     try:
-        base = None if against is None else http_url(against)
+        base = None if against is None else parse_base_url(against)
     except ValueError as error:
         raise click.UsageError(f"--against: {error}") from error
     try:

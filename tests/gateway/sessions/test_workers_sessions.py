@@ -128,7 +128,7 @@ async def test_a_session_that_another_worker_stopped_gets_no_noise_here(
     async with upstream() as app, workers(tmp_path, app, **flaky) as (first, second):
         await second.chat(body(*history(1)), "s")
         assert app.requests[-1].texts() != [history(1)[0]["content"]]
-        first.gateway.hear_noise(False)
+        first.gateway.receive_noise_switch(False)
         await first.chat(body(*history(1)), "s")
         await second.chat(body(*history(1)), "s")
         assert app.requests[-1].texts() == [history(1)[0]["content"]]
