@@ -9,17 +9,30 @@ import subprocess
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from textwrap import dedent
+from types import ModuleType
+from typing import Any
 
 import pytest
 
+from crosswind.gateway.protocols import codec
+from crosswind.gateway.protocols.embeddings.codec import EmbeddingsAnswer
+from crosswind.gateway.proxy import routes
 from crosswind.injectors import faults, registry
 from crosswind.injectors import operator as operator_module
-from crosswind.testing import chunks
+from crosswind.testing import chunks, plain
 from tests import ROOT
+from tests.gateway.protocols.codec_laws import assert_written_back_the_same
 from tests.gateway.proxy.faulty import CHAT, profile
 from tests.gateway.servers import delta, event, gateway, upstream
 
-SHOWN = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
+SHOWN = [
+    dedent(code)
+    for code in re.findall(
+        r"^ *```python\n(.*?)^ *```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL | re.MULTILINE
+    )
+]
+QUESTION = "What did ACME order last week?"
 OPERATORS = {name: code for code in SHOWN for name in re.findall(r'@operator\(\s*"([\w.]+)"', code)}
 
 
@@ -68,3 +81,37 @@ async def test_the_fault_that_is_shown_acts_on_a_live_stream(
     stored = {"kind": "repeated_event", "where": "stream", "number": number}
     assert json.loads(injected["after"]) == stored and injected["note"].startswith(f"Event {number} of the")
     assert turn["error"] is None and "word 8" in turn["produced"]
+
+
+async def test_the_protocol_that_is_shown_takes_a_request_through_noise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a folder among our protocols, with no edit elsewhere. Its answers are kept as they come."""
+    answers = ModuleType("crosswind.gateway.protocols.gemini.answer")
+    answers.__dict__["GeminiAnswer"] = EmbeddingsAnswer
+    monkeypatch.setitem(sys.modules, answers.__name__, answers)
+    shown: dict[str, Any] = {}
+    exec(next(code for code in SHOWN if "GeminiCodec" in code), shown)
+    known = {**codec.codecs(), "gemini": shown["CODEC"]}
+    monkeypatch.setattr(codec, "codecs", lambda: known)
+    monkeypatch.setattr(codec, "api_roots", codec.api_roots.__wrapped__)
+    monkeypatch.setattr("crosswind.gateway.config.upstream.PROTOCOLS", (*codec.codecs(), "gemini"))
+    monkeypatch.setattr(routes, "api_roots", codec.api_roots)
+    body = {"contents": [{"role": "user", "parts": [{"text": QUESTION}, {"inlineData": {"data": "AA=="}}]}]}
+    assert_written_back_the_same(shown["CODEC"], json.dumps(body).encode())
+    noise = "name: shown\nrules: [{operator: user.redundant, severity: 0.9, when: {probability: 1.0}}]\n"
+    to = {"name": "google", "models": ["flash"], "protocols": ["gemini"]}
+    async with (
+        upstream(plain({"candidates": []})) as app,
+        gateway(
+            tmp_path, app, upstream=None, upstreams=[to | {"base": f"{app.url}/v1beta"}], noise=noise
+        ) as running,
+    ):
+        path = "/v1beta/models/flash:streamGenerateContent?alt=sse"
+        told = await running.http.post(f"{running.data}/s/s{path}", json=body)
+        turn = (await running.trajectory("s"))["turns"][0]
+    [sent] = app.requests
+    assert told.json() == {"candidates": []} and sent.path == path
+    text, image = sent.json["contents"][0]["parts"]
+    assert QUESTION in text["text"] != QUESTION and image == body["contents"][0]["parts"][1]
+    assert (turn["protocol"], turn["model"], turn["stream"]) == ("gemini", "flash", True)

@@ -16,7 +16,7 @@ from crosswind.gateway.http.auth import Authenticator, Caller
 from crosswind.gateway.http.body import read_body
 from crosswind.gateway.noise.limits import CAPPED, FaultsInFlight
 from crosswind.gateway.noise_model.preparation import TextPreparation
-from crosswind.gateway.protocols.codec import Codec
+from crosswind.gateway.protocols.codec import Codec, api_roots
 from crosswind.gateway.protocols.request import SplitBody
 from crosswind.gateway.proxy.client_link import Outlet, judge_delivery
 from crosswind.gateway.proxy.outgoing import RequestBuilder
@@ -98,9 +98,9 @@ class Proxy:
             await http.answer(200, b'{"status":"ok"}')
             return 200
         if route.path is None:
-            raise ServiceError(
-                404, f"no route {http.raw_path.decode('latin-1')!r}; the API is under /v1", code="not_found"
-            )
+            roots = ", ".join(sorted(api_roots()))
+            path = http.raw_path.decode("latin-1")
+            raise ServiceError(404, f"no route {path!r}; the API is under {roots}", code="not_found")
         if http.head_bytes > self.settings.limits.header:
             raise ServiceError(
                 431, "the request's headers are too large; raise limits.header", code="headers_too_large"
