@@ -1,5 +1,5 @@
-"""What `crosswind doctor --check` finds: upstreams that can't be trained on, and why prompts don't extend
-what came before them.
+"""The checks of `crosswind doctor --check`: can the upstreams be trained on, and what makes stored turns
+unfit?
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from crosswind.gateway.trajectory.store import Store, StoreError, open_store
 from crosswind.gateway.trajectory.trust import VERSION, Trust
 
 ENGINES = frozenset({"vllm", "crosswind"})
-"""Owners of models, as engines name themselves, that give token ids."""
+"""Values of `owned_by` of engines that return token ids."""
 HOSTED = (
     "a hosted model: it gives no token ids and its weights can't be set. Noise, recording, rollouts, bench "
     "and report work; training doesn't"
@@ -37,13 +37,13 @@ _REMEDIES: dict[str, str] = {
     Fitness.CONSTRAINED_SAMPLING: " (a grammar or a mask forced tokens: have the agent leave out `strict` in "
     "tools, `parallel_tool_calls: false`, a `tool_choice` that demands calls, and `response_format`)",
 }
-"""What helps, by the reason why turns are unfit."""
+"""The fix by the reason why turns are unfit."""
 _LIST_TIMEOUT_S, _SAMPLE_TIMEOUT_S = 5.0, 30.0
-"""For a list of models, and for a token of an engine that may be under load."""
+"""Timeouts for the list of models, and for sampling one token on an engine that may be under load."""
 
 
 def diagnose(settings: Settings) -> Iterator[str]:
-    """One line each."""
+    """Yield one line per finding."""
     for upstream in settings.every_upstream:
         yield from (f"upstream {upstream.name}: {said}" for said in _check_upstream(upstream))
     try:
@@ -79,13 +79,13 @@ def _auth_header(upstream: UpstreamSettings) -> dict[str, str]:
 
 
 def _model_owners(body: Any) -> dict[str, str]:
-    """The models' owners, by their names."""
+    """The owners of the models, by model."""
     models = body.get("data") if isinstance(body, Mapping) else None
     return {str(one.get("id")): str(one.get("owned_by")) for one in models or () if isinstance(one, Mapping)}
 
 
 def _check_engine(base: str, models: Mapping[str, str], headers: dict[str, str]) -> str:
-    """What comes of asking an engine for one token, as capture asks for it."""
+    """Sample one token as capture does, and describe the result."""
     model, owner = next((name, owner) for name, owner in models.items() if owner in ENGINES)
     body = {"model": model, "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 1}
     asked = body | {"logprobs": True, "return_token_ids": True}

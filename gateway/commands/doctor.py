@@ -40,12 +40,12 @@ def doctor(config: Path | None, hash_key: bool, check: bool, **flags: Any) -> No
         from crosswind.gateway.commands.diagnosis import diagnose
 
         for line in diagnose(settings):
-            # As comments: what is printed stays the YAML document that it was.
+            # As comments, so that the output stays a YAML document.
             click.echo(f"# {line}")
 
 
 def _digest_of_input() -> str:
-    """The digest of the key that is typed, unseen, or piped in."""
+    """Read a key from a hidden prompt or from standard input and return its digest."""
     from crosswind.gateway.http.auth import key_digest
 
     typed: str = click.prompt("Key", hide_input=True) if sys.stdin.isatty() else sys.stdin.readline()

@@ -78,7 +78,7 @@ def serve(config: Path | None, **flags: Any) -> None:
     configured = settings.model_copy()
 
     def reread() -> Settings:
-        """The configuration as it is now; a port that is still asked for is the one that was bound."""
+        """Read the configuration again; a port that is configured as before stays the one that was bound."""
         now = read()
         same = {name: port for name, port in ports.items() if getattr(now, name) == getattr(configured, name)}
         return now.model_copy(update=same)
@@ -98,9 +98,9 @@ def _check_workers(settings: Settings) -> None:
 
 
 def _bind_socket(host: str, port: int, field: str) -> socket.socket:
-    """A listening socket, taken before anything else, so that a port in use is told at once."""
+    """Bind a listening socket first of all, so that a port in use is reported at once."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is named since asyncio switches Nagle's algorithm off for sockets of a named one only.
+    # Name the protocol: asyncio disables Nagle's algorithm only for sockets with a named one.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -119,7 +119,7 @@ def _bind_socket(host: str, port: int, field: str) -> socket.socket:
 def _supervise(
     settings: Settings, data: socket.socket, control: socket.socket, reread: Callable[[], Settings]
 ) -> int:
-    """Several processes: this one keeps them."""
+    """Supervise several processes."""
     from crosswind.gateway.peers.peers import private_folder
     from crosswind.gateway.workers.supervisor import Supervisor
 
@@ -131,7 +131,7 @@ def _supervise(
 def _serve_alone(
     settings: Settings, data: socket.socket, control: socket.socket, reread: Callable[[], Settings]
 ) -> int:
-    """Both planes in this process, in one loop."""
+    """Serve both planes in this process, in one event loop."""
     from crosswind.gateway.app import create_app
 
     gateway = create_app(settings, source=reread)
@@ -143,7 +143,7 @@ def _serve_alone(
 
 
 async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> int:
-    """Serve until SIGTERM or SIGINT, then drain. Gives the exit code."""
+    """Serve until SIGTERM or SIGINT, then drain; return the exit code."""
     from crosswind.gateway.http.server import (
         LazyApplication,
         make_server,
@@ -175,7 +175,7 @@ async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> 
 
 
 def _make_control_plane(gateway: Gateway) -> Any:
-    """The control plane, whose imports take longer than all else: agents needn't wait for them."""
+    """Import and create the control plane after the data plane serves: its imports are the slowest."""
     from crosswind.gateway.control.application import create_control
 
     return create_control(gateway)
@@ -194,7 +194,7 @@ def _announce(settings: Settings) -> None:
         f"recorded       {what}",
         f"               in {settings.store}, secrets in texts: {settings.body_secrets}",
     )
-    with contextlib.suppress(OSError):  # A full disk under the log keeps nobody from being served.
+    with contextlib.suppress(OSError):  # A full disk under the log must not stop the service.
         for line in lines:
             click.echo(line, err=True)
 

@@ -1,4 +1,4 @@
-"""The control plane: a FastAPI application on a port of its own, guarded against pages in a browser."""
+"""The control plane: a FastAPI application on its own port, protected against web pages in a browser."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def create_control(gateway: Gateway) -> ASGIApp:
 
 
 def _add_error_handlers(app: FastAPI) -> None:
-    """Every error in OpenAI's shape."""
+    """Answer every error in OpenAI's form."""
 
     @app.exception_handler(ServiceError)
     async def service(_: Request, error: ServiceError) -> Response:
@@ -117,10 +117,10 @@ def _error_response(
 
 
 class Guard:
-    """Lets through only requests that were addressed to us, and none that a page of another site sent.
+    """Accepts only requests addressed to this host, and none from pages of other sites.
 
-    IP addresses, localhost and the configured names are ours: a page that rebinds its own name to our address
-    is not.
+    IP addresses, localhost and the configured names are this host's. A page that rebinds its own name to our
+    address (DNS rebinding) is refused.
     """
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str]) -> None:
@@ -159,7 +159,7 @@ class Guard:
 
 
 def _split_url(url: str) -> SplitResult:
-    """Its parts; none where it is no URL, which is nobody's address."""
+    """Split a URL; an invalid one gives empty parts, which match no host."""
     try:
         return urlsplit(url)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The route that reloads the configuration."""
+"""The control route that reloads the configuration."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def router(gateway: Gateway) -> APIRouter:
-    """Make the router."""
+    """The route /api/reload."""
     routes = APIRouter(prefix="/api")
 
     @routes.put("/reload")

@@ -1,4 +1,4 @@
-"""Control routes of groups."""
+"""Control routes for groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the control plane takes and gives. Validated here, at the edge, and nowhere again."""
+"""Request and response bodies of the control plane. This is the only place that validates them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 
 def _storable(given: dict[str, Any]) -> dict[str, Any]:
-    """ValueError where the store, which holds JSON, can't hold it."""
+    """Raise ValueError if the value is not storable as JSON."""
     try:
         json.dumps(given, allow_nan=False)
     except ValueError:

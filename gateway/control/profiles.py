@@ -1,4 +1,4 @@
-"""Control routes of noise: profiles, operators, the curriculum and the kill switch."""
+"""Control routes for noise: profiles, operators, the curriculum and the kill switch."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Control routes of sessions: open, reward, close, look at, delete. A 2xx to a change means that it is on
-disk.
-"""
+"""Control routes for sessions: open, reward, close, read, delete. A 2xx for a change means it is on disk."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from crosswind.gateway.runtime import Gateway
 
 _AT_ONCE = 50
-"""Sessions that one transaction deletes."""
+"""Sessions deleted per transaction."""
 
 
 def router(gateway: Gateway) -> APIRouter:
@@ -47,7 +45,7 @@ def _write_routes(routes: APIRouter, gateway: Gateway) -> None:
         """Open a session; its plan is frozen now."""
         session_id, key = f"s-{secrets.token_hex(12)}", body.api_key or new_session_key()
         session = make_session(gateway.profiles, await _make_opening(gateway, body, session_id))
-        # One after the other, so that each that brings the same key finds the one before it.
+        # One at a time, so that each request with the same key finds the session before it.
         async with key_handover if body.api_key else nullcontext():
             ended = await _session_of_key(gateway, key) if body.api_key else None
             closing = [] if ended is None else [SessionClosed(ended.record.id, now_us())]
@@ -149,14 +147,14 @@ def _read_routes(routes: APIRouter, gateway: Gateway) -> None:
 
 
 async def _session_of_key(gateway: Gateway, key: str) -> LiveSession | None:
-    """The open session that has this key until now."""
+    """The open session that currently has this key."""
     setting = await asyncio.to_thread(gateway.store.setting, KIND, key_digest(key))
     session = None if setting is None else await gateway.sessions.get(str(setting.value["session"]))
     return session if session is not None and session.record.status is SessionStatus.OPEN else None
 
 
 def _parse_filter(label: str | None, tenant: str | None) -> dict[str, str]:
-    """The label that is asked for. Nothing asked for would be everything: that is refused."""
+    """Parse the label filter. Refuse a request without any filter: it would delete every session."""
     if label is None and tenant is None:
         raise ServiceError(
             400,
@@ -175,13 +173,13 @@ def _parse_filter(label: str | None, tenant: str | None) -> dict[str, str]:
 
 
 async def _sweep(gateway: Gateway) -> None:
-    """Give up the content of deleted sessions, in short transactions between those of the traffic."""
+    """Release the content of deleted sessions in short transactions, between those of the traffic."""
     while await asyncio.to_thread(gateway.store.sweep):
         pass
 
 
 async def _make_opening(gateway: Gateway, body: OpenSession, session_id: str) -> Opening:
-    """The request with the curriculum's assignment and the configuration's defaults filled in."""
+    """Complete the request with the curriculum's assignment and the configured defaults."""
     seed = gateway.settings.seed if body.seed is None else body.seed
     curriculum = None
     if body.arm == "auto" and body.group_id is not None:

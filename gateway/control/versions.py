@@ -1,4 +1,4 @@
-"""Control routes of policy versions: which of them may be trained on."""
+"""Control routes for policy versions: which of them may be trained on."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ def router(gateway: Gateway) -> APIRouter:
 
 
 def _trust_settings(gateway: Gateway, name: str, body: VersionTrust) -> list[Setting]:
-    """What is said, of servers and of the version. Of a server that is its upstream's only one, or that the
-    gateway knows by no such address, it is said of the version: nobody could tell their turns apart.
+    """The settings for servers and for the version. A statement about an upstream's only server, or about an
+    unknown address, applies to the version: their turns can't be told apart.
     """
     now, among = now_us(), _replicated_servers(gateway)
     value = body.model_dump(exclude_none=True, exclude={"engines", "away"})
@@ -112,6 +112,6 @@ def _trust_settings(gateway: Gateway, name: str, body: VersionTrust) -> list[Set
 
 
 def _replicated_servers(gateway: Gateway) -> frozenset[str]:
-    """The servers that are one of several replicas of an upstream."""
+    """The servers of upstreams with several replicas."""
     upstreams = (one.replicas.members for one in gateway.upstreams)
     return frozenset(server_of(one.base) for members in upstreams if len(members) > 1 for one in members)

@@ -1,4 +1,4 @@
-"""Records as the API shows them: times in RFC 3339, bodies as text, token ids as numbers."""
+"""Records as JSON for the API: times in RFC 3339, bodies as text, token ids as numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TIMES = {"created_us": "created", "closed_us": "closed"}
 
 
 def rfc3339(time_us: int | None) -> str | None:
-    """Microseconds since the epoch as RFC 3339."""
+    """Format microseconds since the epoch as RFC 3339."""
     if time_us is None:
         return None
     return (
@@ -29,7 +29,7 @@ def rfc3339(time_us: int | None) -> str | None:
 
 
 def as_json(row: Session | Event | Turn) -> dict[str, Any]:
-    """A record as JSON data, its fields under their names, times apart."""
+    """A record as JSON data under its field names, with times in RFC 3339."""
     out: dict[str, Any] = {}
     for name, value in structs.asdict(row).items():
         if name in _TIMES:
@@ -48,7 +48,7 @@ def as_json(row: Session | Event | Turn) -> dict[str, Any]:
 
 
 def json_response(data: dict[str, Any]) -> Response:
-    """JSON data as it is sent: in ASCII, since texts of traffic hold what UTF-8 can't say (half an emoji)."""
+    """Encode JSON in ASCII: texts of traffic may hold lone surrogates, which UTF-8 can't encode."""
     text = json.dumps(data, default=to_jsonable_python, separators=(",", ":"))
     return Response(text.encode(), media_type="application/json")
 

@@ -1,7 +1,7 @@
 """Messages between the supervisor and a child: JSON lines over a socket pair.
 
-In order, unlike signals, and without the disk. Either end tells, or asks and is answered. When one end's
-process dies the other end reads the end of the stream.
+Messages keep their order, unlike signals, and need no disk. Either end can send messages and ask questions.
+When one process dies, the other reads the end of the stream.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ Message = Mapping[str, Any]
 Hear = Callable[[Message], Awaitable[Message | None]]
 
 _LONGEST = 16 << 20
-"""Bytes of the longest message: a configuration with all its keys."""
+"""The most bytes of a message: a configuration with all its keys."""
 _ASK, _ANSWER = "ask", "answer"
 
 
 class Channel:
-    """One end. Made by `open`; nothing is heard before `listen`."""
+    """One end of the channel. Create it with `open`; `listen` starts the handling of messages."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -31,7 +31,7 @@ class Channel:
         self._numbers = count(1)
         self._asked: dict[int, asyncio.Future[Message]] = {}
         self.ended = False
-        """Whether the other end is gone."""
+        """Whether the other end has closed."""
 
     @classmethod
     async def open(cls, end: socket.socket) -> Channel:
@@ -40,7 +40,7 @@ class Channel:
         return cls(*await asyncio.open_unix_connection(sock=end, limit=_LONGEST))
 
     async def receive(self) -> Message | None:
-        """The next message; None where the other end is gone."""
+        """The next message; None if the other end has closed."""
         try:
             line = await self._reader.readline()
         except (OSError, ValueError):
@@ -52,12 +52,12 @@ class Channel:
         return message
 
     def tell(self, message: Message) -> None:
-        """Send a message. One to an end that is gone is dropped."""
+        """Send a message. It is dropped if the other end has closed."""
         if not self._writer.is_closing():
             self._writer.write(json.dumps(message).encode() + b"\n")
 
     async def ask(self, message: Message, timeout_s: float) -> Message | None:
-        """Send a message and wait for its answer; None where none came in time."""
+        """Send a message and wait for its answer; None after the timeout."""
         number = next(self._numbers)
         answer = self._asked[number] = asyncio.get_running_loop().create_future()
         self.tell({**message, _ASK: number})
@@ -69,9 +69,9 @@ class Channel:
             del self._asked[number]
 
     async def listen(self, hear: Hear) -> None:
-        """Hand each message to `hear`, one after the other, until the other end is gone.
+        """Call `hear` with each message, one at a time, until the other end has closed.
 
-        What `hear` gives for a question goes back as its answer.
+        The result of `hear` is sent back as the answer to a question.
         """
         with contextlib.suppress(ConnectionError):
             while (message := await self.receive()) is not None:

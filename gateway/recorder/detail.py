@@ -1,16 +1,14 @@
-"""How much of the traffic is recorded: everything, metadata alone, or nothing.
+"""How much of the traffic is recorded: everything, metadata only, or nothing.
 
-- `full`: every row as it stands.
-- `metadata`: who, when, what kind, how much, and what was decided, but no content. Turns lose their four
-views,
-  their token ids and log-probabilities, their inner exchanges and the message of an error, and are unfit for
-  training; events lose the texts before and after (a withdrawn one can still be told from an injected one).
-  What models wrote for operators is not kept.
-  The ledger keeps the noisy texts for as long as the session is open, since the next turn has to show them
-  again, perhaps in another process; closing the session erases them. Its decisions and their draws stay.
-- `none`: no row of any session. Settings are written all the same: they are the operator's, not traffic. What
-the
-  gateway remembers of a session it then has in memory alone, and a restart forgets it.
+- `full`: every row unchanged.
+- `metadata`: no content. Turns lose their four views, token ids, log-probabilities, inner exchanges and error
+  message, and are unfit for training. Events lose the texts before and after; a withdrawn event still differs
+  from an injected one. Generated texts are dropped. The ledger keeps the noisy texts while the session is
+  open, because later turns show them again, perhaps in another process; closing the session erases them.
+  Decisions and draws stay.
+- `none`: no rows of sessions. Settings are still written: they belong to the operator, not to the traffic.
+Sessions
+  live in memory only, and a restart forgets them.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from crosswind.gateway.trajectory.record import Event, GeneratedText, Row, Sessi
 
 
 def filter_rows(rows: Sequence[Row], detail: Detail) -> Sequence[Row]:
-    """The rows as they are to be stored."""
+    """Keep and strip rows according to the level of detail."""
     if detail is Detail.FULL:
         return rows
     if detail is Detail.NONE:

@@ -1,4 +1,4 @@
-"""What is handed to the recorder, the ticket by which its fate is learned, and the recorder in figures."""
+"""Submissions to the recorder, the tickets with their outcome, and the recorder's statistics."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from crosswind.gateway.trajectory.record import Durable, Row, Turn
 from crosswind.gateway.trajectory.store import StoreError
 
 _ROW_BYTES = 1_000
-"""What a row counts for in the buffer besides its bodies."""
+"""The size of a row in the buffer without its bodies."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecorderState:
-    """The recorder in figures, for metrics and readiness. Counts are of rows, since the start."""
+    """Statistics of the recorder for metrics and readiness. Counts are rows since the start."""
 
     queued: int
     queued_bytes: int
     written: int
     refused: int
-    """Rows that the store can't take, now or later."""
+    """Rows that the store can never take."""
     dropped: int
-    """Rows that were lost: the buffer was full, or the recorder closed while the store was down."""
+    """Rows lost because the buffer was full, or because the recorder closed while the store was down."""
     commits: int
     failures: int
     """Commits that failed because the store was unavailable."""
     down: bool
-    """Whether the last attempt failed and rows are waiting for the next."""
+    """Whether the last attempt failed and rows wait for the next one."""
     last_error: str | None
 
 
 class NotDurable(StoreError):
-    """What was submitted isn't on disk; the message says why and what to do."""
+    """The submitted rows are not on disk. The message gives the reason and the fix."""
 
 
 class Ticket:
-    """What became of one submission. `durable` is None until that is known."""
+    """The outcome of one submission. `durable` is None until it is known."""
 
     __slots__ = ("_waiting", "durable", "error", "loop", "out")
 
@@ -48,17 +48,17 @@ class Ticket:
         self.loop = loop
         self.durable: Durable | None = None
         self.out = False
-        """Whether its rows wait no longer: they are on disk, or lost."""
+        """Whether its rows have left the queue: they are on disk or lost."""
         self.error: StoreError | None = None
         self._waiting: list[asyncio.Future[None]] = []
 
     def resolve(self) -> None:
-        """Wake whoever waits; to be called in the loop, after `durable` was set."""
+        """Wake all waiters. Call this in the event loop, after `durable` is set."""
         for waiting in self._waiting:
             _wake(waiting)
 
     async def outcome(self, wait_s: float | None) -> Durable | None:
-        """What became of it, once known; None where that took longer than `wait_s` seconds."""
+        """Wait for the outcome; None after `wait_s` seconds."""
         if self.durable is None:
             waiting = self.loop.create_future()
             self._waiting.append(waiting)
@@ -77,7 +77,7 @@ def _wake(waiting: asyncio.Future[None]) -> None:
 
 
 class Submission(msgspec.Struct):
-    """Rows that are written together or not at all."""
+    """Rows to write together or not at all."""
 
     rows: Sequence[Row]
     weight: int
@@ -86,7 +86,7 @@ class Submission(msgspec.Struct):
 
 
 def settle(submission: Submission, durable: Durable, error: StoreError | None = None) -> bool:
-    """Say what became of a submission, if anyone wants to know and wasn't told before."""
+    """Set the outcome on the submission's ticket; return whether that is news to its waiters."""
     ticket = submission.ticket
     if ticket is None:
         return False
@@ -104,7 +104,7 @@ def wake(tickets: Sequence[Ticket]) -> None:
 
 
 def weight(row: Row) -> int:
-    """About how many bytes a row holds in memory that nothing else holds."""
+    """Estimate the bytes of memory that only this row holds."""
     if not isinstance(row, Turn):
         return _ROW_BYTES
     held = 4 * _ROW_BYTES + _view_weight(row.received) + _view_weight(row.produced)

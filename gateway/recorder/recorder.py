@@ -1,11 +1,11 @@
 """The durable recorder: a bounded queue and one writer thread that commits whenever it is free.
 
-Natural group commit: the writer takes everything that is queued, writes it in one transaction with one sync,
-resolves the tickets, and looks again. Alone, a turn waits for one sync; under load, many share one. No timer
-delays what somebody waits for; what nobody waits for lingers a moment to share another's sync.
+Group commit: the writer takes everything that is queued, writes it in one transaction with one sync, resolves
+the tickets, and repeats. A single turn waits for one sync; under load, many turns share one. Awaited rows are
+never delayed by a timer; other rows linger a moment to share a sync.
 
 Recording never breaks traffic. While the store can't write, tickets are resolved at once with the error,
-their rows wait in a bounded buffer and are tried again with growing pauses, and what doesn't fit is dropped
+their rows wait in a bounded buffer and are retried with growing pauses, and rows that don't fit are dropped
 and counted.
 """
 
@@ -40,10 +40,10 @@ _log = structlog.get_logger("crosswind.recorder")
 class Recorder:
     """Writes rows to a store from a thread of its own.
 
-    `capacity_bytes` bounds what waits in memory; `durability_wait_s` is how long a turn is held for its
-    commit; pauses between attempts on a store that is down grow from `retry_first_s` to `retry_most_s`.
-    What is offered lingers `linger_s` at most. `submit` is for the event loop's thread, and `offer` and
-    `state` for any. The store stays its opener's to close.
+    `capacity_bytes` bounds the queue in memory. `durability_wait_s` is how long a turn waits for its commit.
+    Pauses between attempts on a store that is down grow from `retry_first_s` to `retry_most_s`. Offered rows
+    linger `linger_s` at most. Call `submit` from the event loop's thread; `offer` and `state` from any. The
+    caller closes the store.
     """
 
     def __init__(
@@ -71,9 +71,9 @@ class Recorder:
         self._down: StoreError | None = None
         self._last_error: str | None = None
         self._awaited = False
-        """Whether somebody waits for something in the queue."""
+        """Whether anyone waits for rows in the queue."""
         self._asleep = False
-        """Whether the writer waits without an end, and has to be told of anything new."""
+        """Whether the writer waits without a timeout and must be notified of new rows."""
         self._closing = False
         self._lost_in_closing = 0
         self._thread = threading.Thread(target=self._run, name="crosswind-recorder", daemon=True)
@@ -82,9 +82,9 @@ class Recorder:
     def submit(self, rows: Sequence[Row], *, retry: bool = True, awaited: bool = True) -> Ticket:
         """Queue the rows to be written together; the ticket is resolved after the commit that covers them.
 
-        Without rows it is a mark: resolved once all that was queued before it is written.
-        With `retry` false they are forgotten when that commit fails: for what a client is told to send again.
-        With `awaited` false they linger as what is offered does: for those who don't wait for the ticket.
+        Without rows it is a marker, resolved once everything queued before it is written.
+        With `retry` false the rows are dropped if that commit fails: the client is told to send them again.
+        With `awaited` false the rows linger like offered ones: the caller doesn't wait for the ticket.
         """
         ticket = Ticket(asyncio.get_running_loop())
         self._enqueue(rows, retry, ticket, awaited)
@@ -93,26 +93,26 @@ class Recorder:
         return ticket
 
     def offer(self, rows: Sequence[Row]) -> None:
-        """Queue the rows; nobody waits for them. A crash within `linger_s` may take them."""
+        """Queue the rows without a ticket. A crash within `linger_s` may lose them."""
         self._enqueue(rows, True, None, False)
 
     async def wait_durable(self, ticket: Ticket, wait_s: float | None = None) -> Durable:
         """Wait for the ticket's commit, `durability_wait_s` at most unless told otherwise.
 
-        YES: on disk. LATE: not yet; its rows wait in the queue until the store can write. LOST: never.
+        YES: on disk. LATE: still queued until the store can write. LOST: never.
         """
         outcome = await ticket.outcome(self._durability_wait_s if wait_s is None else wait_s)
         return Durable.LATE if outcome is None else outcome
 
     async def ensure_durable(self, ticket: Ticket, wait_s: float | None = None) -> None:
-        """Wait until the rows are on disk, before a client is told so. NotDurable where they aren't."""
+        """Wait until the rows are on disk, before telling a client so. Raises NotDurable otherwise."""
         outcome = await ticket.outcome(wait_s)
         if outcome is not Durable.YES:
             why = ticket.error or "the store is slow; try again"
             raise NotDurable(f"not recorded: {why}") from ticket.error
 
     def state(self) -> RecorderState:
-        """The recorder in figures, now."""
+        """The recorder's current statistics."""
         with self._changed:
             return RecorderState(
                 queued=self._queued,
@@ -127,7 +127,7 @@ class Recorder:
             )
 
     async def flush(self, wait_s: float) -> bool:
-        """Wait until nothing is queued, `wait_s` seconds at most; returns whether that came to be."""
+        """Wait up to `wait_s` seconds until the queue is empty; return whether it is."""
         return await asyncio.to_thread(self._wait_until_empty, wait_s)
 
     def _wait_until_empty(self, wait_s: float) -> bool:
@@ -137,7 +137,7 @@ class Recorder:
             return self._changed.wait_for(lambda: not self._queued, wait_s)
 
     def close(self) -> int:
-        """Write what is queued and stop; returns how many rows the store, down to the end, did not take."""
+        """Write the queue and stop; return how many rows were lost because the store stayed down."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
@@ -201,9 +201,9 @@ class Recorder:
             pause_s = min(2 * pause_s, self._retry_most_s)
 
     def _take(self) -> list[Submission]:
-        """Everything queued, once there is something; nothing once closed and all is written."""
+        """Wait for rows and take all of them; empty once closed and everything is written."""
         with self._changed:
-            # What follows a commit is mostly what nobody waits for: the deliveries of its turns.
+            # Mostly rows that nobody awaits follow a commit: the deliveries of its turns.
             if not self._changed.wait_for(self._should_write, self._linger_s) and not self._queue:
                 self._asleep = True
                 self._changed.wait_for(lambda: self._queue or self._closing)
@@ -218,9 +218,9 @@ class Recorder:
         return self._closing or (self._awaited and bool(self._queue))
 
     def _write(self, batch: list[Submission]) -> list[Submission]:
-        """Write the batch in one transaction; returns what has to wait because the store is unavailable.
+        """Write the batch in one transaction; return the submissions to retry if the store is unavailable.
 
-        A row that the store refuses must not take others with it: its batch is halved until it stands alone.
+        A refused row must not lose others: its batch is halved until the row is alone.
         """
         parts = deque([batch])
         while parts:
@@ -233,7 +233,7 @@ class Recorder:
                     return self._keep_for_retry([one for rest in parts for one in rest], error)
                 self._split(part, parts, error)
             except Exception as error:
-                # A defect in the store or in a row; the thread that serves all others must outlive it.
+                # A defect in the store or in a row must not end the writer thread.
                 self._split(part, parts, RowRefused(f"{type(error).__name__}: {error}"))
             else:
                 self._finish_commit(part)
@@ -263,11 +263,11 @@ class Recorder:
         self._resolve(part, Durable.YES)
 
     def _keep_for_retry(self, waiting: list[Submission], error: StoreError) -> list[Submission]:
-        """Tell who waits; returns the submissions that are to be tried again."""
+        """Settle the tickets; return the submissions to retry."""
         kept = [one for one in waiting if one.retry]
         with self._changed:
             self._failures += 1
-            # With nothing left to try, the next submission has to find out whether the store is back.
+            # With nothing to retry, the next submission must find out whether the store is back.
             first, self._down = self._down is None, error if kept else None
             self._last_error = str(error)
             for submission in waiting:
@@ -281,7 +281,7 @@ class Recorder:
         return kept
 
     def _drop_queue(self) -> None:
-        """Closing on a store that is down: count what is lost. The lock is held."""
+        """Count and drop the queue when closing on a store that is down. The caller holds the lock."""
         self._lost_in_closing = self._queued
         for submission in self._queue:
             self._count(submission, -1)
@@ -301,4 +301,4 @@ class Recorder:
             try:
                 loop.call_soon_threadsafe(wake, tickets)
             except RuntimeError:
-                continue  # the loop is closed: nobody waits any more
+                continue  # the loop is closed: no waiters are left

@@ -1,4 +1,4 @@
-"""Secrets out of everything that is stored. What goes to the upstream and to the client is never touched."""
+"""Removes secrets from everything that is stored. Traffic to the upstream and the client is never changed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crosswind.gateway.config.sections import Secrets
 
 MASK = b"[redacted]"
 SHORTEST = 12
-"""Shorter keys (`EMPTY`, `unused`) are placeholders that may stand in any text."""
+"""Shorter keys (`EMPTY`, `unused`) are placeholders that may occur in any text."""
 
 _KEYS = (
     (b"sk-", rb"\bsk-[A-Za-z0-9_\-]{20,}"),
@@ -31,19 +31,19 @@ _KEYS = (
     (b"hf_", rb"\bhf_[A-Za-z0-9]{30,}"),
     (b".eyJ", rb"\beyJ[A-Za-z0-9_\-]{10,}\.eyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]+"),
 )
-"""What keys look like, each with a piece that every one of its kind has in it."""
+"""Patterns of keys, each with a literal piece that every key of the kind contains."""
 _BEARER = rb"(?i:\bbearer) +[A-Za-z0-9._~+/\-]{20,}=*"
 _PRIVATE_KEY = rb"-----BEGIN [A-Z ]*PRIVATE KEY-----.{0,20000}?-----END [A-Z ]*PRIVATE KEY-----"
 
 _KEY_CHARACTERS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.~+/")
 _CHARACTER_CLASSES = bytes(ord("k") if byte in _KEY_CHARACTERS else ord(" ") for byte in range(256))
 _RUN = b"k" * 15
-"""All of the above but a private key hold at least so many of these characters in a row."""
+"""Every kind of key but a private key has at least this many key characters in a row."""
 
 _REPEATED_BYTES = 8 << 20
-"""How much is remembered as clean."""
+"""How many bytes of clean segments to remember."""
 _WORTH_REMEMBERING = range(64, 64 << 10)
-"""The size in bytes of a segment that is."""
+"""The sizes in bytes of segments worth remembering."""
 
 
 @lru_cache(256)
@@ -52,23 +52,23 @@ def _compile(expressions: tuple[bytes, ...]) -> re.Pattern[bytes]:
 
 
 def _find_runs(segment: bytes) -> bytes:
-    """What of a segment may hold a key: its long runs of characters that keys are made of, parted by spaces.
+    """The parts of a segment that may contain a key: its long runs of key characters, joined by spaces.
 
-    To look through them costs a tenth of what looking through the whole does, since words are short.
+    Searching only them costs a tenth of searching the whole segment, because words are short.
     """
-    told = segment.translate(_CHARACTER_CLASSES)
-    at, runs = told.find(_RUN), []
+    classes = segment.translate(_CHARACTER_CLASSES)
+    at, runs = classes.find(_RUN), []
     while at >= 0:
-        end = told.find(b" ", at)
+        end = classes.find(b" ", at)
         if end < 0:
             end = len(segment)
         runs.append(segment[at:end])
-        at = told.find(_RUN, end)
+        at = classes.find(_RUN, end)
     return b" ".join(runs)
 
 
 class Redactor:
-    """Masks what looks like a secret, the secrets that are configured, and a caller's own credential."""
+    """Masks text that looks like a secret, configured secrets and the caller's own credential."""
 
     __slots__ = ("_clean", "_credential", "_literal", "mode")
 
@@ -80,7 +80,7 @@ class Redactor:
         self._credential = b""
 
     def of_caller(self, credential: str | None) -> Redactor:
-        """A redactor that knows the caller's credential too, whatever that looks like."""
+        """A redactor that also masks the caller's credential."""
         if credential is None or len(credential) < SHORTEST:
             return self
         other: Redactor = Redactor.__new__(Redactor)
@@ -89,7 +89,7 @@ class Redactor:
         return other
 
     def mask(self, segment: bytes) -> bytes:
-        """The segment as it may be stored: the very same object where nothing had to be hidden."""
+        """Mask the segment for storage; return the same object if it has no secret."""
         if self.mode != "redact" or len(segment) < SHORTEST:
             return segment
         masked = segment if segment in self._clean else self._without_secrets(segment)
@@ -106,7 +106,7 @@ class Redactor:
         return segment
 
     def _possible(self, segment: bytes) -> re.Pattern[bytes] | None:
-        """What has to be tried on a segment: the kinds of secret whose pieces are in it; None: none."""
+        """The pattern of the secrets that a segment may contain, by their literal pieces; None if none."""
         found = [expression for secret, expression in self._literal if secret in segment]
         if b"-----BEGIN " in segment:
             found.insert(0, _PRIVATE_KEY)
@@ -116,13 +116,13 @@ class Redactor:
         return _compile(tuple(found)) if found else None
 
     def mask_text(self, text: str) -> str:
-        """A text as it may be stored: the very same object where nothing had to be hidden."""
+        """Mask the text for storage; return the same object if it has no secret."""
         raw = text.encode("utf-8", "surrogatepass")
         masked = self.mask(raw)
         return text if masked is raw else masked.decode("utf-8", "surrogatepass")
 
     def contains_secret(self, segment: bytes) -> bool:
-        """Whether something in the segment looks like a secret, whatever is done about it."""
+        """Whether the segment contains a secret, in any mode."""
         secret = self._possible(segment)
         if secret is not None and secret.search(segment) is not None:
             return True
@@ -130,9 +130,7 @@ class Redactor:
 
 
 class _Clean:
-    """Segments that were looked through lately and had nothing to hide: tools, system prompts and what stands
-    around the messages come again and again.
-    """
+    """Segments recently found clean: tools, system prompts and message frames occur again and again."""
 
     def __init__(self) -> None:
         self._segments: OrderedDict[bytes, None] = OrderedDict()
@@ -144,12 +142,12 @@ class _Clean:
             return False
         try:
             self._segments.move_to_end(segment)
-        except KeyError:  # Not there, or another thread has just let go of it.
+        except KeyError:  # Not there, or another thread has just dropped it.
             return False
         return True
 
     def add(self, segment: bytes) -> None:
-        """Remember a segment; those that were met the longest time ago are forgotten."""
+        """Remember a segment; drop the least recently used ones."""
         if len(segment) not in _WORTH_REMEMBERING:
             return
         with self._lock:

@@ -1,1 +1,1 @@
-"""Third parties' operators, in a process of their own that can be killed: what they do wrong stays there."""
+"""Third-party operators in a separate process that can be killed, so that their failures stay there."""

@@ -1,4 +1,4 @@
-"""Third parties' operators under confinement: asked elsewhere, checked here, switched off when they keep on
+"""Runs third-party operators in a separate process, checks their answers, and disables those that keep
 failing.
 """
 
@@ -25,14 +25,14 @@ from crosswind.injectors.targets import Draw, Result, ToolChange
 
 _log = structlog.get_logger("crosswind.confinement")
 _GRACE_S = 1.0
-"""Seconds after its deadline at which the process ends itself, should the gateway be gone."""
+"""Seconds after a deadline at which the process ends itself, in case the gateway is gone."""
 T = TypeVar("T")
 
 
 class Confined:
-    """Runs third parties' operators in a process of their own.
+    """Runs third-party operators in a separate process.
 
-    `failed` is told of each failure (operator, kind), `off` of each operator that is switched off.
+    Calls `failed` for each failure (operator, kind) and `off` for each operator that is disabled.
     """
 
     def __init__(
@@ -48,12 +48,12 @@ class Confined:
 
     @staticmethod
     def is_needed(plan: Plan) -> bool:
-        """Whether a third party's operator is in the plan."""
+        """Whether the plan contains a third-party operator."""
         known = registry.operators()
         return any(entry.origin for rule in plan.rules if (entry := known.get(rule.operator)) is not None)
 
     def start(self) -> None:
-        """Begin the process, so that it is ready when it is needed."""
+        """Start the process, so that it is ready when needed."""
         self._process.start()
 
     def close(self) -> None:
@@ -62,7 +62,7 @@ class Confined:
             self._process.end()
 
     async def decide(self, decision: Callable[[], T]) -> T:
-        """Take a decision that may ask third parties' operators, off the event loop. One at a time: they have
+        """Run a decision that may ask third-party operators off the event loop. One at a time: they share
         one process."""
         async with self._deciding:
             return await asyncio.to_thread(self._decide, decision)
@@ -74,19 +74,19 @@ class Confined:
     def draw(
         self, entry: Registered, options: Mapping[str, Any], target: Any, rng: Stream, severity: float
     ) -> Draw | None:
-        """The operator's draw. OperatorFailed where it gave none that can be."""
-        told = self._ask(entry.name, ("draw", entry.name, target, (dict(options), rng, severity)))
-        return self._check_answer(entry.name, lambda: check_draw(entry.name, told.get("draw")))
+        """The operator's draw. Raises OperatorFailed if it gave no valid one."""
+        answer = self._ask(entry.name, ("draw", entry.name, target, (dict(options), rng, severity)))
+        return self._check_answer(entry.name, lambda: check_draw(entry.name, answer.get("draw")))
 
     def apply(self, entry: Registered, target: Any, draw: Draw) -> Result:
-        """What the operator makes of the target. OperatorFailed where it made nothing that can be."""
-        told = self._ask(entry.name, ("apply", entry.name, target, draw))
+        """The operator's result for the target. Raises OperatorFailed if it is not valid."""
+        answer = self._ask(entry.name, ("apply", entry.name, target, draw))
 
         def result() -> Result:
-            payload = told.get("text", told.get("settings"))
-            if "change" in told:
-                payload = msgspec.convert(told["change"], ToolChange)
-            return check_result(entry.name, entry.site, Result(payload, told.get("note")))  # type: ignore[arg-type]
+            payload = answer.get("text", answer.get("settings"))
+            if "change" in answer:
+                payload = msgspec.convert(answer["change"], ToolChange)
+            return check_result(entry.name, entry.site, Result(payload, answer.get("note")))  # type: ignore[arg-type]
 
         return self._check_answer(entry.name, result)
 
@@ -97,17 +97,17 @@ class Confined:
         try:
             raw = pickle.dumps((*question, deadline + _GRACE_S))
             with self._asking:
-                told: dict[str, Any] = msgspec.json.decode(
+                answer: dict[str, Any] = msgspec.json.decode(
                     self._process.ask(raw, deadline, self._settings.start)
                 )
         except NoAnswer as error:
             if error.kind != "starting":
                 self._count(name, error.kind)
             raise OperatorFailed(str(error)) from None
-        if "failed" in told:
-            self._count(name, told["failed"])
-            raise OperatorFailed(told["why"])
-        return told
+        if "failed" in answer:
+            self._count(name, answer["failed"])
+            raise OperatorFailed(answer["why"])
+        return answer
 
     def _check_answer(self, name: str, check: Callable[[], T]) -> T:
         try:
@@ -119,7 +119,7 @@ class Confined:
         return found
 
     def _count(self, name: str, failure: str | None) -> None:
-        """Take in an answer; `failure` is what was wrong with it. Too many wrong ones of the last: off."""
+        """Count an answer, with its `failure` if any. Disable the operator after too many recent failures."""
         latest = self._answers.setdefault(name, deque(maxlen=self._settings.window))
         latest.append(failure is not None)
         if failure is None:

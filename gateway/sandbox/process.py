@@ -1,6 +1,4 @@
-"""The gateway's side of the process in which third parties' operators run: asked with a deadline, killed when
-that passes, and begun anew.
-"""
+"""The gateway's side of the operators' process: questions have a deadline; a late process is restarted."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from crosswind.gateway.sandbox.worker import READY
 
 
 class NoAnswer(Exception):
-    """The process gave no answer; `kind` is stalled, ended or starting, the message says so in words."""
+    """The process gave no answer; `kind` is stalled, ended or starting."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -22,7 +20,7 @@ class NoAnswer(Exception):
 
 
 class Process:
-    """One process, which may hold so many bytes of data. Not for several threads at once."""
+    """A process limited to `memory` bytes of data. Not thread-safe."""
 
     def __init__(self, memory: int) -> None:
         self._memory = memory
@@ -30,7 +28,7 @@ class Process:
         self._ready = False
 
     def start(self) -> None:
-        """Begin the process, if there is none. It is ready a moment later."""
+        """Start the process if it isn't running. It is ready a moment later."""
         if self._child is not None and self._child.poll() is None:
             return
         self.end()
@@ -48,7 +46,7 @@ class Process:
             os.set_blocking(pipe.fileno(), False)
 
     def end(self) -> None:
-        """Kill the process, whatever it is at."""
+        """Kill the process."""
         child, self._child, self._ready = self._child, None, False
         if child is None:
             return
@@ -59,8 +57,10 @@ class Process:
                 pipe.close()
 
     def ask(self, question: bytes, deadline_s: float, start_s: float) -> bytes:
-        """The answer. NoAnswer where there is none in time: then the process is killed and begun anew. Until
-        it is ready it is waited for, so that the same noise comes whether it just began or not."""
+        """Ask a question. Raises NoAnswer after the deadline, and the process is restarted.
+
+        The deadline starts once the process is ready, so that the noise doesn't depend on when it started.
+        """
         self.start()
         try:
             if not self._ready:

@@ -1,8 +1,8 @@
-"""The process in which third parties' operators run: it answers one question after the other.
+"""The process that runs third-party operators. It answers one question at a time.
 
-Questions are pickled by the gateway, answers are JSON: what comes from here is checked, not trusted. Frames
-have a length of four bytes, little-endian. Whatever operators print goes to stderr. Should an operator stall
-and the gateway be gone, the alarm of the kernel ends the process.
+The gateway pickles questions; answers are JSON, because the gateway must not trust them. Each frame starts
+with its length in four bytes, little-endian. Operators' output goes to stderr. If an operator stalls after
+the gateway is gone, a kernel timer ends the process.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from crosswind.injectors.targets import Result
 
 READY = b"ready"
 LONGEST = 64 << 20
-"""Bytes of an answer, at most."""
+"""The most bytes of an answer."""
 
 
 def answer(question: bytes) -> bytes:
-    """What an operator gave, or what it did wrong."""
+    """The operator's answer to a question, or its failure."""
     kind, name, target, given, seconds = pickle.loads(question)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         entry = registry.operators()[name]
         if kind == "draw":
             options, rng, severity = given
-            told: dict[str, Any] = {"draw": entry.draw(options, target, rng, severity)}
+            reply: dict[str, Any] = {"draw": entry.draw(options, target, rng, severity)}
         else:
-            told = _encode_result(entry.apply(target, given))
+            reply = _encode_result(entry.apply(target, given))
     except OperatorFailed as error:
-        told = {"failed": "contract", "why": str(error)}
+        reply = {"failed": "contract", "why": str(error)}
     except Exception as error:
-        told = {"failed": "raised", "why": f"the operator failed ({type(error).__name__})"}
+        reply = {"failed": "raised", "why": f"the operator failed ({type(error).__name__})"}
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-    return _encode_answer(told)
+    return _encode_answer(reply)
 
 
 def _encode_result(result: Result) -> dict[str, Any]:
@@ -56,19 +56,19 @@ def _encode_result(result: Result) -> dict[str, Any]:
             return {"change": result.payload, "note": result.note}
 
 
-def _encode_answer(told: dict[str, Any]) -> bytes:
+def _encode_answer(reply: dict[str, Any]) -> bytes:
     try:
-        raw = msgspec.json.encode(told)
+        raw = msgspec.json.encode(reply)
     except (TypeError, ValueError, RecursionError) as error:
         raw = b""
-        told = {"failed": "contract", "why": f"the operator gave what can't be written down ({error})"}
+        reply = {"failed": "contract", "why": f"the operator gave what can't be written down ({error})"}
     if len(raw) > LONGEST:
-        told = {"failed": "contract", "why": f"the operator gave {len(raw)} bytes"}
-    return raw if "failed" not in told else msgspec.json.encode(told)
+        reply = {"failed": "contract", "why": f"the operator gave {len(raw)} bytes"}
+    return raw if "failed" not in reply else msgspec.json.encode(reply)
 
 
 def serve(questions: IO[bytes], answers: IO[bytes]) -> None:
-    """Answer until nobody asks any more."""
+    """Answer questions until the pipe is closed."""
     registry.operators()
     _send(answers, READY)
     while len(head := questions.read(4)) == 4:
@@ -82,7 +82,7 @@ def _send(answers: IO[bytes], raw: bytes) -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # What is allocated beyond that raises a MemoryError here, instead of taking the gateway's memory.
+    # Larger allocations raise MemoryError here instead of taking the gateway's memory.
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     most = int(sys.argv[1]) if hard == resource.RLIM_INFINITY else min(int(sys.argv[1]), hard)
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))

@@ -1,5 +1,5 @@
-"""Logs to stderr, for people or as JSON. Credentials can't get there: nothing logs headers or bodies, and
-tracebacks are told without what variables hold.
+"""Logs to stderr, as text or JSON. They contain no credentials: nothing logs headers or bodies, and
+tracebacks don't show the values of variables.
 """
 
 from __future__ import annotations
@@ -18,42 +18,42 @@ _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
 
 class _Logger(structlog.BoundLoggerBase):
-    """A bound logger whose threshold is the process's, and can change while it is in use."""
+    """A bound logger with one threshold for the process, which can change at any time."""
 
     threshold: ClassVar[int] = logging.INFO
 
-    def _say(self, method: str, event: str, values: dict[str, Any]) -> None:
+    def _log(self, method: str, event: str, values: dict[str, Any]) -> None:
         if _LEVELS[method] >= _Logger.threshold:
-            # Nowhere to say it (a full disk, a reader that is gone) must not break what was to be said of.
+            # A log that can't be written (a full disk, a closed pipe) must not break the caller.
             with suppress(OSError):
                 self._proxy_to_logger(method, event, **values)
 
     def debug(self, event: str, **values: Any) -> None:
-        self._say("debug", event, values)
+        self._log("debug", event, values)
 
     def info(self, event: str, **values: Any) -> None:
-        self._say("info", event, values)
+        self._log("info", event, values)
 
     def warning(self, event: str, **values: Any) -> None:
-        self._say("warning", event, values)
+        self._log("warning", event, values)
 
     def error(self, event: str, **values: Any) -> None:
-        self._say("error", event, values)
+        self._log("error", event, values)
 
     def exception(self, event: str, **values: Any) -> None:
-        self._say("error", event, {"exc_info": True, **values})
+        self._log("error", event, {"exc_info": True, **values})
 
 
 _log_context: ContextVar[dict[str, Any] | None] = ContextVar("said", default=None)
 
 
 def bind_log_context(**values: Any) -> None:
-    """Begin to say these with everything that is logged in this task and in those that it starts."""
+    """Add these values to every log line of this task and the tasks it starts."""
     _log_context.set(values)
 
 
 def add_log_context(name: str, value: Any) -> None:
-    """Say this too."""
+    """Add a value to the current log context."""
     if (said := _log_context.get()) is not None:
         said[name] = value
 
@@ -65,7 +65,7 @@ def _merge_log_context(
 
 
 def set_level(level: str) -> None:
-    """From now on, log what is at least of this level."""
+    """Set the lowest level to log."""
     _Logger.threshold = _LEVELS[level]
 
 
@@ -77,7 +77,7 @@ def configure(settings: Logging) -> None:
         if settings.format == "json"
         else structlog.dev.ConsoleRenderer(
             colors=sys.stderr.isatty(),
-            # The default one shows what local variables hold: headers, keys, texts.
+            # The default formatter shows local variables: headers, keys, texts.
             exception_formatter=structlog.dev.plain_traceback,
         )
     )
@@ -94,7 +94,7 @@ def configure(settings: Logging) -> None:
             renderer,
         ],
         wrapper_class=_Logger,
-        # A line at once, its end too: several processes may write to one stream.
+        # Write whole lines at once: several processes may share the stream.
         logger_factory=structlog.WriteLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )

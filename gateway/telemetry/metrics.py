@@ -1,7 +1,7 @@
-"""What the gateway counts. Labels are bounded: no session, key, model or text is one.
+"""The gateway's metrics. Labels are bounded: no session, key, model or text is a label.
 
-With several workers each process keeps its figures in files of a folder that they share, and the control
-plane sums them up: `prometheus_client` does so where `PROMETHEUS_MULTIPROC_DIR` is set when it is imported.
+With several workers each process keeps its metrics in files of a shared folder, and the control plane sums
+them: `prometheus_client` does so if `PROMETHEUS_MULTIPROC_DIR` is set when it is imported.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from crosswind.gateway.trajectory.trust import Trust
 from crosswind.gateway.upstreams.replicas import ReplicaState
 
 UpstreamStates = Mapping[str, Mapping[str, ReplicaState]]
-"""How replicas fare, by the upstream's name and the replica's address."""
+"""The states of the replicas, by the upstream's name and the replica's address."""
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 
@@ -41,7 +41,7 @@ class Metrics:
         self._upstreams = upstreams
         self.registry = CollectorRegistry()
         self.requests = self._counter("crosswind_requests", "Requests on the data plane", "route", "status")
-        # Looked up once each: to find a child by its labels takes longer than to count.
+        # Cached: looking up a child by its labels takes longer than counting.
         self._answered: dict[tuple[str, str], Counter] = {}
         self._of_fitness: dict[str, Counter] = {}
         self.turns = self._counter("crosswind_turns", "Turns recorded", "fitness")
@@ -78,15 +78,15 @@ class Metrics:
         )
         self.in_flight = self._gauge("crosswind_requests_in_flight", "Requests being served")
         self._sessions_live = self._gauge("crosswind_sessions_live", "Sessions in memory")
-        self._of_trust = _TrustFigures(self.registry, trust)
-        self._of_upstreams = _UpstreamFigures(self.registry)
-        self._of_recorder = _RecorderFigures(self._counter, self._gauge)
+        self._of_trust = _TrustMetrics(self.registry, trust)
+        self._of_upstreams = _UpstreamMetrics(self.registry)
+        self._of_recorder = _RecorderMetrics(self._counter, self._gauge)
 
     def _counter(self, name: str, about: str, *labels: str) -> Counter:
         return Counter(name, about, labels, registry=self.registry)
 
     def _gauge(self, name: str, about: str, *labels: str) -> Gauge:
-        """A figure of this process now; of several processes the sum over those that live."""
+        """A gauge of this process; with several processes, the sum over the live ones."""
         return Gauge(name, about, labels, registry=self.registry, multiprocess_mode="livesum")
 
     def count_request(self, route: str, status: str) -> None:
@@ -112,22 +112,20 @@ class Metrics:
             self.not_durable.labels(durable.value).inc()
 
     def sample(self) -> None:
-        """Take the figures that others keep."""
+        """Update the gauges from the recorder, the sessions, the trust and the upstreams."""
         self._sessions_live.set(self._live_sessions())
-        self._of_recorder.take(self._recorder())
-        self._of_trust.take()
-        self._of_upstreams.take(self._upstreams())
+        self._of_recorder.update(self._recorder())
+        self._of_trust.update()
+        self._of_upstreams.update(self._upstreams())
 
     def text(self) -> bytes:
-        """Everything of this process in Prometheus' text format."""
+        """The metrics of this process in Prometheus' text format."""
         self.sample()
         return generate_latest(self.registry)
 
 
-class _TrustFigures:
-    """Which versions and servers are doubted. Every process hears of it: the one that has heard of more is
-    right.
-    """
+class _TrustMetrics:
+    """Doubted versions and servers. Every process is told of them, so the highest value is the latest."""
 
     def __init__(self, registry: CollectorRegistry, trust: Trust) -> None:
         def gauge(name: str, about: str) -> Gauge:
@@ -146,14 +144,14 @@ class _TrustFigures:
             "Servers, of several, whose turns may not be trained on until they are confirmed",
         )
 
-    def take(self) -> None:
+    def update(self) -> None:
         self._capture_stopped.set(self._trust.stopped is not None)
         self._versions.set(len(self._trust.doubted))
         self._servers.set(len(self._trust.servers.doubted))
 
 
-class _UpstreamFigures:
-    """Which replicas are up."""
+class _UpstreamMetrics:
+    """Metrics of the upstreams' replicas."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._up = Gauge(
@@ -165,16 +163,16 @@ class _UpstreamFigures:
         )
         self._replicas: set[tuple[str, str]] = set()
 
-    def take(self, states: UpstreamStates) -> None:
+    def update(self, states: UpstreamStates) -> None:
         up = {(name, base): state.up for name, bases in states.items() for base, state in bases.items()}
         for labels in self._replicas | up.keys():
-            # One that the configuration doesn't name any more has no figure.
+            # A replica that is no longer configured has no value.
             self._up.labels(*labels).set(up.get(labels, math.nan))
         self._replicas |= up.keys()
 
 
-class _RecorderFigures:
-    """The recorder's own counts, as metrics."""
+class _RecorderMetrics:
+    """The recorder's statistics as metrics."""
 
     def __init__(self, counter: Callable[[str, str], Counter], gauge: Callable[[str, str], Gauge]) -> None:
         self._queued = gauge("crosswind_recorder_queue_rows", "Rows waiting for the store")
@@ -194,7 +192,7 @@ class _RecorderFigures:
         ]
         self._seen = [0] * len(self._counted)
 
-    def take(self, state: RecorderState) -> None:
+    def update(self, state: RecorderState) -> None:
         self._queued.set(state.queued)
         self._queued_bytes.set(state.queued_bytes)
         self._down.set(int(state.down))
@@ -205,7 +203,7 @@ class _RecorderFigures:
 
 
 def render_all_processes(folder: Path, *, workers_ready: int, worker_restarts: int) -> bytes:
-    """The figures of all processes that share the folder, in Prometheus' text format; it reads files."""
+    """The metrics of all processes that share the folder, in Prometheus' text format. Reads files."""
     registry = CollectorRegistry()
     MultiProcessCollector(registry, str(folder))  # type: ignore[no-untyped-call]
     registry.register(_Workers(workers_ready, worker_restarts))

@@ -38,30 +38,30 @@ CAUSES: Mapping[str, str] = {
     "and no tokens",
     "unknown": "the bodies aren't stored (`record: metadata`), so who broke it can't be told",
 }
-"""Every cause, with what it means and the mend."""
+"""Every cause, with its meaning and the fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """Where a turn's prompt doesn't extend what came before it."""
+    """A turn with a prompt that doesn't extend the tokens of the turn before it."""
 
     session_id: str
     turn: int
     parent: int
     at: int
-    """The first token of the prompt that differs."""
+    """The position of the first token that differs."""
     inside: str
-    """`prompt` or `completion`: what of the turn before it differs from."""
+    """`prompt` or `completion`: the part of the earlier turn that differs."""
     cause: str
     """A key of CAUSES."""
 
 
 @dataclass(slots=True)
 class Prefixes:
-    """How often the property held."""
+    """How often prompts extended the tokens before them."""
 
     pairs: int = 0
-    """Turns with token ids that followed one with token ids."""
+    """Pairs of consecutive turns with token ids."""
     breaks: list[Break] = field(default_factory=list)
 
     @property
@@ -73,11 +73,11 @@ class Prefixes:
 
 
 SESSIONS_READ = 400
-"""How many of the newest sessions are read: tokens are too many to read all."""
+"""How many of the newest sessions to read: reading the tokens of all would take too long."""
 
 
 def check_by_model(turns: Iterable[Sequence[Turn]]) -> dict[str, Prefixes]:
-    """The property per model (a model has one chat template), over the turns of several sessions."""
+    """Check the turns of several sessions, per model: each model has one chat template."""
     found: dict[str, Prefixes] = {}
     for session in turns:
         for turn, broken in check_turns(session):
@@ -88,13 +88,13 @@ def check_by_model(turns: Iterable[Sequence[Turn]]) -> dict[str, Prefixes]:
 
 
 def check_newest_sessions(store: Store, sessions: int = SESSIONS_READ) -> dict[str, Prefixes]:
-    """The property per model, over the newest sessions."""
+    """Check the newest sessions, per model."""
     newest = store.sessions(limit=sessions)
     return check_by_model(store.turns(session.id) for session in newest)
 
 
 def check_turns(turns: Sequence[Turn]) -> Iterator[tuple[Turn, Break | None]]:
-    """Each turn of a session that follows another one's tokens, and where it doesn't extend them."""
+    """Yield each turn that follows a turn with tokens, with the break if it doesn't extend them."""
     ends: dict[tuple[str, int], Turn] = {}
     previous: dict[str, int] = {}
     for turn in sorted(turns, key=lambda turn: (turn.index, turn.attempt)):
@@ -107,7 +107,7 @@ def check_turns(turns: Sequence[Turn]) -> Iterator[tuple[Turn, Break | None]]:
 
 
 def _find_predecessor(ends: Mapping[tuple[str, int], Turn], branch: str, index: int) -> Turn | None:
-    """The turn of that index that has tokens: a branch begins at a turn of another one."""
+    """The turn of that index, if it has tokens. A branch starts at a turn of another branch."""
     own = ends.get((branch, index))
     found = own or next((turn for (_, number), turn in ends.items() if number == index), None)
     return found if found is not None and _has_tokens(found) else None
@@ -129,7 +129,7 @@ def _find_break(before: Turn, turn: Turn) -> Break | None:
 
 
 def _first_prompt_ids(turn: Turn) -> list[int]:
-    """The first prompt of a turn: that of a round that was answered inside, if any."""
+    """The token ids of a turn's first prompt: that of its first inner round, if any."""
     return next((one.prompt_ids for one in turn.rounds if one.prompt_ids), None) or _prompt_ids(turn)
 
 
@@ -139,7 +139,7 @@ def _prompt_ids(turn: Turn) -> list[int]:
 
 
 def _find_cause(before: Turn, turn: Turn, inside: str) -> str:
-    """Who broke it, by the bodies: first what was sent, then what the engine made of it."""
+    """Find the cause from the bodies: first compare what was sent, then what the engine made of it."""
     asked, asks, said = _parse_object(before.sent), _parse_object(turn.sent), _answer_message(before)
     if asked is None or asks is None or said is None:
         return "unknown"
@@ -152,7 +152,7 @@ def _find_cause(before: Turn, turn: Turn, inside: str) -> str:
 
 
 def _blame_template(old: Sequence[Any], said: Mapping[str, Any], inside: str) -> str:
-    """What the engine made of a history that came back as it was."""
+    """The cause on the engine's side, given that the client sent the history back unchanged."""
     earlier = old if inside == "prompt" else [said]
     if any(_read_reasoning(message) for message in earlier if isinstance(message, dict)):
         return "template_strips_thinking"
@@ -162,7 +162,7 @@ def _blame_template(old: Sequence[Any], said: Mapping[str, Any], inside: str) ->
 
 
 def _compare_answers(said: Mapping[str, Any], sent: Any) -> str | None:
-    """How the client sends back otherwise what the policy said; None where it doesn't."""
+    """How the client changed the policy's answer when it sent it back; None if it didn't."""
     if not isinstance(sent, dict) or sent.get("role") != "assistant":
         return "history_changed"
     if _read_reasoning(said) and not _read_reasoning(sent):
@@ -200,7 +200,7 @@ def _parse_object(view: View | None) -> dict[str, Any] | None:
 
 
 def _answer_message(turn: Turn) -> dict[str, Any] | None:
-    """What the policy said, of a chat answer."""
+    """The policy's message in a chat answer."""
     choices = (_parse_object(turn.produced) or {}).get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None

@@ -1,4 +1,4 @@
-"""One child of the supervisor: how it is started, heard, and started again when it died."""
+"""A child process of the supervisor: start, messages, restart."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ from crosswind.gateway.peers.channel import Channel, Message
 
 METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 SILENT_S = 5.0
-"""A child that hasn't spoken for this long is not ready: its loop is stuck."""
+"""A child without a message for this long is not ready: its event loop is stuck."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 10.0
 _STEADY_S = 10.0
-"""After this long in service an end is a mishap of its own, not one more failed start."""
+"""An exit after this long in service does not count as a failed start."""
 
 Hear = Callable[["ChildProcess", Message], Awaitable[Message | None]]
 
 
 @dataclass(slots=True, eq=False)
 class ChildProcess:
-    """A worker (`number` from 1) or the control plane (0), over all the processes that it lives through."""
+    """A worker (`number` from 1) or the control plane (0), across its restarts."""
 
     number: int
     pid: int = 0
     ready: bool = False
     problem: str | None = None
-    """What it says of itself: why it isn't fine."""
+    """The problem it last reported."""
     upstreams: Message = field(default_factory=dict)
-    """What it says of the upstreams' replicas."""
+    """The states of the upstreams' replicas it last reported."""
     failed_starts: int = 0
     process: asyncio.subprocess.Process | None = None
     channel: Channel | None = None
     handed: socket.socket | None = None
-    """Our end of the pair over which a worker is handed its connections."""
+    """Our end of the socket pair over which a worker receives its connections."""
     heard: float = 0.0
     since: float = 0.0
     failure: Message | None = None
-    """Why it could not start, in its own words: {error, code}."""
+    """Why it could not start, as it reported: {error, code}."""
 
     @property
     def name(self) -> str:
         return f"worker {self.number}" if self.number else "the control plane"
 
     async def start(self, folder: Path, inherited: socket.socket | None) -> None:
-        """Start a process. A worker is to receive connections, the control plane inherits its listener."""
+        """Start a process. A worker receives connections; the control plane inherits its listener."""
         ours, theirs = socket.socketpair()
         if inherited is None:
             self.handed, second = socket.socketpair()
@@ -65,7 +65,7 @@ class ChildProcess:
                 *(sys.executable, "-m", "crosswind.gateway.workers.worker", *map(str, descriptors)),
                 stdin=asyncio.subprocess.DEVNULL,
                 pass_fds=descriptors,
-                # A group of its own: an interrupt at the terminal is the supervisor's to pass on, once.
+                # Its own process group: only the supervisor passes on an interrupt at the terminal, once.
                 process_group=0,
                 env=_child_environment(folder),
             )
@@ -77,7 +77,7 @@ class ChildProcess:
         self.channel = await Channel.open(ours)
 
     async def live(self, hear: Hear) -> int:
-        """Hear the process until it ends; gives its exit code, negative for a signal."""
+        """Handle the process's messages until it ends; return its exit code, negative for a signal."""
         assert self.process is not None and self.channel is not None
         loop = asyncio.get_running_loop()
 
@@ -109,13 +109,13 @@ class ChildProcess:
         return None if self.channel is None else await self.channel.ask(message, timeout_s)
 
     def signal(self, number: int) -> None:
-        """Send a signal, if there is a process to take it."""
+        """Send a signal if the process is running."""
         if self.process is not None and self.process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 self.process.send_signal(number)
 
     def trouble(self, now: float) -> str | None:
-        """Why it isn't in order, in a few words; None where it is."""
+        """Why it is not healthy, in a few words; None if it is."""
         if not self.ready:
             return f"{self.name} is being started"
         if now - self.heard > SILENT_S:
@@ -123,7 +123,7 @@ class ChildProcess:
         return f"{self.name}: {self.problem}" if self.problem else None
 
     def state(self, now: float) -> dict[str, Any]:
-        """What the control plane is told of it."""
+        """Its state, as reported to the control plane."""
         return {
             "number": self.number,
             "pid": self.pid,
@@ -133,6 +133,8 @@ class ChildProcess:
 
 
 def _child_environment(folder: Path) -> dict[str, str]:
-    """Ours, less the configuration (a child is handed the one that was read), with the metrics' folder."""
+    """Our environment with the metrics' folder and without the configuration, which children get as a
+    message.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ENVIRONMENT_PREFIX)}
     return {**kept, METRICS_VARIABLE: str(folder)}

@@ -1,8 +1,8 @@
-"""New connections, accepted by the supervisor and handed to the workers in turn.
+"""The supervisor accepts connections and hands them to the workers in turn.
 
-Where workers accept from one shared listener, the one that wakes first takes nearly all of a burst; where
-each has a listener of its own (SO_REUSEPORT), connections wait in the queue of a worker that died. Handed
-over, they are spread evenly, and a dead worker gets none.
+If workers accepted from one shared listener, the one that wakes first would take nearly all of a burst. With
+a listener each (SO_REUSEPORT), connections would wait in the queue of a dead worker. Handed over, they are
+spread evenly, and a dead worker gets none.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _log = structlog.get_logger("crosswind.workers")
 
 _AT_ONCE = 64
 _PAUSE_S = 0.02
-"""How long to wait where no worker's queue has room, or the process has no file descriptors left."""
+"""How long to wait if no worker's queue has room, or the process has no file descriptors left."""
 
 
 class Dealer:
-    """Accepts connections and deals them to whoever receives. With nobody there, they wait in the backlog."""
+    """Accepts connections and deals them to the receivers. Without receivers they wait in the backlog."""
 
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
@@ -35,19 +35,19 @@ class Dealer:
         self._held: socket.socket | None = None
 
     def add(self, receiver: socket.socket) -> None:
-        """Deal to this worker too; `receiver` is our end of its socket pair."""
+        """Add a worker; `receiver` is our end of its socket pair."""
         self._receivers.append(receiver)
         self._resume()
 
     def remove(self, receiver: socket.socket) -> None:
-        """Deal no more to this worker."""
+        """Remove a worker."""
         if receiver in self._receivers:
             self._receivers.remove(receiver)
         if not self._receivers:
             self._pause()
 
     def close(self) -> None:
-        """Accept no more. Connections in the backlog are refused once no process holds the listener."""
+        """Stop accepting. Connections in the backlog are refused once no process holds the listener."""
         self._pause()
         self._receivers.clear()
         self._listener.close()
@@ -84,7 +84,7 @@ class Dealer:
             connection.close()
 
     def _deal(self, connection: socket.socket) -> bool:
-        """Hand the connection to the next worker that has room for it; False where none has."""
+        """Hand the connection to the next worker with room; return False if none has."""
         for _ in range(len(self._receivers)):
             receiver = self._receivers[0]
             self._receivers.rotate(-1)
@@ -97,7 +97,7 @@ class Dealer:
 
 
 class Receiver:
-    """The worker's end: gives each connection that was handed over to `take`."""
+    """The worker's end: calls `take` with each connection handed over."""
 
     def __init__(self, end: socket.socket, take: Callable[[socket.socket], None]) -> None:
         end.setblocking(False)
@@ -108,12 +108,12 @@ class Receiver:
     def _receive(self) -> None:
         for _ in range(_AT_ONCE):
             try:
-                told, descriptors, _, _ = socket.recv_fds(self._end, 1, 1)
+                data, descriptors, _, _ = socket.recv_fds(self._end, 1, 1)
             except (BlockingIOError, InterruptedError):
                 return
             except OSError:
                 return self.close()
-            if not told:
+            if not data:
                 return self.close()
             for descriptor in descriptors:
                 connection = socket.socket(fileno=descriptor)
@@ -121,14 +121,14 @@ class Receiver:
                 self._take(connection)
 
     def close(self) -> None:
-        """Take no more."""
+        """Stop receiving."""
         if self._end.fileno() >= 0:
             asyncio.get_running_loop().remove_reader(self._end.fileno())
             self._end.close()
 
 
 class HandedServer(HttpServer):
-    """Serves what comes over `end`; stops to take more when it is told to stop."""
+    """A server of connections that the supervisor accepted and sends over `end`."""
 
     def __init__(self, settings: Settings, app: Any, end: socket.socket) -> None:
         super().__init__(server_config(settings, app, websockets=True))
@@ -137,12 +137,12 @@ class HandedServer(HttpServer):
         self._connecting: set[asyncio.Task[Any]] = set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start with no listener of its own."""
+        """Start without a listener."""
         self._receiver = Receiver(self._end, self._take)
         await super().startup(sockets=[])
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no more connections and drain."""
+        """Stop receiving connections and drain."""
         assert self._receiver is not None
         self._receiver.close()
         await asyncio.gather(*self._connecting, return_exceptions=True)

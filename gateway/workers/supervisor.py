@@ -1,8 +1,8 @@
-"""The supervisor: it serves nothing itself, so that nothing that is served can bring it down.
+"""The supervisor serves nothing itself, so no request can bring it down.
 
-It accepts connections and hands them to the workers, keeps them and the control plane (a child too: a large
-answer of its own can't take the workers along) running, passes signals and the kill switch on, and ends when
-all have ended. A worker that dies takes its own connections with it and no others.
+It accepts connections and hands them to the workers, restarts the workers and the control plane when they
+die, forwards signals and the kill switch, and exits when all of them have. The control plane is a child too,
+so that its large answers can't affect the workers. A worker that dies loses only its own connections.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ from crosswind.gateway.workers.handoff import Dealer
 _log = structlog.get_logger("crosswind.workers")
 
 _ANSWER_S = 1.0
-"""How long workers may take to answer what all of them are asked."""
+"""How long workers may take to answer a question to all of them."""
 _TELL_EVERY_S = 1.0
 _CUT_AFTER_DRAIN_S = 10.0
 _STARTS = 5
-"""After so many failed starts in a row of every worker the supervisor gives up."""
+"""The supervisor gives up after this many consecutive failed starts of every worker."""
 
 
 class Supervisor:
     """Runs `settings.workers` workers and the control plane until SIGTERM or SIGINT.
 
-    `folder` is private to this run; `reload` reads the configuration anew; `announce` says that all is up.
+    `folder` is private to this run. `reload` reads the configuration again. `announce` reports that all is
+    up.
     """
 
     def __init__(
@@ -58,15 +59,15 @@ class Supervisor:
         self._reload = reload
         self._announce = announce
         self._noise: bool | None = None
-        """What the kill switch was set to since the start; None: never touched."""
+        """The state of the kill switch; None if it was never set."""
         self._stopping = False
         self._up = asyncio.Event()
         self._over = asyncio.Event()
         self._reading = 0
-        """Which reading of the configuration is in force. Profiles in files are those of one reading."""
+        """The number of the configuration in force. Profiles in files belong to one reading."""
         self._readings = 0
         self._read_last: tuple[Settings, int] | None = None
-        """What the control plane is trying, and the number of that reading."""
+        """The configuration that the control plane is trying, with its number."""
         self._failed: Message | None = None
         self._restarts = 0
         self._ended_badly = False
@@ -78,7 +79,7 @@ class Supervisor:
         return [self._control, *self._workers]
 
     async def run(self) -> int:
-        """Serve; gives the exit code. ConfigurationError where a child says that it can't start."""
+        """Serve and return the exit code. Raises ConfigurationError if a child can't start."""
         self._install_signal_handlers()
         keeping = [asyncio.create_task(self._keep(child)) for child in self._children]
         telling = asyncio.create_task(self._tell_control())
@@ -167,17 +168,17 @@ class Supervisor:
             return await self._read()
         elif "reload" in message and self._read_last is not None:
             self._settings, self._reading = self._read_last
-            told = {"reload": _settings_message(self._settings), "reading": self._reading}
-            return {"answered": await self._ask_workers(told)}
+            message = {"reload": _settings_message(self._settings), "reading": self._reading}
+            return {"answered": await self._ask_workers(message)}
         return None
 
     async def _ask_workers(self, message: Message) -> int:
-        """Ask all workers at once; gives how many answered in time."""
+        """Ask all workers at once; return how many answered in time."""
         answers = await asyncio.gather(*(worker.ask(message, _ANSWER_S) for worker in self._workers))
         return sum(answer is not None for answer in answers)
 
     async def _tell_control(self) -> None:
-        """Tell the control plane how the workers are, again and again."""
+        """Report the workers' states to the control plane at intervals."""
         while True:
             self._tell()
             await asyncio.sleep(_TELL_EVERY_S)
@@ -188,7 +189,7 @@ class Supervisor:
         self._control.tell({"workers": workers, "restarts": self._restarts})
 
     def _forget_gauges(self, pid: int) -> None:
-        """A dead process is not live: what it last said of itself must not be summed up with the others."""
+        """Delete the live gauges of a dead process, so that they are not summed with the others."""
         for file in self._folder.glob(f"gauge_live*_{pid}.db"):
             file.unlink(missing_ok=True)
 
@@ -200,11 +201,11 @@ class Supervisor:
             loop.add_signal_handler(number, self._stop)
         loop.add_signal_handler(signal.SIGUSR1, self._switch, False)
         loop.add_signal_handler(signal.SIGUSR2, self._switch, True)
-        # The control plane tries a new configuration first, and says so when the workers may have it.
+        # The control plane tries a new configuration first and reports when the workers may take it.
         loop.add_signal_handler(signal.SIGHUP, self._control.tell, {"hang_up": True})
 
     def _stop(self) -> None:
-        """Drain; asked again, cut."""
+        """Drain all children; a second signal ends them at once."""
         self._stopping = True
         self._dealer.close()
         self._over.set()
@@ -212,14 +213,14 @@ class Supervisor:
             child.signal(signal.SIGTERM)
 
     def _switch(self, enabled: bool) -> None:
-        """The kill switch by signal: in memory, here and in the workers; the control plane writes it down."""
+        """Set the kill switch by signal, in memory here and in the workers; the control plane stores it."""
         self._noise = enabled
         _log.warning("noise is switched by a signal", enabled=enabled)
         for child in self._children:
             child.tell({"noise": enabled})
 
     async def _read(self) -> Message:
-        """The configuration as it is now, for the control plane to try."""
+        """Read the current configuration for the control plane to try."""
         try:
             settings = await asyncio.to_thread(self._reload)
         except ConfigurationError as error:
@@ -229,7 +230,7 @@ class Supervisor:
         return {"settings": _settings_message(settings), "reading": self._readings}
 
     async def _end_children(self, keeping: list[asyncio.Task[None]]) -> int:
-        """Wait for all children to end, and cut those that don't; gives the exit code."""
+        """Wait for all children to end and kill those that don't; return the exit code."""
         if not self._stopping:
             self._stop()
         _, slow = await asyncio.wait(keeping, timeout=self._settings.timeouts.drain + _CUT_AFTER_DRAIN_S)
@@ -240,11 +241,11 @@ class Supervisor:
 
 
 def _settings_message(settings: Settings) -> Message:
-    """A configuration as a child is told it."""
+    """The configuration as a message to a child."""
     message: Message = json.loads(json.dumps(settings.model_dump(), default=_reveal_secret))
     return message
 
 
 def _reveal_secret(value: Any) -> Any:
-    """Secrets in the clear: they go to our own children, over a pair of sockets that nobody else has."""
+    """Serialise secrets in the clear: they go only to our own children, over a private socket pair."""
     return value.get_secret_value() if isinstance(value, SecretStr) else str(value)

@@ -2,9 +2,8 @@
 
     python -m crosswind.gateway.workers.worker CHANNEL OTHER
 
-Both are inherited file descriptors. The first message over the channel says what to be and with which
-configuration; OTHER is the control plane's listener, or the worker's end of the pair over which connections
-come.
+Both are inherited file descriptors. The first message over the channel names the role and the configuration.
+OTHER is the control plane's listener, or the worker's end of the socket pair that carries connections.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ _REPORT_EVERY_S = 1.0
 
 
 def main(arguments: list[str]) -> int:
-    """Run; gives the exit code."""
+    """Run and return the exit code."""
     channel, other = (socket.socket(fileno=int(number)) for number in arguments)
     try:
         import uvloop
@@ -57,16 +56,16 @@ def main(arguments: list[str]) -> int:
 
 async def _run(end: socket.socket, other: socket.socket) -> int:
     channel = await Channel.open(end)
-    told = await channel.receive()
-    if told is None:
+    message = await channel.receive()
+    if message is None:
         return 1
     try:
-        gateway = _make_gateway(told, channel)
+        gateway = _make_gateway(message, channel)
     except ConfigurationError as error:
         channel.tell({"failed": {"error": str(error)}})
         channel.close()
         return 2
-    server = _make_server(gateway, other, worker=bool(told["number"]))
+    server = _make_server(gateway, other, worker=bool(message["number"]))
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop, [server])
     gateway.start()
@@ -74,27 +73,27 @@ async def _run(end: socket.socket, other: socket.socket) -> int:
     listening = asyncio.create_task(_follow_supervisor(channel, gateway, server))
     reporting = asyncio.create_task(_report_state(channel, gateway))
     try:
-        await server._serve([] if told["number"] else [other])
+        await server._serve([] if message["number"] else [other])
     finally:
         listening.cancel()
         reporting.cancel()
         await gateway.close()
     if channel.ended:
-        # The supervisor can't clean up any more. Who is still draining has the files open.
-        shutil.rmtree(told["folder"], ignore_errors=True)
+        # The supervisor can't clean up any more. Processes that are still draining keep the files open.
+        shutil.rmtree(message["folder"], ignore_errors=True)
     channel.close()
     return 0
 
 
-def _make_gateway(told: Message, channel: Channel) -> Gateway:
-    settings = Settings(**told["settings"])
+def _make_gateway(message: Message, channel: Channel) -> Gateway:
+    settings = Settings(**message["settings"])
     configure(settings.log)
-    bind_contextvars(worker=told["number"])
+    bind_contextvars(worker=message["number"])
     allow_many_connections()
-    peers = Peers(told["number"], Path(told["folder"]), channel, told["reading"])
+    peers = Peers(message["number"], Path(message["folder"]), channel, message["reading"])
     gateway = create_app(settings, peers)
-    if told["noise"] is not None:
-        gateway.receive_noise_switch(told["noise"])
+    if message["noise"] is not None:
+        gateway.receive_noise_switch(message["noise"])
     return gateway
 
 
@@ -107,7 +106,7 @@ def _make_server(gateway: Gateway, other: socket.socket, *, worker: bool) -> Htt
 
 
 async def _follow_supervisor(channel: Channel, gateway: Gateway, server: HttpServer) -> None:
-    """Do as the supervisor says; when it is gone, end as if it had asked for it."""
+    """Follow the supervisor's messages; drain and exit when it is gone."""
 
     async def hear(message: Message) -> Mapping[str, Any] | None:
         if "noise" in message:
@@ -131,16 +130,16 @@ async def _follow_supervisor(channel: Channel, gateway: Gateway, server: HttpSer
         stop([server])
 
 
-def _reload(gateway: Gateway, told: Message) -> None:
-    """Take over a configuration that the control plane has tried."""
+def _reload(gateway: Gateway, message: Message) -> None:
+    """Apply a configuration that the control plane has tried."""
     try:
-        gateway.apply_settings(Settings(**told["reload"]), told["reading"])
+        gateway.apply_settings(Settings(**message["reload"]), message["reading"])
     except ConfigurationError as error:
         _log.error("the configuration was not reloaded", error=str(error))
 
 
 async def _report_state(channel: Channel, gateway: Gateway) -> None:
-    """Say how it goes, again and again: silence means that the loop is stuck."""
+    """Report the state at intervals: silence means that the event loop is stuck."""
     while True:
         gateway.metrics.sample()
         states = {
