@@ -15,8 +15,7 @@ from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.injectors.engine.plan import Assignment, Seed, make_plan
 from tests.gateway.dialogue import body, user
 from tests.gateway.servers import Running, gateway, settings, upstream
-from tests.gateway.trajectory.rows import session
-from tests.gateway.trajectory.test_ownership import talk
+from tests.gateway.trajectory.rows import session, talk
 
 PLAN = make_plan(Profiles().get("off"), Seed(0, "s"), Assignment("clean")).to_json()
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
@@ -22,6 +25,7 @@ from crosswind.gateway.trajectory.record import (
     InnerRound,
     Reward,
     RewardState,
+    Row,
     Session,
     SessionClosed,
     SessionStatus,
@@ -30,6 +34,7 @@ from crosswind.gateway.trajectory.record import (
     VersionSpan,
 )
 from crosswind.gateway.trajectory.sqlite.columns import pack
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 
 
 def session(session_id: str = "s", **fields: Any) -> Session:
@@ -73,6 +78,47 @@ def rollout(session_id: str, group_id: str, index: int | None, size: int, *, at:
         SessionClosed(session_id, at),
         Reward(session_id, at, 1.0),
     ]
+
+
+SYSTEM = Chain(None, b"system prompt ")
+TOOLS = b"],tools:[" + b"t" * 500
+
+
+def talk(session_id: str, turns: int, *, secret: str = "", shared: Chain = SYSTEM) -> list[Row]:
+    """A session of several turns. It shares its first message and its frame with others like it."""
+    own: Chain = shared
+    written: list[Row] = [session(session_id)]
+    for index in range(turns):
+        own = Chain(own, f"<{session_id}{secret}:{index}>".encode())
+        body = View((b"messages:[", None, TOOLS), own)
+        answer = View.plain(f"answer {session_id}{secret} {index}".encode())
+        ids = Chain(None, f"{session_id}{index}____".encode()[:8])
+        given = turn(session_id, index, received=body, sent=body, produced=answer, prompt_ids=ids)
+        written += [given, event(session_id, index), Reward(session_id, index, 1.0)]
+    return written
+
+
+def turns_of(written: Iterable[Row]) -> list[Turn]:
+    return [row for row in written if isinstance(row, Turn)]
+
+
+def sweep_all(store: SqliteStore, at_once: int = 500) -> int:
+    """Release the content of deleted sessions; return how many pieces."""
+    return sum(iter(lambda: store.sweep(at_once), 0))
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[sqlite3.Connection]:
+    """Another connection that holds the write lock until it is closed or rolls back."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield other
+
+
+def execute(path: Path, script: str) -> None:
+    """Change a store behind its back."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.executescript(script)
 
 
 texts = st.text(st.characters(exclude_categories=())) | st.text()

@@ -8,7 +8,7 @@ import stat
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from crosswind.gateway.cli import root
 from crosswind.gateway.trajectory.record import Reward, RewardState, SessionClosed, SessionMarked, Setting
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.gateway.trajectory import rows
-from tests.gateway.trajectory.test_ownership import talk, turns_of
+from tests.gateway.trajectory.rows import talk, turns_of
 
 NOW_US = time.time_ns() // 1000
 DAY_US = 86_400 * 1_000_000
@@ -30,14 +30,14 @@ def run(*arguments: object) -> Result:
     return CliRunner().invoke(root, ["store", *map(str, arguments)])
 
 
-def said(result: Result) -> Any:
-    return json.loads(result.stdout)
+def run_json(*arguments: object) -> Any:
+    return json.loads(run(*arguments, "--json").stdout)
 
 
 def closed(name: str, days_ago: float, turns: int = 2, **fields: Any) -> list[Any]:
     """A session that was closed and rewarded some days ago."""
     at = NOW_US - int(days_ago * DAY_US)
-    rest = talk(name, turns)[1:]
+    _, *rest = talk(name, turns)
     return [
         rows.session(name, created_us=at, **fields),
         *rest,
@@ -80,8 +80,7 @@ def test_a_backup_is_one_private_file_made_while_others_write(store: SqliteStore
     store.write(talk("a", 5))
     out = tmp_path / "copy.db"
     with writing(store):
-        result = run("backup", "--store", store.path, "--out", out, "--json")
-    assert result.exit_code == 0 and said(result)["bytes"] == out.stat().st_size
+        assert run_json("backup", "--store", store.path, "--out", out)["bytes"] == out.stat().st_size
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     assert not [file for file in tmp_path.iterdir() if "partial" in file.name]
     assert run("verify", "--store", out).exit_code == 0
@@ -126,37 +125,35 @@ BROKEN = {
 def test_damage_is_listed(store: SqliteStore, damage: str) -> None:
     store.write(talk("a", 3))
     assert run("verify", "--store", store.path).exit_code == 0
-    connection = sqlite3.connect(store.path)
-    connection.execute(damage)
-    connection.commit()
-    connection.close()
+    rows.execute(store.path, damage)
     result = run("verify", "--store", store.path, "--json")
-    assert result.exit_code == 1 and not said(result)["whole"]
-    assert any(BROKEN[damage] in problem for problem in said(result)["problems"])
+    report = json.loads(result.stdout)
+    assert result.exit_code == 1 and not report["whole"]
+    assert any(BROKEN[damage] in problem for problem in report["problems"])
     assert "<a:1>" not in result.stdout, "no content"
 
 
 def test_a_session_goes_with_all_that_hangs_on_it_while_others_write(store: SqliteStore) -> None:
     store.write([*talk("goes", 9), Setting("session_key", "digest", {"session": "goes"}, 1)])
     store.write([*talk("stays", 2), Setting("session_key", "other", {"session": "stays"}, 1)])
-    dry = run("delete", "--store", store.path, "--session", "goes", "--dry-run", "--json")
-    assert said(dry) == {"sessions": ["goes"], "dry_run": True, "turns": 9}
+    dry = run_json("delete", "--store", store.path, "--session", "goes", "--dry-run")
+    assert dry == {"sessions": ["goes"], "dry_run": True, "turns": 9}
     assert len(store.turns("goes")) == 9
     with writing(store):
         assert run("delete", "--store", store.path, "--session", "goes").exit_code == 0
     assert store.session("goes") is None and store.turns("stays") == turns_of(talk("stays", 2))
     assert [one.name for one in store.settings("session_key")] == ["other"]
-    verdict = said(run("verify", "--store", store.path, "--json"))
+    verdict = run_json("verify", "--store", store.path)
     assert verdict["whole"] and not any(verdict["orphans"].values())
 
 
 def test_sessions_go_by_label_and_tenant(store: SqliteStore) -> None:
     store.write([rows.session("a", labels={"team": "x", "n": 3, "on": True}, tenant="t")])
     store.write([rows.session("b", labels={"team": "x"}), rows.session("c", tenant="t"), rows.session("d")])
-    dry = run("delete", "--store", store.path, "--label", "n=3", "--label", "on=true", "--dry-run", "--json")
-    assert said(dry)["sessions"] == ["a"]
-    assert said(run("delete", "--store", store.path, "--label", "team=x", "--json"))["sessions"] == ["b", "a"]
-    assert said(run("delete", "--store", store.path, "--tenant", "t", "--json"))["sessions"] == ["c"]
+    dry = run_json("delete", "--store", store.path, "--label", "n=3", "--label", "on=true", "--dry-run")
+    assert dry["sessions"] == ["a"]
+    assert run_json("delete", "--store", store.path, "--label", "team=x")["sessions"] == ["b", "a"]
+    assert run_json("delete", "--store", store.path, "--tenant", "t")["sessions"] == ["c"]
     assert [one.id for one in store.sessions()] == ["d"]
 
 
@@ -193,12 +190,12 @@ def test_old_sessions_are_pruned_and_the_unfinished_spared(store: SqliteStore) -
     store.write([rows.session("awaited", created_us=old), SessionClosed("awaited", old)])
     store.write([rows.session("expired", created_us=old), EXPIRED])
     store.write([rows.session("busy", created_us=old), rows.turn("busy", created_us=NOW_US)])
-    prune = ("prune", "--store", store.path, "--older-than", "30d", "--json")
-    assert said(run(*prune, "--dry-run"))["sessions"] == ["old", "expired"]
+    prune = ("prune", "--store", store.path, "--older-than", "30d")
+    assert run_json(*prune, "--dry-run")["sessions"] == ["old", "expired"]
     with writing(store):
-        assert said(run(*prune))["sessions"] == 2
+        assert run_json(*prune)["sessions"] == 2
     assert {one.id for one in store.sessions()} == {"young", "open", "awaited", "busy", "live"}
-    assert said(run(*prune, "--all"))["sessions"] == 3
+    assert run_json(*prune, "--all")["sessions"] == 3
     assert {one.id for one in store.sessions()} == {"young", "busy"}
     assert run("verify", "--store", store.path).exit_code == 0
 
@@ -208,13 +205,11 @@ def test_the_oldest_go_until_the_rest_fits_and_the_file_shrinks(store: SqliteSto
         store.write(closed(f"s{days:02}", days, turns=25))
     store.write([rows.session("open", created_us=1)])
     before, limit = store.used_bytes(), store.used_bytes() // 2
-    result = run("prune", "--store", store.path, "--larger-than", limit, "--json")
-    assert result.exit_code == 0 and store.used_bytes() <= limit
+    assert run("prune", "--store", store.path, "--larger-than", limit).exit_code == 0
+    assert store.used_bytes() <= limit
     left = [one.id for one in store.sessions(limit=1000)]
     assert left[-1] == "open" and left[:-1] == [f"s{days:02}" for days in range(1, len(left))]
-    connection = sqlite3.connect(store.path)
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.close()
+    rows.execute(store.path, "PRAGMA wal_checkpoint(TRUNCATE)")
     assert store.path.stat().st_size < 0.7 * before
     too_small = run("prune", "--store", store.path, "--larger-than", "1kB")
     assert too_small.exit_code == 1 and "give --all to take it, too" in too_small.stderr
@@ -222,14 +217,11 @@ def test_the_oldest_go_until_the_rest_fits_and_the_file_shrinks(store: SqliteSto
 
 def test_orphans_are_counted_and_pruned(store: SqliteStore) -> None:
     store.write([*talk("a", 3), *talk("b", 3), SessionClosed("a", 1), SessionClosed("b", 1)])
-    connection = sqlite3.connect(store.path)
-    connection.execute("DELETE FROM turn WHERE session_id = 'a'")
-    connection.commit()
-    connection.close()
-    verdict = said(run("verify", "--store", store.path, "--json"))
+    rows.execute(store.path, "DELETE FROM turn WHERE session_id = 'a'")
+    verdict = run_json("verify", "--store", store.path)
     assert verdict["whole"] and verdict["orphans"]["chain_nodes"] == 6
-    assert said(run("prune", "--store", store.path, "--json"))["orphans"] > 6
-    assert not any(said(run("verify", "--store", store.path, "--json"))["orphans"].values())
+    assert run_json("prune", "--store", store.path)["orphans"] > 6
+    assert not any(run_json("verify", "--store", store.path)["orphans"].values())
     assert store.turns("b") == turns_of(talk("b", 3))
 
 
@@ -239,18 +231,15 @@ def test_migrations_are_told_before_they_are_applied(path: Path, monkeypatch: py
     every = schema.migrations()
     with monkeypatch.context() as patched:
         patched.setattr(schema, "migrations", lambda: every[:1])
-        connection = sqlite3.connect(path, isolation_level=None)
-        schema.migrate(connection, str(path))
-        connection.close()
-    told = said(run("migrate", "--store", path, "--dry-run", "--json"))
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            schema.migrate(connection, str(path))
+    told = run_json("migrate", "--store", path, "--dry-run")
     assert (told["from"], told["to"]) == (1, len(every)) and len(told["migrations"]) == len(every) - 1
-    assert said(run("migrate", "--store", path, "--dry-run", "--json")) == told, "nothing was done"
-    assert said(run("migrate", "--store", path, "--compact", "--json"))["migrations"] == told["migrations"]
-    assert said(run("migrate", "--store", path, "--json"))["migrations"] == []
-    connection = sqlite3.connect(path)
-    assert connection.execute("PRAGMA auto_vacuum").fetchone() == (2,), "incremental"
-    connection.execute("INSERT INTO schema_version VALUES (99, 'future', 0)")
-    connection.commit()
-    connection.close()
+    assert run_json("migrate", "--store", path, "--dry-run") == told, "nothing was done"
+    assert run_json("migrate", "--store", path, "--compact")["migrations"] == told["migrations"]
+    assert run_json("migrate", "--store", path)["migrations"] == []
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA auto_vacuum").fetchone() == (2,), "incremental"
+    rows.execute(path, "INSERT INTO schema_version VALUES (99, 'future', 0)")
     newer = run("migrate", "--store", path)
     assert newer.exit_code == 2 and "has schema version 99" in newer.stderr

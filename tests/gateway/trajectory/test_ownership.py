@@ -3,44 +3,25 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from crosswind.gateway.trajectory.content import Chain, View
-from crosswind.gateway.trajectory.record import Reward, Row, SessionDeleted, Turn
+from crosswind.gateway.trajectory.record import SessionDeleted, Turn
 from crosswind.gateway.trajectory.sqlite import schema
 from crosswind.gateway.trajectory.sqlite.schema import migrations
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.gateway.trajectory import rows
+from tests.gateway.trajectory.rows import talk, turns_of
 
-SYSTEM = Chain(None, b"system prompt ")
-TOOLS = b"],tools:[" + b"t" * 500
-
-
-def talk(session_id: str, turns: int, *, secret: str = "", shared: Chain = SYSTEM) -> list[Row]:
-    """A session whose first message and frame others have too, and whose further messages are its own."""
-    own: Chain = shared
-    written: list[Row] = [rows.session(session_id)]
-    for index in range(turns):
-        own = Chain(own, f"<{session_id}{secret}:{index}>".encode())
-        body = View((b"messages:[", None, TOOLS), own)
-        answer = View.plain(f"answer {session_id}{secret} {index}".encode())
-        ids = Chain(None, f"{session_id}{index}____".encode()[:8])
-        turn = rows.turn(session_id, index, received=body, sent=body, produced=answer, prompt_ids=ids)
-        written += [turn, rows.event(session_id, index), Reward(session_id, index, 1.0)]
-    return written
-
-
-def turns_of(written: Iterable[Row]) -> list[Turn]:
-    return [row for row in written if isinstance(row, Turn)]
+EMPTY = {"block": 0, "chain": 0, "frame": 0, "share": 0, "released": 0}
 
 
 def delete(store: SqliteStore, *session_ids: str, at_once: int = 500) -> int:
     """Delete sessions with their content; returns how many pieces were given up."""
     store.write([SessionDeleted(session_id) for session_id in session_ids])
-    return sum(iter(lambda: store.sweep(at_once), 0))
+    return rows.sweep_all(store, at_once)
 
 
 def contents(store: SqliteStore) -> dict[str, int]:
@@ -62,7 +43,7 @@ def test_content_goes_with_the_last_session_that_has_it(store: SqliteStore, at_o
         del everyone[name]
         for other, written in everyone.items():
             assert store.turns(other) == turns_of(written)
-    assert contents(store) == {"block": 0, "chain": 0, "frame": 0, "share": 0, "released": 0}
+    assert contents(store) == EMPTY
 
 
 def test_sessions_of_one_write_each_own_what_they_bring(store: SqliteStore) -> None:
@@ -106,12 +87,12 @@ def test_a_process_that_dies_between_loses_nothing_and_the_next_goes_on(store: S
     again = SqliteStore(store.path)
     assert contents(again)["released"] > 0 and again.turns("stays") == turns_of(talk("stays", 3))
     again.write(talk("new", 1, shared=Chain(None, b"system prompt ")))
-    assert sum(iter(lambda: again.sweep(7), 0)) > 0
+    assert rows.sweep_all(again, 7) > 0
     assert again.turns("stays") == turns_of(talk("stays", 3)) and again.turns("new") == turns_of(
         talk("new", 1)
     )
     delete(again, "stays", "new")
-    assert contents(again) == {"block": 0, "chain": 0, "frame": 0, "share": 0, "released": 0}
+    assert contents(again) == EMPTY
     again.close()
 
 
@@ -161,5 +142,5 @@ def test_an_old_store_learns_who_uses_what(path: Path, monkeypatch: pytest.Monke
     assert len(readable.execute("SELECT agent_got FROM readable_turn").fetchall()) == 2
     readable.close()
     delete(store, "c")
-    assert contents(store) == {"block": 0, "chain": 0, "frame": 0, "share": 0, "released": 0}
+    assert contents(store) == EMPTY
     store.close()

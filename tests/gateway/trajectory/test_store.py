@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -187,10 +186,10 @@ def test_a_deleted_session_goes_with_its_rows_and_content_that_nobody_else_has(s
 
     store.write([*batch("stays"), *batch("goes")])
     store.write([SessionDeleted("goes")])
-    assert _swept(store)
+    assert rows.sweep_all(store, 1)
     assert store.session("goes") is None and store.turns("goes") == [] and store.ledger("goes") == []
     assert store.turns("stays") == [batch("stays")[1]]
-    assert not _swept(store)
+    assert not rows.sweep_all(store, 1)
     assert b"answer of goes" not in _everything_on_disk(store)
 
 
@@ -202,15 +201,8 @@ def test_erased_ledger_texts_leave_the_decisions(store: SqliteStore) -> None:
     assert b"noisy text" not in _everything_on_disk(store)
 
 
-def _swept(store: SqliteStore) -> int:
-    """How many pieces of content were given up, one a transaction."""
-    return sum(iter(lambda: store.sweep(1), 0))
-
-
 def _everything_on_disk(store: SqliteStore) -> bytes:
-    connection = sqlite3.connect(store.path)
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.close()
+    rows.execute(store.path, "PRAGMA wal_checkpoint(TRUNCATE)")
     return store.path.read_bytes()
 
 
@@ -245,15 +237,12 @@ def test_storage_grows_with_the_length_of_a_conversation(tmp_path: Path) -> None
 
 def test_a_lock_held_by_another_process_is_waited_for_and_then_named(path: Path) -> None:
     store = SqliteStore(path, busy_timeout_s=0.05)
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(StoreUnavailable, match=r"another process holds the write lock.*busy_timeout_s"):
-        store.write([rows.session()])
-    assert store.session("s") is None, "readers do not wait for the writer"
-    other.execute("ROLLBACK")
+    with rows.locked(path):
+        with pytest.raises(StoreUnavailable, match=r"another process holds the write lock.*busy_timeout_s"):
+            store.write([rows.session()])
+        assert store.session("s") is None, "readers do not wait for the writer"
     store.write([rows.session()])
     assert store.session("s")
-    other.close()
     store.close()
 
 
