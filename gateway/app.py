@@ -22,7 +22,7 @@ from crosswind.gateway.proxy.outgoing import RequestBuilder
 from crosswind.gateway.proxy.passthrough import PassThrough
 from crosswind.gateway.proxy.proxy import DataPlane, Proxy
 from crosswind.gateway.proxy.relay import ResponseRelay
-from crosswind.gateway.proxy.retries import SharedCalls
+from crosswind.gateway.proxy.shared_calls import SharedCalls
 from crosswind.gateway.proxy.short_circuit import ShortCircuit
 from crosswind.gateway.proxy.stored_responses import StoredResponses
 from crosswind.gateway.proxy.websockets import WebSockets

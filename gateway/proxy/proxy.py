@@ -22,8 +22,8 @@ from crosswind.gateway.proxy.client_link import Outlet, judge_delivery
 from crosswind.gateway.proxy.outgoing import RequestBuilder
 from crosswind.gateway.proxy.passthrough import PassThrough
 from crosswind.gateway.proxy.relay import ResponseRelay
-from crosswind.gateway.proxy.retries import SharedCalls
 from crosswind.gateway.proxy.routes import HEALTH, IncomingCall, Route, find_route, read_claim
+from crosswind.gateway.proxy.shared_calls import SharedCalls
 from crosswind.gateway.proxy.short_circuit import ShortCircuit
 from crosswind.gateway.proxy.websockets import WebSockets
 from crosswind.gateway.recorder.redaction import Redactor

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from crosswind.gateway.proxy.retries import SharedCalls
+from crosswind.gateway.proxy.shared_calls import SharedCalls
 from crosswind.testing import Answer, Call, Decide, Dialogue, ToolResult
 from crosswind.testing.replies import JSON, Part, ReceivedRequest, Reply, plain
 from tests.gateway.dialogue import PROFILE, TOOLS, result, user
