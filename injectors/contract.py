@@ -1,4 +1,4 @@
-"""What an operator may give: checked of third parties' operators, whose authors may have erred."""
+"""Check what third parties' operators return: draws that can be stored, payloads that fit the site."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crosswind.injectors.targets import Draw, Result, ToolChange
 
 
 class OperatorFailed(Exception):
-    """A third party's operator did what none may; the message says what, as part of a sentence."""
+    """A third party's operator broke the contract; the message says how, as part of a sentence."""
 
 
 LONGEST = 4 << 20
@@ -21,11 +21,11 @@ LONGEST = 4 << 20
 
 
 def check_draw(name: str, draw: object) -> Draw | None:
-    """The draw as it will be stored, JSON data. OperatorFailed where it is none."""
+    """The draw as it will be stored, as JSON data. OperatorFailed if it isn't."""
     if draw is None:
         return None
     try:
-        stored = _stored(draw)
+        stored = _to_json(draw)
     except (TypeError, ValueError, RecursionError) as error:
         raise OperatorFailed(f"{name} drew what is no JSON data ({error})") from error
     if not isinstance(stored, dict):
@@ -33,7 +33,7 @@ def check_draw(name: str, draw: object) -> Draw | None:
     return stored
 
 
-def _stored(draw: object) -> Any:
+def _to_json(draw: object) -> Any:
     try:
         return msgspec.json.decode(msgspec.json.encode(draw))
     except UnicodeEncodeError:
@@ -50,12 +50,12 @@ def check_result(name: str, site: Site, result: object) -> Result:
     if not isinstance(result.note, str):
         raise OperatorFailed(f"{name} gave a note that is no text")
     try:
-        return Result(_checked_payload(site, result.payload), result.note)
+        return Result(_check_payload(site, result.payload), result.note)
     except ValueError as error:
         raise OperatorFailed(f"{name} gave {error}") from error
 
 
-def _checked_payload(site: Site, payload: object) -> str | ToolChange | Fault:
+def _check_payload(site: Site, payload: object) -> str | ToolChange | Fault:
     if site in (Site.TRANSPORT, Site.MODEL_RESPONSE):
         return fault_from(payload.settings() if isinstance(payload, Fault) else payload)
     if site is Site.TOOL_SCHEMA:

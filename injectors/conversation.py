@@ -1,4 +1,4 @@
-"""The protocol-neutral view of a conversation. Codecs make it; operators see nothing else."""
+"""The protocol-neutral view of a conversation. Codecs build it; operators see nothing else."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call that the policy made earlier in this conversation. `arguments` is the JSON text as it stands."""
+    """A call that the policy made earlier in this conversation. `arguments` is JSON text."""
 
     call_id: str
     name: str
@@ -46,7 +46,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolSchema:
-    """A tool that the client declared. `parameters` is a JSON schema, as it stands."""
+    """A tool that the client declared. `parameters` is a JSON schema."""
 
     name: str
     description: str

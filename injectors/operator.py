@@ -34,7 +34,7 @@ class Operator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """An operator with what the rest needs to know of it."""
+    """An operator with its properties."""
 
     name: str
     site: Site
@@ -43,15 +43,14 @@ class Registered:
     aliases: tuple[str, ...] = ()
     source: str = ""
     fault: bool = False
-    """True where the result is destroyed, so that faults per logical call are bounded and the tool's class
-    matters."""
+    """Whether it destroys the result: then the bounds on faults apply, and the tool's class."""
     documentation: str = field(default="", compare=False)
     origin: str = ""
-    """The package of a third party that it comes from; empty: it is ours."""
+    """The third party's package that it comes from; empty: ours."""
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """What a rule may set, with the defaults: the operator's fields, where its class is a dataclass."""
+        """The options of a rule, with their defaults: the fields of the operator, if it is a dataclass."""
         kind = type(self.implementation)
         return {one.name: one.default for one in fields(kind)} if is_dataclass(kind) else {}
 
@@ -87,7 +86,7 @@ _confinement: ContextVar[Confinement | None] = ContextVar("confinement", default
 
 
 def confinement() -> Confinement | None:
-    """Where third parties' operators run now; None: here."""
+    """Where third parties' operators run; None: in this process."""
     return _confinement.get()
 
 

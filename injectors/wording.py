@@ -1,10 +1,8 @@
-"""What a language model may write in place of a rule's own words: asked for by content, used where it is at
-hand, and never needed.
+"""Model-written wording of an operator's noise: optional, requested by content, used if it is at hand.
 
-An operator decides by its rule first: whether there is noise, where, and how much. A *written form* of it may
-then have a model put that into words. The text comes from outside, already there; it is part of the stored
-draw, so that a replay is exact. Where there is none the rule's own form is used, and the draw says why: that
-choice is what the ledger keeps.
+An operator decides by its rule first: whether there is noise, where, and how much. Its *written form* may
+then have a language model put that into words. The text is part of the stored draw, so that a replay is exact.
+Without a text the rule's own form is used, and the draw says why.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ class Unusable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is asked: all of it, so that equal prompts are one text."""
+    """The whole request to a model: equal prompts share one text."""
 
     operator: str
     system: str
@@ -42,7 +40,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What came of a prompt: a text of `model`, or none and why."""
+    """The answer to a prompt: a text of `model`, or none and why."""
 
     text: str | None
     model: str = ""
@@ -50,10 +48,10 @@ class Given:
 
 
 class Texts(Protocol):
-    """Texts that are at hand. Looked into, never waited for."""
+    """The texts at hand. A lookup never waits."""
 
     def get(self, slot: str, prompt: Prompt) -> Given | None:
-        """What came of the prompt at this slot; None where the operator is to go by its rule, unremarked."""
+        """The answer to the prompt at this slot; None: use the rule, and say nothing of it."""
         ...
 
 
@@ -61,15 +59,14 @@ class WrittenForm(Protocol):
     """How a model writes an operator's noise. Both methods are pure."""
 
     ahead: bool
-    """Whether what is asked doesn't hang on the text at hand: it can be asked before that is there."""
+    """Whether the prompt doesn't depend on the target's text, so that it can be sent ahead of it."""
 
     def ask(self, target: Any, draw: Draw, severity: float) -> tuple[str, str] | None:
-        """The task and the material on which it is done, for what the rule has drawn; None: nothing to
-        write."""
+        """The task for what the rule has drawn, and its material; None: nothing to write."""
         ...
 
     def apply(self, target: Any, draw: Draw, text: str) -> Result:
-        """Carry out the rule's draw in the words of the text. Unusable where they aren't what was asked."""
+        """Carry out the rule's draw in the words of the text. Unusable if they don't fit the task."""
         ...
 
 
@@ -107,8 +104,8 @@ RULES = (
 
 
 def prompt_for(operator: str, direction: str, target: Any, draw: Draw, severity: float) -> Prompt | None:
-    """What a model is asked for a rule's draw; None where no model has to do with it. `direction` is the
-    profile's own addition to the task."""
+    """The prompt for a rule's draw; None if no model writes for it. `direction` is the profile's
+    own addition to the task."""
     form = _forms.get(operator)
     asked = None if form is None else form.ask(target, draw, severity)
     if asked is None:
@@ -124,7 +121,7 @@ def use_model_text(draw: Draw, given: Given) -> Draw:
 
 
 def use_rule(draw: Draw, why: str) -> Draw:
-    """The rule's draw, marked as one for which there was no model's text that could be used."""
+    """The rule's draw, with the reason why no model's text was used."""
     return {**draw, WORDING: {"form": RULE, "why": why}}
 
 
@@ -140,8 +137,8 @@ def apply_draw(entry: Registered, target: Any, draw: Draw) -> Result:
 
 
 def describe_wording(draw: Draw) -> str:
-    """The sentence of an event's note on the form that was used, with a space before it; empty where no model
-    has to do with it."""
+    """The sentence of an event's note on the form that was used, with a space before it; empty if no model
+    writes for the operator."""
     wording = draw.get(WORDING)
     if wording is None:
         return ""

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import msgspec
 
 from crosswind.injectors.engine.plan import CLEAN, NOISY, Assignment
+from crosswind.injectors.engine.stored import StoredData
+from crosswind.injectors.registry import nearest
 from crosswind.injectors.streams import Stream
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -28,10 +30,12 @@ class TypeState:
     share: Annotated[float, msgspec.Meta(ge=0)]
 
 
-@dataclass(frozen=True, slots=True)
-class Curriculum:
+@dataclass(frozen=True)  # No slots: `super()` does not work in a class that they replace.
+class Curriculum(StoredData):
     """The dose of the next sessions. `types` is keyed by operator; empty: the profile decides on type and
     level."""
+
+    stored_as: ClassVar = "curriculum"
 
     version: int
     profile: str
@@ -42,24 +46,13 @@ class Curriculum:
     seed_scope: Literal["session", "group", "task"] = "session"
     types: Mapping[str, TypeState] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
-        """The curriculum as JSON data."""
-        data: dict[str, Any] = msgspec.to_builtins(self)
-        return data
-
-    @staticmethod
-    def from_json(data: Mapping[str, Any]) -> Curriculum:
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
         """The curriculum that the JSON data describe. ValueError naming the field."""
-        unknown = sorted(set(data) - set(Curriculum.__dataclass_fields__))
-        if unknown:
-            from crosswind.injectors.registry import nearest
-
-            mend = nearest(str(unknown[0]), list(Curriculum.__dataclass_fields__))
-            raise ValueError(f"curriculum: unknown field {unknown[0]!r}; {mend}")
-        try:
-            return msgspec.convert(data, Curriculum)
-        except msgspec.ValidationError as error:
-            raise ValueError(f"curriculum: {error}; mend that field") from error
+        known = list(cls.__dataclass_fields__)
+        for name in sorted(set(data).difference(known)):
+            raise ValueError(f"curriculum: unknown field {name!r}; {nearest(str(name), known)}")
+        return super().from_json(data)
 
 
 def assign(

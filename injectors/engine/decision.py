@@ -1,25 +1,24 @@
-"""What was decided for an item, what the ledger knows of it, and what came of it: the data around
-`perturb`."""
+"""The data around every walk: decisions, what the ledger knows of an item, and what was done to it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-import msgspec
+from typing import ClassVar
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import InstructionText, ToolResult, UserText
+from crosswind.injectors.engine.stored import StoredData
 from crosswind.injectors.targets import Draw, Recovery
 
 Item = UserText | ToolResult
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(StoredData):
     """One application of an operator. With the clean payload it gives the noisy one again: see
     `messages.replay`."""
+
+    stored_as: ClassVar = "decision"
 
     operator: str
     rule: str
@@ -37,19 +36,6 @@ class Decision:
         safe side."""
         entry = registry.operators().get(self.operator)
         return entry.fault if entry else self.recovery in (Recovery.RETRY, Recovery.OTHER_TOOL)
-
-    def to_json(self) -> dict[str, Any]:
-        """The decision as JSON data."""
-        data: dict[str, Any] = msgspec.to_builtins(self)
-        return data
-
-    @staticmethod
-    def from_json(data: Mapping[str, Any]) -> Decision:
-        """The decision that `to_json` gave. ValueError where the data are no decision."""
-        try:
-            return msgspec.convert(data, Decision)
-        except msgspec.ValidationError as error:
-            raise ValueError(f"not a decision: {error}; give what Decision.to_json wrote") from error
 
 
 @dataclass(frozen=True, slots=True)

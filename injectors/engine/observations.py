@@ -80,7 +80,7 @@ def _target(text: str, ordinal: int, beside: str = "") -> ToolResultTarget:
     return ToolResultTarget(text, ordinal, "observation", "{}", ToolClass.UNKNOWN, beside=beside)
 
 
-def shown(text: str, parts: Sequence[Mapping[str, Any]], apply: Callable[[str, Draw], Result]) -> Result:
+def _replace(text: str, parts: Sequence[Mapping[str, Any]], apply: Callable[[str, Draw], Result]) -> Result:
     """The message with the stored draws carried out in its observations. `apply` does one of them."""
     notes: list[str] = []
     for part in reversed(parts):
@@ -89,12 +89,12 @@ def shown(text: str, parts: Sequence[Mapping[str, Any]], apply: Callable[[str, D
             result = apply(text[start:end], part["draw"])
             text = f"{text[:start]}{result.payload}{text[end:]}"
         else:
-            result, text = _written_in(text, part, apply)
+            result, text = _replace_in_json(text, part, apply)
         notes.insert(0, result.note)
     return Result(text, " ".join(dict.fromkeys(notes)))
 
 
-def _written_in(
+def _replace_in_json(
     text: str, part: Mapping[str, Any], apply: Callable[[str, Draw], Result]
 ) -> tuple[Result, str]:
     value: Any = json.loads(text)
@@ -108,4 +108,4 @@ def _written_in(
 
 def replay_observations(entry: Registered, text: str, ordinal: int, draw: Draw) -> Result:
     """What stored draws make of a message."""
-    return shown(text, draw[PARTS], lambda one, own: entry.apply(_target(one, ordinal), own))
+    return _replace(text, draw[PARTS], lambda one, own: entry.apply(_target(one, ordinal), own))

@@ -10,12 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Any, NamedTuple
-
-import msgspec
+from typing import Any, ClassVar, NamedTuple
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
+from crosswind.injectors.engine.stored import StoredData
 from crosswind.injectors.guard.bounds import DEFAULT, Bounds
 from crosswind.injectors.guard.solvability import why_solvable
 from crosswind.injectors.identity import slot_line
@@ -102,9 +101,11 @@ class Assignment:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(StoredData):
     """What one session gets. `arm` is `clean` (no rules) or `noisy`; `noise_type` an operator where
     exactly one acts."""
+
+    stored_as: ClassVar = "plan"
 
     profile: str
     profile_version: int
@@ -144,19 +145,6 @@ class Plan:
             # it. So do those on observations: the user's other noise must not touch what marks them.
             found.get(site, []).sort(key=lambda one: not (one.entry.fault or one.rule.observation))
         return {site: {one.rule.name: one for one in ours} for site, ours in found.items()}
-
-    def to_json(self) -> dict[str, Any]:
-        """The plan as JSON data."""
-        data: dict[str, Any] = msgspec.to_builtins(self)
-        return data
-
-    @staticmethod
-    def from_json(data: Mapping[str, Any]) -> Plan:
-        """The plan that `to_json` gave. ValueError where the data are no plan."""
-        try:
-            return msgspec.convert(data, Plan)
-        except msgspec.ValidationError as error:
-            raise ValueError(f"not a plan: {error}; give the JSON data that Plan.to_json wrote") from error
 
 
 def _activate(plan: Plan, rule: CompiledRule, entry: Registered) -> ActiveRule:
@@ -227,17 +215,14 @@ def _match_labels(profile: Profile, labels: Mapping[str, Any]) -> bool:
 def _settle_level(profile: Profile, level: int | None) -> int | None:
     if level is None:
         return profile.level if profile.level is not None else profile.highest_level
-    if profile.highest_level is None:
-        if level == 0:
-            return 0
-        raise ProfileError(
-            f"profile {profile.name!r} has no levels, so level {level} can't be: give it `levels`"
-        )
-    if not 0 <= level <= profile.highest_level:
-        raise ProfileError(
-            f"profile {profile.name!r} has levels 0 to {profile.highest_level}, not {level}: use these"
-        )
-    return level
+    highest = profile.highest_level
+    if 0 <= level <= (highest or 0):
+        return level
+    if highest is None:
+        fix = f"has no levels, so level {level} can't be: give it `levels`"
+    else:
+        fix = f"has levels 0 to {highest}, not {level}: use these"
+    raise ProfileError(f"profile {profile.name!r} {fix}")
 
 
 def _settle_type(profile: Profile, noise_type: str | None, rng: Stream) -> str | None:
@@ -245,8 +230,8 @@ def _settle_type(profile: Profile, noise_type: str | None, rng: Stream) -> str |
     if noise_type is not None:
         name = registry.resolve(noise_type).name
         if name not in offered:
-            mend = f"use one of {', '.join(offered)}, or add a rule" if offered else "name another profile"
-            raise ProfileError(f"profile {profile.name!r} has no rule for noise type {noise_type!r}: {mend}")
+            fix = f"use one of {', '.join(offered)}, or add a rule" if offered else "name another profile"
+            raise ProfileError(f"profile {profile.name!r} has no rule for noise type {noise_type!r}: {fix}")
         return name
     if profile.compose is not Compose.ONE_OF:
         return offered[0] if len(offered) == 1 else None
@@ -262,26 +247,28 @@ def _compile_rules(profile: Profile, level: int | None, kept: str | None) -> tup
     for at, rule in enumerate(profile.rules):
         for one in (rule, *rule.companions):
             number = seen[one.operator] = seen.get(one.operator, 0) + 1
-            severity = _severity(profile, one, level)
+            severity = one.severity
+            if severity is None:
+                severity = 0.0 if level is None else profile.levels[level]
             if severity > 0 and kept in (None, rule.operator):
                 name = one.operator if number == 1 else f"{one.operator}#{number}"
-                window = _window(profile, one, at)
-                out.append(_rule(name, one, severity, window))
+                out.append(_compile(name, one, severity, _window(profile, one, at)))
     return tuple(out)
 
 
-def _rule(name: str, rule: Companion, severity: float, window: Window) -> CompiledRule:
-    where, options = rule.where, rule.options
-    scope = (where.tools, window, where.text)
+def _compile(name: str, rule: Companion, severity: float, window: Window) -> CompiledRule:
     return CompiledRule(
-        name, rule.operator, severity, rule.when, *scope, options, rule.prompt, where.observation
+        name,
+        rule.operator,
+        severity,
+        rule.when,
+        rule.where.tools,
+        window,
+        rule.where.text,
+        rule.options,
+        rule.prompt,
+        rule.where.observation,
     )
-
-
-def _severity(profile: Profile, rule: Companion, level: int | None) -> float:
-    if rule.severity is not None:
-        return rule.severity
-    return profile.levels[level] if level is not None else 0.0
 
 
 def _window(profile: Profile, rule: Companion, at: int) -> Window:

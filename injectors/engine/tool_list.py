@@ -9,13 +9,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
-
-import msgspec
+from typing import Any, ClassVar
 
 from crosswind.injectors import registry
 from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.engine.decision import Decision, Injection
+from crosswind.injectors.engine.stored import StoredData
 from crosswind.injectors.guard.tools import ToolConstraints
 from crosswind.injectors.streams import Stream
 from crosswind.injectors.targets import AddedTool, ToolChange, ToolTarget
@@ -100,11 +99,13 @@ def _type_name(value: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownTools:
+class ShownTools(StoredData):
     """A list of tools as it is shown, with all that is needed to map calls back.
 
     The ledger keeps it: `to_json` leaves out `injections`, which are what one request's decisions did.
     """
+
+    stored_as: ClassVar = "list of shown tools"
 
     anchor: str
     """Of the declared list; empty where nothing is perturbed."""
@@ -148,21 +149,11 @@ class ShownTools:
     def to_json(self) -> dict[str, Any]:
         """What the ledger keeps, as JSON data."""
         # The members of parameters keep their order: the policy is to meet the same bytes again.
-        data: dict[str, Any] = msgspec.to_builtins(self)
+        data = StoredData.to_json(self)
         for tool in data["tools"]:
             tool["changed"] = sorted(tool["changed"])
         del data["injections"]
         return data
-
-    @staticmethod
-    def from_json(data: Mapping[str, Any]) -> ShownTools:
-        """What `to_json` gave. ValueError where the data are no shown tools."""
-        try:
-            return msgspec.convert(data, ShownTools)
-        except msgspec.ValidationError as error:
-            raise ValueError(
-                f"not a list of shown tools: {error}; give what ShownTools.to_json wrote"
-            ) from error
 
 
 @dataclass(slots=True)

@@ -97,7 +97,7 @@ def _spans(text: str, vocabulary: frozenset[str]) -> tuple[Span, ...]:
             starts_sentence = False
         if ends_sentence or (lines and "\n" in text[end : end + 2]):
             starts_sentence = True
-    return tuple(_merged(spans))
+    return tuple(_merge(spans))
 
 
 class _Judged(NamedTuple):
@@ -167,10 +167,10 @@ def _numbers(text: str) -> frozenset[str]:
         tokens = [token for token in text.split() if not token.isalpha()]
     else:
         tokens = _TOKEN.findall(text)
-    return frozenset(filter(None, map(_known_numeral, tokens)))
+    return frozenset(filter(None, map(_read_numeral, tokens)))
 
 
-def _known_numeral(token: str) -> str:
+def _read_numeral(token: str) -> str:
     return _short_numeral(token) if len(token) <= LONGEST_TOKEN else _numeral(token)
 
 
@@ -231,7 +231,7 @@ def _one_word(left: str, right: str) -> bool:
     return left.isalnum() and right.isalnum() and not _UNSPACED_LETTER.search(left + right)
 
 
-def _merged(spans: list[Span]) -> Iterator[Span]:
+def _merge(spans: list[Span]) -> Iterator[Span]:
     start = end = -1
     for begin, stop in sorted(spans):
         if begin > end:

@@ -25,7 +25,7 @@ REMEMBERED = 16_384
 """Characters of the longest text whose value is remembered for a while."""
 
 MOST_BRACKETS = 200
-"""Objects and arrays in a value that is compared as a whole: it isn't nested too deeply to be followed."""
+"""Objects and arrays in a value that is compared as a whole: deeper nesting could not be followed."""
 
 RESTATED = ("_on_file", "_confirmed", "_per_record")
 """Endings of a field that gives the value of its neighbour again: `total` and `total_on_file` should
@@ -36,10 +36,10 @@ def parse_json(text: str) -> Any:
     """The JSON value, or NOT_JSON. Numbers that Python can't hold and nesting that it can't follow count
     as no JSON. Not to be changed: one result is looked at by every rule that may act on it, and by the
     guard after each."""
-    return _short(text) if len(text) <= REMEMBERED else _parsed(text)
+    return _short(text) if len(text) <= REMEMBERED else _parse(text)
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     try:
         # What it reads, it reads as the standard library does, in a third of the time; that one has the
         # last word.
@@ -52,7 +52,7 @@ def _parsed(text: str) -> Any:
         return NOT_JSON
 
 
-_short = lru_cache(64)(_parsed)
+_short = lru_cache(64)(_parse)
 
 
 def is_container(value: Any) -> bool:
@@ -70,14 +70,14 @@ def holds_all(noisy: Any, clean: Any) -> bool:
         if isinstance(clean, dict) and isinstance(noisy, dict):
             # What is added stands at the top, most often: all else is as it was.
             rest = {key: noisy[key] for key in clean if key in noisy}
-            if len(rest) == len(clean) and _written_alike(rest, clean):
+            if len(rest) == len(clean) and _encode_alike(rest, clean):
                 return True
         return _contains(noisy, clean)
     except RecursionError:
         return False
 
 
-def _written_alike(noisy: Any, clean: Any) -> bool:
+def _encode_alike(noisy: Any, clean: Any) -> bool:
     """Whether two small values are the same one to the letter: True says so, False leaves it open."""
     try:
         text = msgspec.json.encode(clean)
@@ -127,23 +127,23 @@ def contradicts_itself(noisy: str, clean: str) -> bool:
     """
     before, after = parse_json(clean), parse_json(noisy)
     try:
-        return is_container(before) and not _contains(after, before) and _disputed(after, before)
+        return is_container(before) and not _contains(after, before) and _is_disputed(after, before)
     except RecursionError:
         return False
 
 
-def _disputed(noisy: Any, clean: Any) -> bool:
+def _is_disputed(noisy: Any, clean: Any) -> bool:
     if isinstance(clean, dict) and isinstance(noisy, dict):
         return all(
-            key in noisy and (_disputed(noisy[key], clean[key]) or _restated_otherwise(noisy, clean, key))
+            key in noisy and (_is_disputed(noisy[key], clean[key]) or _is_restated(noisy, clean, key))
             for key in clean
         )
     if isinstance(clean, list) and isinstance(noisy, list) and len(noisy) == len(clean):
-        return all(_disputed(mine, theirs) for mine, theirs in zip(noisy, clean, strict=True))
+        return all(_is_disputed(mine, theirs) for mine, theirs in zip(noisy, clean, strict=True))
     return _contains(noisy, clean)
 
 
-def _restated_otherwise(noisy: dict[str, Any], clean: dict[str, Any], key: str) -> bool:
+def _is_restated(noisy: dict[str, Any], clean: dict[str, Any], key: str) -> bool:
     return any(
         key + end in noisy and key + end not in clean and not _contains(noisy[key], noisy[key + end])
         for end in RESTATED
