@@ -1,7 +1,7 @@
 """Model-written wording of an operator's noise: optional, requested by content, used if it is at hand.
 
 An operator decides by its rule first: whether there is noise, where, and how much. Its *written form* may
-then have a language model put that into words. The text is part of the stored draw, so that a replay is exact.
+then have a language model put that into words. The text is part of the stored draw, so a replay is exact.
 Without a text the rule's own form is used, and the draw says why.
 """
 
