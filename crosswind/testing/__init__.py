@@ -1,18 +1,18 @@
-"""A scripted model provider for tests: real HTTP on loopback, answers that a script decides, no network and
-no key.
+"""A scripted model provider for tests: real HTTP on loopback, answers that a script decides, no key.
 
 It speaks Chat Completions, Responses, Messages, Completions and Embeddings, plain and as streams; it refuses
-what the real providers refuse, and records every request as it came. A test of an operator of yours, from end
-to end:
+what the real providers refuse, and records every request as it came:
 
-    provider = ScriptedProvider(Answer(calls=(Call("get_order", {"id": "W17"}),)), Answer("It is on its
-    way.")) with provider:
-        subprocess.Popen(["crosswind", "serve", "--upstream", provider.base_url, "--profile", "mine.yaml"])
-        ...
+    look_up = Answer(calls=(Call("get_order", {"id": "W17"}),))
+    with ScriptedProvider(look_up, Answer("It is shipped.")) as provider:
+        run_my_agent(base_url=provider.base_url, api_key="any")
+    assert len(provider.requests) == 2
 
-and of the operator alone, without a server:
+One operator alone, without a server:
 
-    assert apply_operator("tool.lost", '{"status": "shipped"}').startswith("ERROR")
+    assert apply_operator("tool.lost", "shipped").payload.startswith("ERROR")
+
+docs/testing.md has more.
 """
 
 from crosswind.testing.dialogue import (

@@ -12,7 +12,7 @@ from openai.types import chat, responses
 
 from crosswind.testing import Answer, ProviderError
 from tests.clients import shop
-from tests.clients.calling import THINKING, Caller, calling, chat_body, exact, messages_body, responses_body
+from tests.testing.calling import THINKING, Caller, calling, chat_body, exact, messages_body, responses_body
 
 
 async def test_chat(caller: Caller) -> None:

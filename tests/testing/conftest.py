@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.clients import shop
-from tests.clients.calling import Caller, calling
+from tests.testing.calling import Caller, calling
 
 
 @pytest.fixture

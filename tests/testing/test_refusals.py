@@ -8,7 +8,7 @@ import anthropic.types as messages
 import pytest
 
 from tests.clients import shop
-from tests.clients.calling import (
+from tests.testing.calling import (
     MESSAGES_TOOLS,
     THINKING,
     Caller,
