@@ -7,12 +7,12 @@ from contextlib import suppress
 
 import click
 
-from crosswind.testing import Answer, Dialogue, Message, ScriptedProvider
+from crosswind.testing import Answer, Dialogue, MessageItem, ScriptedProvider
 
 
 def echo(dialogue: Dialogue) -> Answer:
     """Repeats the user's last message."""
-    said = [item.text for item in dialogue.items if isinstance(item, Message) and item.role == "user"]
+    said = [item.text for item in dialogue.items if isinstance(item, MessageItem) and item.role == "user"]
     return Answer(f"You said: {said[-1] if said else ''}")
 
 

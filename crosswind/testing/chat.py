@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 from crosswind.testing.checks import CHAT, openai_tool, strict_schema
 from crosswind.testing.dialogue import (
     Answer,
+    CallItem,
+    DeclaredTool,
     Dialogue,
     Item,
-    Message,
-    Tool,
-    ToolCall,
-    ToolResult,
+    MessageItem,
+    ResultItem,
     fragments,
     words,
 )
 from crosswind.testing.errors import refuse
-from crosswind.testing.replies import DONE, ReceivedRequest, Response, data_event
+from crosswind.testing.replies import DONE, ReceivedRequest, RouteResponse, data_event
 
 if TYPE_CHECKING:
     from crosswind.testing.provider import ScriptedProvider
@@ -29,7 +29,7 @@ CREATED = 1_760_000_000
 _HEAD = {"created": CREATED, "service_tier": "default", "system_fingerprint": "fp_scripted"}
 
 
-async def create(provider: ScriptedProvider, request: ReceivedRequest, _: re.Match[str]) -> Response:
+async def create(provider: ScriptedProvider, request: ReceivedRequest, _: re.Match[str]) -> RouteResponse:
     body = read_body(request)
     provider.check_members(body, CHAT, "Unrecognized request argument supplied: {}")
     dialogue = _read_dialogue(body)
@@ -41,7 +41,7 @@ async def create(provider: ScriptedProvider, request: ReceivedRequest, _: re.Mat
     count = body.get("n") or 1
     usage = _usage(dialogue, answer, count)
     if body.get("stream"):
-        return Response(events=_streamed(provider, body, head, answer, calls, usage))
+        return RouteResponse(events=_streamed(provider, body, head, answer, calls, usage))
     choices = [
         {
             "index": index,
@@ -54,7 +54,7 @@ async def create(provider: ScriptedProvider, request: ReceivedRequest, _: re.Mat
         for index in range(count)
     ]
     whole = {"object": "chat.completion", **head, "choices": choices, "usage": usage, **answer.more}
-    return Response(whole)
+    return RouteResponse(whole)
 
 
 def read_body(request: ReceivedRequest) -> Any:
@@ -77,9 +77,9 @@ def _issue_calls(provider: ScriptedProvider, answer: Answer) -> list[dict[str, A
 def tokens_in(dialogue: Dialogue) -> int:
     """The tokens of a prompt: its words."""
     texts = (
-        item.arguments if isinstance(item, ToolCall) else item.text
+        item.arguments if isinstance(item, CallItem) else item.text
         for item in dialogue.items
-        if isinstance(item, ToolCall | Message | ToolResult)
+        if isinstance(item, CallItem | MessageItem | ResultItem)
     )
     tools = sum(len(words(tool.description)) + 8 for tool in dialogue.tools)
     return sum(len(words(text)) + 3 for text in texts) + tools
@@ -266,10 +266,10 @@ def _items(messages: list[Any]) -> list[Item]:
                 f"{where}.role",
             )
             waiting.remove(call_id)
-            items.append(ToolResult(call_id, "".join(_texts(message, where))))
+            items.append(ResultItem(call_id, "".join(_texts(message, where))))
             continue
         refuse(bool(waiting), _LACKING.format(", ".join(waiting)), where)
-        items += [Message(role, text) for text in _texts(message, where)]
+        items += [MessageItem(role, text) for text in _texts(message, where)]
         calls = message.get("tool_calls") or []
         refuse(
             "tool_calls" in message and message["tool_calls"] == [],
@@ -284,7 +284,7 @@ def _items(messages: list[Any]) -> list[Item]:
     return items
 
 
-def _read_call(call: Any, where: str) -> ToolCall:
+def _read_call(call: Any, where: str) -> CallItem:
     function = call.get("function") or {}
     refuse(call.get("type") != "function", f"Missing required parameter: '{where}.type'.", where)
     refuse(not isinstance(call.get("id"), str), f"Missing required parameter: '{where}.id'.", where)
@@ -295,7 +295,7 @@ def _read_call(call: Any, where: str) -> ToolCall:
         where,
         "invalid_type",
     )
-    return ToolCall(call["id"], function["name"], function["arguments"])
+    return CallItem(call["id"], function["name"], function["arguments"])
 
 
 def _texts(message: Any, where: str) -> list[str]:
@@ -320,7 +320,7 @@ def _texts(message: Any, where: str) -> list[str]:
     return [part["text"] for part in content if part["type"] == "text"]
 
 
-def _tools(body: Any) -> tuple[Tool, ...]:
+def _tools(body: Any) -> tuple[DeclaredTool, ...]:
     declared = body.get("tools")
     refuse(declared == [], "Invalid 'tools': empty array. Expected minimum length 1.", "tools", "empty_array")
     refuse(
@@ -336,7 +336,7 @@ def _tools(body: Any) -> tuple[Tool, ...]:
     )
 
 
-def _forced(choice: Any, tools: tuple[Tool, ...]) -> str | None:
+def _forced(choice: Any, tools: tuple[DeclaredTool, ...]) -> str | None:
     if not isinstance(choice, dict):
         refuse(choice not in (None, "auto", "none", "required"), f"Invalid value: '{choice}'.", "tool_choice")
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from crosswind.testing.dialogue import Tool
+from crosswind.testing.dialogue import DeclaredTool
 from crosswind.testing.errors import refuse
 
 
@@ -68,7 +68,7 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
 _ANTHROPIC_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
 
 
-def openai_tool(function: Any, where: str) -> Tool:
+def openai_tool(function: Any, where: str) -> DeclaredTool:
     """A function as Chat Completions and Responses declare it."""
     refuse(not isinstance(function, dict), f"Invalid type for '{where}': expected an object.", where)
     name = function.get("name")
@@ -87,10 +87,10 @@ def openai_tool(function: Any, where: str) -> Tool:
     )
     if function.get("strict"):
         _strict(parameters, f"Invalid schema for function '{name}'", where)
-    return Tool(name, function.get("description") or "", parameters)
+    return DeclaredTool(name, function.get("description") or "", parameters)
 
 
-def anthropic_tool(tool: Any, where: str) -> Tool:
+def anthropic_tool(tool: Any, where: str) -> DeclaredTool:
     """A tool as Messages declares it."""
     name, schema = tool.get("name"), tool.get("input_schema")
     refuse(not isinstance(name, str), f"{where}.name: Field required")
@@ -100,7 +100,7 @@ def anthropic_tool(tool: Any, where: str) -> Tool:
     )
     refuse(not isinstance(schema, dict), f"{where}.input_schema: Field required")
     refuse(schema.get("type") != "object", f"{where}.input_schema.type: Input should be 'object'")
-    return Tool(name, tool.get("description") or "", schema)
+    return DeclaredTool(name, tool.get("description") or "", schema)
 
 
 def _strict(schema: Any, message: str, where: str) -> None:

@@ -12,7 +12,7 @@ from crosswind.testing.replies import Reply
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class DeclaredTool:
     """A tool as the request declares it."""
 
     name: str
@@ -21,7 +21,7 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class MessageItem:
     """A text of the system's, the user's or the assistant's: one per text part."""
 
     role: str
@@ -29,7 +29,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
+class CallItem:
     """A call as it came back in the history. `arguments` is the JSON text as it stands."""
 
     id: str
@@ -46,14 +46,14 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolResult:
+class ResultItem:
     """A tool's result."""
 
     id: str
     text: str
 
 
-Item = Message | ToolCall | ToolResult
+Item = MessageItem | CallItem | ResultItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Dialogue:
     """A request, read the same way for every protocol."""
 
     items: tuple[Item, ...]
-    tools: tuple[Tool, ...] = ()
+    tools: tuple[DeclaredTool, ...] = ()
     schema: dict[str, Any] | None = None
     """The JSON schema that the answer's text must follow."""
     forced: str | None = None
@@ -71,10 +71,10 @@ class Dialogue:
     body: Any = field(default=None, compare=False)
     """The request's body as it came."""
 
-    def results_of(self, name: str) -> list[tuple[ToolCall, ToolResult]]:
+    def results_of(self, name: str) -> list[tuple[CallItem, ResultItem]]:
         """The calls of a tool that have a result, in order."""
-        results = {one.id: one for one in self.items if isinstance(one, ToolResult)}
-        calls = (one for one in self.items if isinstance(one, ToolCall) and one.name == name)
+        results = {one.id: one for one in self.items if isinstance(one, ResultItem)}
+        calls = (one for one in self.items if isinstance(one, CallItem) and one.name == name)
         return [(one, results[one.id]) for one in calls if one.id in results]
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
-from crosswind.testing.dialogue import Call, Dialogue, ToolCall
+from crosswind.testing.dialogue import Call, CallItem, Dialogue
 from crosswind.testing.errors import ProviderError
-from crosswind.testing.replies import ReceivedRequest, Response
+from crosswind.testing.replies import ReceivedRequest, RouteResponse
 
 if TYPE_CHECKING:
     from crosswind.testing.provider import ScriptedProvider
@@ -29,7 +29,7 @@ class Issued:
     seals: set[str] = field(default_factory=set)
 
     def add_call(self, call_id: str, call: Call) -> None:
-        self.calls[call_id] = (call.name, ToolCall(call_id, call.name, call.text).parsed)
+        self.calls[call_id] = (call.name, CallItem(call_id, call.name, call.text).parsed)
 
     def seal(self, text: str) -> str:
         seal = sealed(text)
@@ -45,7 +45,7 @@ class Issued:
         return [
             f"call {item.id} was made as {self.calls[item.id]} and came back as {item.name} {item.arguments}"
             for item in dialogue.items
-            if isinstance(item, ToolCall)
+            if isinstance(item, CallItem)
             and item.id in self.calls
             and self.calls[item.id] != (item.name, item.parsed)
         ]
@@ -104,7 +104,7 @@ class Stored:
     def response(self, response_id: str) -> Kept:
         """A kept response. Refused where there is none."""
         if response_id not in self.responses:
-            raise ProviderError(404, f"Response with id '{response_id}' not found.")
+            raise ProviderError(404, f"RouteResponse with id '{response_id}' not found.")
         return self.responses[response_id]
 
     def before(self, response_id: str | None) -> list[dict[str, Any]]:
@@ -122,19 +122,19 @@ class Stored:
         return [*kept.context, *kept.response["output"]]
 
 
-async def retrieve_response(provider: ScriptedProvider, _: Any, path: re.Match[str]) -> Response:
-    return Response(provider.stored.response(path[1]).response)
+async def retrieve_response(provider: ScriptedProvider, _: Any, path: re.Match[str]) -> RouteResponse:
+    return RouteResponse(provider.stored.response(path[1]).response)
 
 
-async def delete_response(provider: ScriptedProvider, _: Any, path: re.Match[str]) -> Response:
+async def delete_response(provider: ScriptedProvider, _: Any, path: re.Match[str]) -> RouteResponse:
     provider.stored.response(path[1])
     del provider.stored.responses[path[1]]
-    return Response({"id": path[1], "object": "response", "deleted": True})
+    return RouteResponse({"id": path[1], "object": "response", "deleted": True})
 
 
 async def list_input_items(
     provider: ScriptedProvider, request: ReceivedRequest, path: re.Match[str]
-) -> Response:
+) -> RouteResponse:
     """The items that a response was an answer to: the newest first unless asked otherwise."""
     query = parse_qs(urlsplit(request.path).query)
     items = list(provider.stored.response(path[1]).context)
@@ -146,4 +146,4 @@ async def list_input_items(
     limit = int(query.get("limit", ["20"])[0])
     page = items[:limit]
     ends = {"first_id": page[0]["id"] if page else None, "last_id": page[-1]["id"] if page else None}
-    return Response({"object": "list", "data": page, **ends, "has_more": len(items) > limit})
+    return RouteResponse({"object": "list", "data": page, **ends, "has_more": len(items) > limit})

@@ -11,24 +11,24 @@ from crosswind.testing.chat import read_body, tokens_in, usage_tokens
 from crosswind.testing.checks import COUNT_TOKENS, MESSAGES, anthropic_tool, check_members
 from crosswind.testing.dialogue import (
     Answer,
+    CallItem,
+    DeclaredTool,
     Dialogue,
     Item,
-    Message,
-    Tool,
-    ToolCall,
-    ToolResult,
+    MessageItem,
+    ResultItem,
     fragments,
     words,
 )
 from crosswind.testing.errors import refuse
 from crosswind.testing.memory import Issued
-from crosswind.testing.replies import ReceivedRequest, Response, named_event
+from crosswind.testing.replies import ReceivedRequest, RouteResponse, named_event
 
 if TYPE_CHECKING:
     from crosswind.testing.provider import ScriptedProvider
 
 
-async def create(provider: ScriptedProvider, request: ReceivedRequest, _: re.Match[str]) -> Response:
+async def create(provider: ScriptedProvider, request: ReceivedRequest, _: re.Match[str]) -> RouteResponse:
     body = read_body(request)
     dialogue = _read_dialogue(provider, body, MESSAGES)
     answer = await provider.answer(dialogue)
@@ -45,13 +45,15 @@ async def create(provider: ScriptedProvider, request: ReceivedRequest, _: re.Mat
         **answer.more,
     }
     if body.get("stream"):
-        return Response(events=_streamed(message, answer))
-    return Response(message)
+        return RouteResponse(events=_streamed(message, answer))
+    return RouteResponse(message)
 
 
-async def count_tokens(provider: ScriptedProvider, request: ReceivedRequest, _: re.Match[str]) -> Response:
+async def count_tokens(
+    provider: ScriptedProvider, request: ReceivedRequest, _: re.Match[str]
+) -> RouteResponse:
     dialogue = _read_dialogue(provider, read_body(request), COUNT_TOKENS)
-    return Response({"input_tokens": tokens_in(dialogue)})
+    return RouteResponse({"input_tokens": tokens_in(dialogue)})
 
 
 def _blocks(provider: ScriptedProvider, answer: Answer, body: Any) -> list[dict[str, Any]]:
@@ -142,13 +144,13 @@ def _read_dialogue(provider: ScriptedProvider, body: Any, members: frozenset[str
     _cache_markers(body)
     thinking = (body.get("thinking") or {}).get("type") in ("enabled", "adaptive")
     tools = _tools(body)
-    system = [Message("system", text) for text in _system(body.get("system"))]
+    system = [MessageItem("system", text) for text in _system(body.get("system"))]
     items = _items(_combined(body["messages"]), provider.issued, thinking)
     form = (body.get("output_config") or {}).get("format") or {}
     choice = body.get("tool_choice") or {}
     refuse(
         choice.get("type") == "tool" and choice.get("name") not in {tool.name for tool in tools},
-        f"tool_choice: Tool '{choice.get('name')}' not found in provided tools",
+        f"tool_choice: DeclaredTool '{choice.get('name')}' not found in provided tools",
     )
     return Dialogue(
         (*system, *items),
@@ -238,12 +240,12 @@ def _read(block: Any, role: str, where: str, issued: Issued) -> list[Item]:
     )
     if kind == "text":
         refuse(not block.get("text"), f"{where}: text content blocks must be non-empty")
-        return [Message(role, block["text"])]
+        return [MessageItem(role, block["text"])]
     if kind == "tool_use":
         refuse(not isinstance(block.get("input"), dict), f"{where}.tool_use.input: Input should be an object")
-        return [ToolCall(block["id"], block["name"], json.dumps(block["input"]))]
+        return [CallItem(block["id"], block["name"], json.dumps(block["input"]))]
     if kind == "tool_result":
-        return [ToolResult(block["tool_use_id"], _result(block.get("content"), where))]
+        return [ResultItem(block["tool_use_id"], _result(block.get("content"), where))]
     if kind == "thinking":
         refuse(
             not issued.sealed(block.get("thinking"), block.get("signature")),
@@ -272,14 +274,14 @@ def _system(system: Any) -> list[str]:
     return [block["text"] for block in system]
 
 
-def _tools(body: Any) -> tuple[Tool, ...]:
+def _tools(body: Any) -> tuple[DeclaredTool, ...]:
     declared = body.get("tools") or []
     tools = tuple(
         anthropic_tool(tool, f"tools.{number}")
         for number, tool in enumerate(declared)
         if tool.get("type", "custom") in (None, "custom")
     )
-    refuse(len({tool.name for tool in tools}) < len(tools), "tools: Tool names must be unique.")
+    refuse(len({tool.name for tool in tools}) < len(tools), "tools: DeclaredTool names must be unique.")
     return tools
 
 

@@ -18,10 +18,10 @@ from crosswind.testing.checks import check_members
 from crosswind.testing.dialogue import Answer, Call, Dialogue, Step
 from crosswind.testing.errors import ProviderError
 from crosswind.testing.memory import Issued, Stored
-from crosswind.testing.replies import CUT, JSON, SSE, ReceivedRequest, Reply, Response, encode
+from crosswind.testing.replies import CUT, JSON, SSE, ReceivedRequest, Reply, RouteResponse, encode
 from crosswind.testing.server import listen, make_server, run_server
 
-Handler = Callable[["ScriptedProvider", ReceivedRequest, re.Match[str]], Awaitable[Response]]
+Handler = Callable[["ScriptedProvider", ReceivedRequest, re.Match[str]], Awaitable[RouteResponse]]
 
 ROUTES: tuple[tuple[str, re.Pattern[str], Handler], ...] = tuple(
     (method, re.compile(rf"/v1{path}(?:\?.*)?\Z"), handler)
@@ -200,7 +200,7 @@ class ScriptedProvider:
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
 
-    async def _respond(self, request: ReceivedRequest) -> Response:
+    async def _respond(self, request: ReceivedRequest) -> RouteResponse:
         try:
             for method, path, handler in ROUTES:
                 if method == request.method and (found := path.match(request.path)):
@@ -211,7 +211,7 @@ class ScriptedProvider:
         except ProviderError as error:
             self.refusals.append(f"{error.status} {error.message}")
             body = error.anthropic_body() if _is_anthropic(request) else error.openai_body()
-            return Response(body, status=error.status)
+            return RouteResponse(body, status=error.status)
 
 
 def _writes_bytes(step: Step) -> bool:

@@ -64,7 +64,7 @@ def chunks(*parts: bytes, before: Callable[[int], Awaitable[Any]] | None = None)
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class RouteResponse:
     """What a route answers: a document, or the events of a stream."""
 
     body: Any = None

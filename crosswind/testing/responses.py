@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from crosswind.testing.chat import CREATED, read_body, usage_tokens
 from crosswind.testing.checks import RESPONSES, openai_tool, strict_schema
-from crosswind.testing.dialogue import Answer, Dialogue, Item, Message, Tool, ToolCall, ToolResult
+from crosswind.testing.dialogue import Answer, CallItem, DeclaredTool, Dialogue, Item, MessageItem, ResultItem
 from crosswind.testing.errors import ProviderError, refuse
 from crosswind.testing.memory import Stored
-from crosswind.testing.replies import ReceivedRequest, Response, named_event
+from crosswind.testing.replies import ReceivedRequest, RouteResponse, named_event
 from crosswind.testing.response_events import events
 
 if TYPE_CHECKING:
     from crosswind.testing.provider import ScriptedProvider
 
 
-async def create(provider: ScriptedProvider, request: ReceivedRequest, _: re.Match[str]) -> Response:
+async def create(provider: ScriptedProvider, request: ReceivedRequest, _: re.Match[str]) -> RouteResponse:
     body = read_body(request)
     provider.check_members(body, RESPONSES, "Unknown parameter: '{}'.")
     items = _new_items(body, provider.stored, provider.new_id)
@@ -37,8 +37,8 @@ async def create(provider: ScriptedProvider, request: ReceivedRequest, _: re.Mat
     if body.get("store") is not False:
         provider.stored.keep(response, context)
     if body.get("stream"):
-        return Response(events=_streamed(response, answer))
-    return Response(response)
+        return RouteResponse(events=_streamed(response, answer))
+    return RouteResponse(response)
 
 
 def _streamed(response: dict[str, Any], answer: Answer) -> Iterator[bytes]:
@@ -189,7 +189,7 @@ def _read_dialogue(body: Any, context: list[dict[str, Any]], stored: Stored) -> 
     _check_pairs(context)
     _check_reasoning(context, stored)
     tools = _tools(body)
-    instructions = [Message("system", body["instructions"])] if body.get("instructions") else []
+    instructions = [MessageItem("system", body["instructions"])] if body.get("instructions") else []
     form = (body.get("text") or {}).get("format") or {}
     if form.get("strict"):
         strict_schema(form["schema"], form["name"], "text.format")
@@ -197,7 +197,7 @@ def _read_dialogue(body: Any, context: list[dict[str, Any]], stored: Stored) -> 
     forced = choice.get("name") if isinstance(choice, dict) else None
     refuse(
         forced is not None and forced not in {tool.name for tool in tools},
-        f"Tool choice '{forced}' not found in 'tools' parameter.",
+        f"DeclaredTool choice '{forced}' not found in 'tools' parameter.",
         "tool_choice",
     )
     items = (*instructions, *itertools.chain.from_iterable(map(_read, context)))
@@ -251,18 +251,18 @@ def _check_reasoning(context: list[dict[str, Any]], stored: Stored) -> None:
 
 def _read(item: dict[str, Any]) -> list[Item]:
     if item["type"] == "message":
-        return [Message(item["role"], part["text"]) for part in item["content"] if "text" in part]
+        return [MessageItem(item["role"], part["text"]) for part in item["content"] if "text" in part]
     if item["type"] == "function_call":
-        return [ToolCall(item["call_id"], item["name"], item["arguments"])]
+        return [CallItem(item["call_id"], item["name"], item["arguments"])]
     if item["type"] == "function_call_output":
         output = item["output"]
         if isinstance(output, list):
             output = "".join(part["text"] for part in output if part.get("type") == "input_text")
-        return [ToolResult(item["call_id"], output)]
+        return [ResultItem(item["call_id"], output)]
     return []
 
 
-def _tools(body: Any) -> tuple[Tool, ...]:
+def _tools(body: Any) -> tuple[DeclaredTool, ...]:
     return tuple(
         openai_tool(tool, f"tools[{number}]")
         for number, tool in enumerate(body.get("tools") or ())

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from crosswind.testing.chat import CREATED, read_body
 from crosswind.testing.checks import COMPLETIONS, EMBEDDINGS
-from crosswind.testing.dialogue import Dialogue, Message, words
+from crosswind.testing.dialogue import Dialogue, MessageItem, words
 from crosswind.testing.errors import ProviderError, refuse
-from crosswind.testing.replies import DONE, ReceivedRequest, Response, data_event
+from crosswind.testing.replies import DONE, ReceivedRequest, RouteResponse, data_event
 
 if TYPE_CHECKING:
     from crosswind.testing.provider import ScriptedProvider
@@ -22,7 +22,9 @@ DIMENSIONS = 8
 MODELS = ("small", "large")
 
 
-async def create_completion(provider: ScriptedProvider, request: ReceivedRequest, _: Match[str]) -> Response:
+async def create_completion(
+    provider: ScriptedProvider, request: ReceivedRequest, _: Match[str]
+) -> RouteResponse:
     body = read_body(request)
     provider.check_members(body, COMPLETIONS, "Unrecognized request argument supplied: {}")
     refuse(not isinstance(body.get("model"), str), "you must provide a model parameter")
@@ -32,7 +34,7 @@ async def create_completion(provider: ScriptedProvider, request: ReceivedRequest
     refuse(
         not all(isinstance(one, str) for one in prompts), "'prompt' is to be a string or strings.", "prompt"
     )
-    dialogues = [Dialogue((Message("user", one),), body=body) for one in prompts]
+    dialogues = [Dialogue((MessageItem("user", one),), body=body) for one in prompts]
     texts = [(await provider.answer(one)).content or "" for one in dialogues]
     repeated = [text for text in texts for _ in range(body.get("n") or 1)]
     head = {
@@ -45,9 +47,9 @@ async def create_completion(provider: ScriptedProvider, request: ReceivedRequest
     counts = sum(len(words(one)) for one in prompts), sum(len(words(one)) for one in repeated)
     usage = {"prompt_tokens": counts[0], "completion_tokens": counts[1], "total_tokens": sum(counts)}
     if body.get("stream"):
-        return Response(events=_streamed(body, head, repeated, usage))
+        return RouteResponse(events=_streamed(body, head, repeated, usage))
     choices = [_choice(index, text, "stop") for index, text in enumerate(repeated)]
-    return Response({**head, "choices": choices, "usage": usage})
+    return RouteResponse({**head, "choices": choices, "usage": usage})
 
 
 def _choice(index: int, text: str, finish: str | None) -> dict[str, Any]:
@@ -65,7 +67,9 @@ def _streamed(body: Any, head: dict[str, Any], texts: list[str], usage: dict[str
     yield DONE
 
 
-async def create_embeddings(provider: ScriptedProvider, request: ReceivedRequest, _: Match[str]) -> Response:
+async def create_embeddings(
+    provider: ScriptedProvider, request: ReceivedRequest, _: Match[str]
+) -> RouteResponse:
     body = read_body(request)
     provider.check_members(body, EMBEDDINGS, "Unrecognized request argument supplied: {}")
     refuse(not isinstance(body.get("model"), str), "you must provide a model parameter")
@@ -84,7 +88,7 @@ async def create_embeddings(provider: ScriptedProvider, request: ReceivedRequest
         data.append({"object": "embedding", "index": index, "embedding": shown})
     count = sum(len(words(text)) if isinstance(text, str) else len(text) for text in texts)
     usage = {"prompt_tokens": count, "total_tokens": count}
-    return Response({"object": "list", "data": data, "model": body["model"], "usage": usage})
+    return RouteResponse({"object": "list", "data": data, "model": body["model"], "usage": usage})
 
 
 def embedding(text: str, dimensions: int = DIMENSIONS) -> list[float]:
@@ -93,18 +97,18 @@ def embedding(text: str, dimensions: int = DIMENSIONS) -> list[float]:
     return [(byte - 128) / 128 for byte in digest]
 
 
-async def list_models(_: ScriptedProvider, request: ReceivedRequest, __: Match[str]) -> Response:
+async def list_models(_: ScriptedProvider, request: ReceivedRequest, __: Match[str]) -> RouteResponse:
     data = [_model(request, name) for name in MODELS]
     if "anthropic-version" in request.headers:
         page = {"has_more": False, "first_id": MODELS[0], "last_id": MODELS[-1]}
-        return Response({"data": data, **page})
-    return Response({"object": "list", "data": data})
+        return RouteResponse({"data": data, **page})
+    return RouteResponse({"object": "list", "data": data})
 
 
-async def show_model(_: ScriptedProvider, request: ReceivedRequest, path: Match[str]) -> Response:
+async def show_model(_: ScriptedProvider, request: ReceivedRequest, path: Match[str]) -> RouteResponse:
     if path[1] not in MODELS:
         raise ProviderError(404, f"The model '{path[1]}' does not exist", "model", "model_not_found")
-    return Response(_model(request, path[1]))
+    return RouteResponse(_model(request, path[1]))
 
 
 def _model(request: ReceivedRequest, name: str) -> dict[str, Any]:

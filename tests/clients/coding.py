@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crosswind.testing import Answer, Call, Dialogue, Message
+from crosswind.testing import Answer, Call, Dialogue, MessageItem
 from tests.clients.scripted import Declared, missing
 
 SETTINGS = '     1\t"""Settings."""\n     2\tPORT = 8080\n     3\tHOST = "127.0.0.1"\n'
@@ -66,7 +66,9 @@ class CodingPolicy:
     declared: Declared
 
     def __call__(self, dialogue: Dialogue) -> Answer:
-        asked = [item.text for item in dialogue.items if isinstance(item, Message) and item.role == "user"]
+        asked = [
+            item.text for item in dialogue.items if isinstance(item, MessageItem) and item.role == "user"
+        ]
         if not dialogue.tools:
             return Answer(SUMMARY if COMPACTING in asked[-1].lower() else TITLE)
         question = 1 if any(re.search(r"limits\.py", text) for text in asked) else 0

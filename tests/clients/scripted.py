@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from crosswind.testing import Call, Dialogue, Tool, ToolCall
+from crosswind.testing import Call, CallItem, DeclaredTool, Dialogue
 
 MAX_TRIES = 8
 
@@ -21,7 +21,7 @@ Declared = Mapping[str, tuple[str, dict[str, Any]]]
 """Name -> description, parameters: the tools as the client declares them."""
 
 
-def shown_names(tools: Sequence[Tool], declared: Declared) -> dict[str, str]:
+def shown_names(tools: Sequence[DeclaredTool], declared: Declared) -> dict[str, str]:
     """Under which name each declared tool is shown: its own where its description is its own too, else that
     of the tool that has its description, else its own after all.
     """
@@ -36,7 +36,7 @@ def shown_names(tools: Sequence[Tool], declared: Declared) -> dict[str, str]:
 def tempted(dialogue: Dialogue, declared: Declared, limit: int) -> tuple[Call, ...]:
     """Calls of tools that the client never declared, each tried once, and no more than so many in all."""
     true = set(shown_names(dialogue.tools, declared).values())
-    tried = {item.name for item in dialogue.items if isinstance(item, ToolCall)} - true
+    tried = {item.name for item in dialogue.items if isinstance(item, CallItem)} - true
     found = {tool.name: tool for tool in dialogue.tools if tool.name not in true | tried}
     calls = [
         Call(name, dict.fromkeys(tool.parameters.get("required", ()), "W17")) for name, tool in found.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from crosswind.testing import Answer, Call, Dialogue, Message
+from crosswind.testing import Answer, Call, Dialogue, MessageItem
 from tests.clients.scripted import missing, tempted
 
 ORDERS = {
@@ -68,7 +68,7 @@ def plan(order_id: str) -> tuple[tuple[Call, ...], ...]:
 def policy(dialogue: Dialogue) -> Answer:
     """Looks up what the current question needs, again where a result is damaged, and then answers."""
     said = {in_form(question) for question in range(len(QUESTIONS))} | set(ANSWERS)
-    answered = sum(isinstance(item, Message) and item.text in said for item in dialogue.items)
+    answered = sum(isinstance(item, MessageItem) and item.text in said for item in dialogue.items)
     question = min(answered, len(QUESTIONS) - 1)
     if not dialogue.tools:
         return Answer(dialogue_title(dialogue))
@@ -92,7 +92,7 @@ def in_form(question: int) -> str:
 
 def dialogue_title(dialogue: Dialogue) -> str:
     """The answer to a side call, which has no tools."""
-    return "Order status" if any(isinstance(item, Message) for item in dialogue.items) else "Nothing"
+    return "Order status" if any(isinstance(item, MessageItem) for item in dialogue.items) else "Nothing"
 
 
 def facts(call: Call) -> list[str]:

@@ -22,7 +22,7 @@ from crosswind.studies.prove.options import (
 
 if TYPE_CHECKING:
     from crosswind.studies.prove.cases import Catalogue
-    from crosswind.studies.prove.episodes import Assignment
+    from crosswind.studies.prove.episodes import TaskAssignment
 
 
 @click.command()
@@ -39,19 +39,21 @@ def dose(**given: Any) -> None:
     """Measure how failures without recovery, or distances, rise with severity."""
     with require_extra():
         from crosswind.studies.dose.page import DISTANCES, FAILURES, draw_plots, show_coefficient, write_page
-        from crosswind.studies.dose.response import FAILED, FAULTS_PER_CALL, DoseResponses
-        from crosswind.studies.prove.episodes import Tasks, run
+        from crosswind.studies.dose.response import FAILED, FAULTS_PER_CALL, DoseMeasurement
+        from crosswind.studies.prove.episodes import HeldOutTasks, run
 
     environment = load_environment(given["environment"])
 
-    def plan(catalogue: Catalogue) -> tuple[Sequence[Assignment], DoseResponses]:
+    def plan(catalogue: Catalogue) -> tuple[Sequence[TaskAssignment], DoseMeasurement]:
         check_patterns("operators", given, catalogue.operators)
         # A user who withholds leaves an agent without questions no chance in calm either.
-        held_out = Tasks(environment, given["seed"], leaving_out=environment.kinds.get("withholding", ()))
+        held_out = HeldOutTasks(
+            environment, given["seed"], leaving_out=environment.kinds.get("withholding", ())
+        )
         cases = cases_alone(
             catalogue, given["operators"], environment.repeatable, faults_per_call=FAULTS_PER_CALL
         )
-        return held_out.assign_first(cases, given["tasks"]), DoseResponses(catalogue)
+        return held_out.assign_first(cases, given["tasks"]), DoseMeasurement(catalogue)
 
     measured, seconds = run(environment, plan, recovers=False, **run_settings(given))
     responses = list(measured.responses())

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crosswind.studies.dose.response import ENOUGH, FAILED, Response
+from crosswind.studies.dose.response import ENOUGH, FAILED, DoseResponse
 from crosswind.studies.prove.cases import ADAPTATIONS
 from crosswind.studies.prove.page import describe_adaptation
 
@@ -43,7 +43,7 @@ operators rise.
 _HEAD = "| operator | recovery | response | at each severity | tasks | ρ |\n|---|---|---|---|---:|---:|\n"
 
 
-def write_page(responses: Sequence[Response], *, tasks: int, seconds: float, command: str) -> str:
+def write_page(responses: Sequence[DoseResponse], *, tasks: int, seconds: float, command: str) -> str:
     """The page; its plots are beside it."""
     played = sum(one.tasks * len(one.severities) for one in responses)
     lead = _LEAD.format(
@@ -59,7 +59,7 @@ def write_page(responses: Sequence[Response], *, tasks: int, seconds: float, com
     return lead + "".join((*_rows(responses), *_adaptation_lines(responses)))
 
 
-def _plots(responses: Sequence[Response]) -> Iterator[str]:
+def _plots(responses: Sequence[DoseResponse]) -> Iterator[str]:
     """The plots that there are."""
     units = {one.unit == FAILED for one in responses}
     if True in units:
@@ -68,7 +68,7 @@ def _plots(responses: Sequence[Response]) -> Iterator[str]:
         yield f"![Distance per task, by severity]({DISTANCES})"
 
 
-def _rows(responses: Sequence[Response]) -> Iterator[str]:
+def _rows(responses: Sequence[DoseResponse]) -> Iterator[str]:
     for failures, title in ((True, "Tasks failed"), (False, "Distance per task")):
         yield f"\n## {title}\n\n"
         yield _HEAD
@@ -82,12 +82,12 @@ def _rows(responses: Sequence[Response]) -> Iterator[str]:
                 )
 
 
-def show_coefficient(one: Response) -> str:
+def show_coefficient(one: DoseResponse) -> str:
     """The rank correlation as a page shows it."""
     return "none" if math.isnan(one.coefficient) else f"{one.coefficient:.2f}"
 
 
-def _adaptation_lines(responses: Sequence[Response]) -> Iterator[str]:
+def _adaptation_lines(responses: Sequence[DoseResponse]) -> Iterator[str]:
     shown = [one.operator.name for one in responses if one.operator.name in ADAPTATIONS]
     if shown:
         yield "\nFitted to the domain:\n\n"
@@ -105,7 +105,7 @@ COLOURS = {
 }
 
 
-def draw_plots(responses: Sequence[Response], out: Path) -> None:
+def draw_plots(responses: Sequence[DoseResponse], out: Path) -> None:
     """A panel per operator: its response over severity, with a standard error."""
     import matplotlib
     from matplotlib.figure import Figure
@@ -128,7 +128,7 @@ def _undated(out: Path) -> dict[str, None]:
     return {"Date": None} if out.suffix == ".svg" else {}
 
 
-def _panel(axes: Axes, response: Response) -> None:
+def _panel(axes: Axes, response: DoseResponse) -> None:
     from matplotlib.ticker import PercentFormatter
 
     colour = COLOURS[response.operator.recovery]
@@ -147,7 +147,7 @@ def _panel(axes: Axes, response: Response) -> None:
         axes.set_ylabel(response.unit, fontsize=6)
 
 
-def _title(response: Response) -> str:
+def _title(response: DoseResponse) -> str:
     """The operator's name, in two lines where it is long."""
     site, _, name = response.operator.name.partition(".")
     words = name.split("_")

@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import Any
 
 from crosswind.studies.prove.cases import ADAPTATIONS, Adaptation, Catalogue, ListedOperator
-from crosswind.studies.prove.episodes import Outcome
+from crosswind.studies.prove.episodes import EpisodeOutcome
 from crosswind.studies.prove.proof import TOOK_PLACE, injection_fates
 
 
@@ -75,7 +75,7 @@ on counts as well, and one allowed in a row would spare the next answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class DoseResponse:
     """An operator's response to five severities: a share of failures, or a mean distance per task."""
 
     operator: ListedOperator
@@ -98,14 +98,14 @@ class Response:
 
 
 @dataclass(slots=True)
-class DoseResponses:
+class DoseMeasurement:
     """What was measured, per operator and severity, task by task."""
 
     catalogue: Catalogue
     _failed: dict[tuple[str, float], list[float]] = field(default_factory=dict)
     _distance: dict[tuple[str, float], list[float]] = field(default_factory=dict)
 
-    def count(self, outcome: Outcome) -> None:
+    def count(self, outcome: EpisodeOutcome) -> None:
         """Count one episode."""
         case = outcome.case
         assert case.severity is not None
@@ -119,7 +119,7 @@ class DoseResponses:
         if not hurts(self.catalogue.operators[case.subject]):
             self._distance.setdefault(key, []).append(sum(map(distance, took_place)))
 
-    def responses(self) -> Iterator[Response]:
+    def responses(self) -> Iterator[DoseResponse]:
         """The operators' responses, by name."""
         for name in sorted({name for name, _ in self._failed}):
             operator = self.catalogue.operators[name]
@@ -135,10 +135,10 @@ def hurts(operator: ListedOperator) -> bool:
 
 def _response(
     operator: ListedOperator, severities: Sequence[float], measured: Sequence[list[float]]
-) -> Response:
+) -> DoseResponse:
     means = [fmean(each) for each in measured]
     errors = [_error(each, mean) for each, mean in zip(measured, means, strict=True)]
-    return Response(
+    return DoseResponse(
         operator,
         FAILED if hurts(operator) else unit_of(operator.name, operator.site),
         tuple(severities),

@@ -13,7 +13,7 @@ from crosswind.gateway.trajectory.store import open_store
 
 
 @dataclass(frozen=True, slots=True)
-class Dose:
+class MeasuredDose:
     """How much noise a session met, on average. Withdrawn injections don't count: nobody met them."""
 
     injections: float
@@ -22,7 +22,7 @@ class Dose:
     added: float
     """Characters that they added to what the agent read."""
 
-    def excess(self, cap: Dose) -> float:
+    def excess(self, cap: MeasuredDose) -> float:
         """By which share of the cap the worst of the three lies above it; 0 where none does."""
         caps = asdict(cap)
         return max(_over(value, caps[name]) for name, value in asdict(self).items())
@@ -35,14 +35,14 @@ def _over(value: float, cap: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Fitness:
+class CandidateFitness:
     """What was measured of a candidate on so many sessions."""
 
     success: float
     sessions: int
-    dose: Dose
+    dose: MeasuredDose
 
-    def rank(self, cap: Dose) -> tuple[float, float]:
+    def rank(self, cap: MeasuredDose) -> tuple[float, float]:
         """What is smaller is better: a dose within the cap first, then the agent's success (the constraint
         and the objective of AgentNoiseBench's eq. 1; what is solvable the guard sees to)."""
         return self.dose.excess(cap), self.success
@@ -51,11 +51,11 @@ class Fitness:
         return asdict(self)
 
     @staticmethod
-    def from_json(data: Mapping[str, Any]) -> Fitness:
-        return Fitness(data["success"], data["sessions"], Dose(**data["dose"]))
+    def from_json(data: Mapping[str, Any]) -> CandidateFitness:
+        return CandidateFitness(data["success"], data["sessions"], MeasuredDose(**data["dose"]))
 
 
-def pool(parts: list[Fitness]) -> Fitness:
+def pool(parts: list[CandidateFitness]) -> CandidateFitness:
     """Several measurements of one candidate as one, each by its number of sessions."""
     sessions = sum(part.sessions for part in parts)
 
@@ -64,14 +64,14 @@ def pool(parts: list[Fitness]) -> Fitness:
         return sum(value * part.sessions for value, part in weighed) / sessions
 
     doses = [asdict(part.dose) for part in parts]
-    dose = Dose(**{name: mean([one[name] for one in doses]) for name in doses[0]})
-    return Fitness(mean([part.success for part in parts]), sessions, dose)
+    dose = MeasuredDose(**{name: mean([one[name] for one in doses]) for name in doses[0]})
+    return CandidateFitness(mean([part.success for part in parts]), sessions, dose)
 
 
 PAGE = 500
 
 
-def read_doses(store_url: str, run: str) -> dict[str, Dose]:
+def read_doses(store_url: str, run: str) -> dict[str, MeasuredDose]:
     """The mean dose of the run's noisy sessions, by their profile. `run` is their label of that name."""
     totals: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0, 0.0])
     store = open_store(store_url)
@@ -86,7 +86,9 @@ def read_doses(store_url: str, run: str) -> dict[str, Dose]:
                     total[:] = [sum(pair) for pair in zip(total, (1.0, *met), strict=True)]
     finally:
         store.close()
-    return {profile: Dose(*(part / count for part in met)) for profile, (count, *met) in totals.items()}
+    return {
+        profile: MeasuredDose(*(part / count for part in met)) for profile, (count, *met) in totals.items()
+    }
 
 
 def _count_dose(events: Iterable[Event]) -> tuple[float, float, float]:

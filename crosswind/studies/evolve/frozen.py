@@ -9,7 +9,7 @@ import yaml
 
 from crosswind.injectors.profiles.load import Profile, parse
 from crosswind.studies.evolve.candidates import Candidate
-from crosswind.studies.evolve.fitness import Fitness
+from crosswind.studies.evolve.fitness import CandidateFitness
 from crosswind.studies.evolve.journal import Entry
 from crosswind.studies.evolve.search import Scored
 from crosswind.studies.evolve.settings import SearchSettings
@@ -59,7 +59,7 @@ def describe_lineage(
     settings: SearchSettings,
     entries: Iterable[Entry],
     winner: Scored,
-    hand_made: Fitness,
+    hand_made: CandidateFitness,
     held_out: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
     """The lineage as the frozen profile's YAML has it. `hand_made` and the winner's fitness are over the
@@ -115,8 +115,8 @@ def _agent(found: Mapping[str, Any]) -> dict[str, Any]:
         "agent": found["agent"],
         "policy": found["policy"],
         "calm": round(found["calm"], 4),
-        "hand_made": _rounded(Fitness.from_json(found["hand_made"])),
-        "evolved": _rounded(Fitness.from_json(found["evolved"])),
+        "hand_made": _rounded(CandidateFitness.from_json(found["hand_made"])),
+        "evolved": _rounded(CandidateFitness.from_json(found["evolved"])),
         "difference": {
             "tasks": difference["n"],
             **{name: round(difference[name], 4) for name in ("difference", "low", "high")},
@@ -124,7 +124,7 @@ def _agent(found: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _rounded(fitness: Fitness) -> dict[str, Any]:
+def _rounded(fitness: CandidateFitness) -> dict[str, Any]:
     """The success, and the dose a session."""
     dose = fitness.dose
     return {

@@ -12,11 +12,11 @@ from typing import Any
 
 from crosswind.injectors.profiles.load import Profile
 from crosswind.studies.evolve.agents import Agent
-from crosswind.studies.evolve.fitness import Dose, Fitness, read_doses
+from crosswind.studies.evolve.fitness import CandidateFitness, MeasuredDose, read_doses
 from crosswind.studies.evolve.frozen import write_profile
 from crosswind.studies.evolve.journal import Journal
 from crosswind.studies.evolve.search import Individual
-from crosswind.studies.evolve.settings import Tasks
+from crosswind.studies.evolve.settings import TaskSet
 from crosswind.studies.stack import run_bench
 
 
@@ -24,7 +24,7 @@ from crosswind.studies.stack import run_bench
 class Played:
     """A profile on an agent, beside the calm, and the version of its policy where it has one."""
 
-    fitness: Fitness
+    fitness: CandidateFitness
     calm: float | None
     policy: str | None
 
@@ -41,12 +41,12 @@ class Bench:
     """Tells sessions apart from those of an earlier process that was stopped and measured the same."""
     _plays: Iterator[int] = field(default_factory=count)
 
-    async def measure(self, profiles: Sequence[str], tasks: Tasks) -> list[Fitness]:
+    async def measure(self, profiles: Sequence[str], tasks: TaskSet) -> list[CandidateFitness]:
         """The fitness of each profile: all of them in one go, and nothing in calm."""
         results, doses = await self._play(profiles, tasks, self.folder / f"{tasks.name}.json", calm=False)
         return [_read_fitness(results, name, doses) for name in profiles]
 
-    async def play(self, profile: str, tasks: Tasks, file: Path, *, calm: bool) -> Played:
+    async def play(self, profile: str, tasks: TaskSet, file: Path, *, calm: bool) -> Played:
         """One profile, and the same tasks in calm where asked; the benchmark's figures are in the file."""
         results, doses = await self._play([profile], tasks, file, calm=calm)
         in_calm = float(results["arms"]["clean"]["success"]) if calm else None
@@ -61,8 +61,8 @@ class Bench:
         return found
 
     async def _play(
-        self, profiles: Sequence[str], tasks: Tasks, file: Path, *, calm: bool
-    ) -> tuple[dict[str, Any], dict[str, Dose]]:
+        self, profiles: Sequence[str], tasks: TaskSet, file: Path, *, calm: bool
+    ) -> tuple[dict[str, Any], dict[str, MeasuredDose]]:
         gateway = await self.agent.gateway()
         run = f"{tasks.name}-{self._process}-{next(self._plays)}"
         results = await run_bench(
@@ -76,9 +76,11 @@ class Bench:
         return results, await asyncio.to_thread(read_doses, gateway.store, run)
 
 
-def _read_fitness(results: Mapping[str, Any], profile: str, doses: Mapping[str, Dose]) -> Fitness:
+def _read_fitness(
+    results: Mapping[str, Any], profile: str, doses: Mapping[str, MeasuredDose]
+) -> CandidateFitness:
     arm = results["arms"][profile]
-    return Fitness(float(arm["success"]), int(arm["n"]), doses[profile])
+    return CandidateFitness(float(arm["success"]), int(arm["n"]), doses[profile])
 
 
 TOGETHER = 8
@@ -95,14 +97,14 @@ class Measurements:
     journal: Journal
     against: Profile
 
-    async def measure(self, individuals: Sequence[Individual], tasks: Tasks) -> list[Fitness]:
+    async def measure(self, individuals: Sequence[Individual], tasks: TaskSet) -> list[CandidateFitness]:
         """The individuals' fitness on the tasks."""
         missing = [one for one in individuals if self.journal.get(_key(tasks, one.id)) is None]
         for at in range(0, len(missing), TOGETHER):
             await self._play(missing[at : at + TOGETHER], tasks)
         return [self._read(_key(tasks, one.id)) for one in individuals]
 
-    async def measure_hand_made(self, tasks: Tasks) -> Fitness:
+    async def measure_hand_made(self, tasks: TaskSet) -> CandidateFitness:
         """The hand-made profile's fitness on the tasks."""
         key = _key(tasks, HAND_MADE)
         if self.journal.get(key) is None:
@@ -110,7 +112,7 @@ class Measurements:
             self.journal.add(key, fitness=fitness.to_json())
         return self._read(key)
 
-    async def measure_held_out(self, role: str, name: str, yaml: str, tasks: Tasks) -> Mapping[str, Any]:
+    async def measure_held_out(self, role: str, name: str, yaml: str, tasks: TaskSet) -> Mapping[str, Any]:
         """Both profiles on the held-out tasks, beside the calm, and their paired difference there."""
         key = f"{tasks.name} {role}"
         if (entry := self.journal.get(key)) is None:
@@ -129,7 +131,7 @@ class Measurements:
             )
         return {name: value for name, value in entry.items() if name != "key"}
 
-    async def _play(self, individuals: Sequence[Individual], tasks: Tasks) -> None:
+    async def _play(self, individuals: Sequence[Individual], tasks: TaskSet) -> None:
         names = [f"evolve-{one.id}" for one in individuals]
         for one, name in zip(individuals, names, strict=True):
             await self.bench.agent.put_profile(
@@ -138,9 +140,9 @@ class Measurements:
         for one, fitness in zip(individuals, await self.bench.measure(names, tasks), strict=True):
             self.journal.add(_key(tasks, one.id), **one.to_json(), fitness=fitness.to_json())
 
-    def _read(self, key: str) -> Fitness:
-        return Fitness.from_json((self.journal.get(key) or {})["fitness"])
+    def _read(self, key: str) -> CandidateFitness:
+        return CandidateFitness.from_json((self.journal.get(key) or {})["fitness"])
 
 
-def _key(tasks: Tasks, name: str) -> str:
+def _key(tasks: TaskSet, name: str) -> str:
     return f"{tasks.name} {name}"

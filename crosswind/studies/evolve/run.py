@@ -17,7 +17,7 @@ from crosswind.gateway.sessions.profiles import Profiles
 from crosswind.injectors.profiles.load import Profile, ProfileError
 from crosswind.studies.evolve.agents import Agent, check_agent
 from crosswind.studies.evolve.candidates import Candidate, Space
-from crosswind.studies.evolve.fitness import Fitness, pool
+from crosswind.studies.evolve.fitness import CandidateFitness, pool
 from crosswind.studies.evolve.frozen import describe_lineage, write_profile
 from crosswind.studies.evolve.journal import Journal
 from crosswind.studies.evolve.measurement import Bench, Measurements
@@ -27,7 +27,7 @@ from crosswind.studies.evolve.settings import FINALISTS, SearchSettings
 from crosswind.studies.stack import Processes
 
 
-def describe_fitness(fitness: Fitness) -> str:
+def describe_fitness(fitness: CandidateFitness) -> str:
     """A success with the dose that it took, a session."""
     dose = fitness.dose
     return (
@@ -40,7 +40,7 @@ def describe_held_out(found: Mapping[str, Any]) -> str:
     """An agent's figures on the held-out tasks."""
     difference = found["difference"]
     low, high = (f"{100 * difference[name]:+.1f}" for name in ("low", "high"))
-    hand_made, evolved = (Fitness.from_json(found[name]) for name in ("hand_made", "evolved"))
+    hand_made, evolved = (CandidateFitness.from_json(found[name]) for name in ("hand_made", "evolved"))
     return (
         f"calm {found['calm']:.1%}; hand-made: {describe_fitness(hand_made)}; "
         f"evolved: {describe_fitness(evolved)}; "
@@ -124,11 +124,11 @@ class Evolution:
         bench = Bench(served, settings.out, ("--environment", settings.environment, *settings.bench))
         return Measurements(bench, self.journal, self.against)
 
-    async def _search(self, reference: Measurements, hand_made: Fitness) -> list[Scored]:
+    async def _search(self, reference: Measurements, hand_made: CandidateFitness) -> list[Scored]:
         settings, dose = self.settings, hand_made.dose
         severity = dose.severity / dose.injections if dose.injections else 0.5
 
-        async def evaluate(individuals: Sequence[Individual]) -> list[Fitness]:
+        async def evaluate(individuals: Sequence[Individual]) -> list[CandidateFitness]:
             return await reference.measure(individuals, settings.searched)
 
         def progress(count: int, survivors: Sequence[Scored]) -> None:
@@ -152,7 +152,7 @@ class Evolution:
             return await search.run()
 
     async def _choose(
-        self, survivors: Sequence[Scored], hand_made: Fitness, reference: Measurements
+        self, survivors: Sequence[Scored], hand_made: CandidateFitness, reference: Measurements
     ) -> Scored:
         """The best of the finalists over both sets of tasks, with the hand-made profile's dose as the cap."""
         finalists = survivors[:FINALISTS]

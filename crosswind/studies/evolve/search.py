@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from crosswind.injectors.streams import Stream
 from crosswind.studies.evolve.candidates import ALL_OF, Candidate, Space, cross, mutate, thin, weaken
-from crosswind.studies.evolve.fitness import Dose, Fitness
+from crosswind.studies.evolve.fitness import CandidateFitness, MeasuredDose
 
 TRIES = 50
 """To find a child that wasn't evaluated yet."""
@@ -38,10 +38,10 @@ class Scored:
     """An individual with what was measured of it."""
 
     individual: Individual
-    fitness: Fitness
+    fitness: CandidateFitness
 
 
-Evaluate = Callable[[Sequence[Individual]], Awaitable[list[Fitness]]]
+Evaluate = Callable[[Sequence[Individual]], Awaitable[list[CandidateFitness]]]
 Progress = Callable[[int, Sequence[Scored]], None]
 """Called after each generation with the number of evaluations so far and the survivors, the best first."""
 
@@ -59,7 +59,7 @@ class Search:
     """One run of the search. Its draws depend on the seed and on what was measured, on nothing else."""
 
     space: Space
-    cap: Dose
+    cap: MeasuredDose
     seed: int
     budget: int
     evaluate: Evaluate

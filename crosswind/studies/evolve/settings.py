@@ -13,7 +13,7 @@ FINALISTS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Tasks:
+class TaskSet:
     """Which tasks are played: the first `count` of the seed's order of a split, each `samples` times."""
 
     name: str
@@ -53,18 +53,18 @@ class SearchSettings:
         return {**known, "operators": list(self.operators), "bench": list(self.bench), "config": config}
 
     @property
-    def searched(self) -> Tasks:
-        return Tasks("search", "train", self.seed, self.tasks)
+    def searched(self) -> TaskSet:
+        return TaskSet("search", "train", self.seed, self.tasks)
 
     @property
-    def confirmed(self) -> Tasks:
+    def confirmed(self) -> TaskSet:
         """Other tasks of that split: the best of many is partly the luckiest on those it was chosen on."""
-        return Tasks("confirm", "train", self.seed + 1, 2 * self.tasks)
+        return TaskSet("confirm", "train", self.seed + 1, 2 * self.tasks)
 
     @property
-    def apart(self) -> Tasks:
+    def apart(self) -> TaskSet:
         """The held-out tasks: another split, which no choice hangs on."""
-        return Tasks("held-out", "test", self.seed, self.held_out, self.samples)
+        return TaskSet("held-out", "test", self.seed, self.held_out, self.samples)
 
     @property
     def frozen(self) -> Path:

@@ -22,7 +22,7 @@ from crosswind.studies.prove.options import (
 
 if TYPE_CHECKING:
     from crosswind.studies.prove.cases import Catalogue
-    from crosswind.studies.prove.episodes import Assignment
+    from crosswind.studies.prove.episodes import TaskAssignment
 
 
 @click.command()
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 def prove(**given: Any) -> None:
     """Show that an oracle solves every task under every noise, and that the noise was there."""
     with require_extra():
-        from crosswind.studies.prove.episodes import Tasks, run
+        from crosswind.studies.prove.episodes import HeldOutTasks, run
         from crosswind.studies.prove.page import write_page
         from crosswind.studies.prove.proof import Proof
 
@@ -57,12 +57,12 @@ def prove(**given: Any) -> None:
     if not any(tasks):
         raise UsageError("--tasks: 0 0 0 proves nothing: give one of the three a number")
 
-    def plan(catalogue: Catalogue) -> tuple[Sequence[Assignment], Proof]:
+    def plan(catalogue: Catalogue) -> tuple[Sequence[TaskAssignment], Proof]:
         if any(tasks[:2]):
             check_patterns("profiles", given, catalogue.profiles)
         if tasks[2]:
             check_patterns("operators", given, catalogue.operators)
-        held_out = Tasks(environment, given["seed"])
+        held_out = HeldOutTasks(environment, given["seed"])
         cases = (
             cases_as_written(catalogue, given["profiles"]),
             cases_varied(catalogue, given["profiles"]),

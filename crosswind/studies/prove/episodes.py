@@ -36,7 +36,7 @@ _TYPES = ("application/json", "text/event-stream")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EpisodeOutcome:
     """One episode under a case: what became of it, and the events that the gateway wrote."""
 
     case: Case
@@ -49,14 +49,14 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class TaskAssignment:
     """A case's tasks."""
 
     case: Case
     tasks: Sequence[Task]
 
 
-class Tasks:
+class HeldOutTasks:
     """Held-out tasks, the kinds in turn."""
 
     def __init__(self, environment: Environment, seed: int, *, leaving_out: Sequence[str] = ()) -> None:
@@ -65,16 +65,16 @@ class Tasks:
         self._left_out = frozenset(leaving_out)
         self._next = self._of(())
 
-    def assign_next(self, cases: Iterable[Case], each: int) -> list[Assignment]:
+    def assign_next(self, cases: Iterable[Case], each: int) -> list[TaskAssignment]:
         """For each case the next tasks; the first of its kinds, where it has any."""
         return [
-            Assignment(case, self._first(case, each) if case.kinds else list(islice(self._next, each)))
+            TaskAssignment(case, self._first(case, each) if case.kinds else list(islice(self._next, each)))
             for case in cases
         ]
 
-    def assign_first(self, cases: Iterable[Case], each: int) -> list[Assignment]:
+    def assign_first(self, cases: Iterable[Case], each: int) -> list[TaskAssignment]:
         """For each case the same tasks: the first."""
-        return [Assignment(case, self._first(case, each)) for case in cases]
+        return [TaskAssignment(case, self._first(case, each)) for case in cases]
 
     def _first(self, case: Case, each: int) -> list[Task]:
         return list(islice(self._of(case.kinds), each))
@@ -88,12 +88,12 @@ class Tasks:
 async def play(
     environment: Environment,
     control: str,
-    assignments: Sequence[Assignment],
+    assignments: Sequence[TaskAssignment],
     *,
     seed: int,
     recovers: bool,
     concurrency: int,
-    on_outcome: Callable[[Outcome], None],
+    on_outcome: Callable[[EpisodeOutcome], None],
 ) -> None:
     """Play all of them, every other episode streamed unless its case says. GatewayError where the gateway is
     lost.
@@ -114,7 +114,7 @@ async def play(
                 record = await stages[stream].run(job)
                 if record.session_id is None:
                     raise RuntimeError(f"no session under {case.profile}: {record.error}")
-                on_outcome(Outcome(case, record, await client.events(record.session_id)))
+                on_outcome(EpisodeOutcome(case, record, await client.events(record.session_id)))
 
         try:
             async with asyncio.TaskGroup() as workers:
@@ -140,7 +140,7 @@ async def _refuse_other_types(response: httpx.Response) -> None:
         raise httpx.RemoteProtocolError(f"the answer's type is {kind!r}")
 
 
-def _jobs(assignments: Sequence[Assignment], seed: int) -> Iterator[tuple[Case, Job]]:
+def _jobs(assignments: Sequence[TaskAssignment], seed: int) -> Iterator[tuple[Case, Job]]:
     for one in assignments:
         for task in one.tasks:
             yield one.case, _job(one.case, task, seed)
@@ -163,11 +163,11 @@ def _job(case: Case, task: Task, seed: int) -> Job:
 class Counts(Protocol):
     """What a measurement counts."""
 
-    def count(self, outcome: Outcome) -> None: ...
+    def count(self, outcome: EpisodeOutcome) -> None: ...
 
 
 C = TypeVar("C", bound=Counts)
-Plan = Callable[[Catalogue], tuple[Sequence[Assignment], C]]
+Plan = Callable[[Catalogue], tuple[Sequence[TaskAssignment], C]]
 """What to play on a gateway that offers this, and what counts the outcomes."""
 
 
@@ -196,7 +196,7 @@ def run(
                 assignments, counts = plan(await fetch_catalogue(gateway.control))
                 bar = progress.add_task("episodes", total=sum(len(one.tasks) for one in assignments))
 
-                def count_outcome(outcome: Outcome) -> None:
+                def count_outcome(outcome: EpisodeOutcome) -> None:
                     counts.count(outcome)
                     progress.advance(bar)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crosswind.studies.prove.cases import SEVERITIES, STAGES, Catalogue
-from crosswind.studies.prove.episodes import Outcome
+from crosswind.studies.prove.episodes import EpisodeOutcome
 
 TOOK_PLACE, WITHDRAWN, BOUNDED = "took place", "withdrawn", "bounded"
 
@@ -85,7 +85,7 @@ class Proof:
     operators: dict[tuple[str, float], Row] = field(default_factory=dict)
     unsolved: list[str] = field(default_factory=list)
 
-    def count(self, outcome: Outcome) -> None:
+    def count(self, outcome: EpisodeOutcome) -> None:
         """Count one episode."""
         case = outcome.case
         if case.subject in self.catalogue.operators:

@@ -8,7 +8,7 @@ from typing import Any
 import anthropic
 import openai
 
-from crosswind.testing import Answer, Dialogue, Message
+from crosswind.testing import Answer, Dialogue, MessageItem
 from crosswind.testing.small_routes import embedding
 from tests.clients import shop
 from tests.clients.job import MODEL, PLAIN, Job, Outcome, Row
@@ -17,7 +17,7 @@ from tests.clients.patience import asking_again, usable
 
 def continuation(dialogue: Dialogue) -> Answer:
     """The policy of Completions: the answer to the last question whose order the prompt names."""
-    prompt = next(item.text for item in dialogue.items if isinstance(item, Message))
+    prompt = next(item.text for item in dialogue.items if isinstance(item, MessageItem))
     asked = [order in prompt for order in shop.ORDERS]
     return Answer(shop.ANSWERS[len(asked) - 1 - asked[::-1].index(True)])
 

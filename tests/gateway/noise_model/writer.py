@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from crosswind.testing import Answer, Message, ScriptedProvider, Step
+from crosswind.testing import Answer, MessageItem, ScriptedProvider, Step
 
 
 def writer(*steps: Step | str) -> ScriptedProvider:
@@ -21,5 +21,5 @@ def configured(scribe: ScriptedProvider, **more: Any) -> dict[str, Any]:
 
 def prompts(scribe: ScriptedProvider) -> list[tuple[str, str]]:
     """The system prompts and materials that it was given."""
-    asked = ([item.text for item in one.items if isinstance(item, Message)] for one in scribe.dialogues)
+    asked = ([item.text for item in one.items if isinstance(item, MessageItem)] for one in scribe.dialogues)
     return [(system, material) for system, material in asked]

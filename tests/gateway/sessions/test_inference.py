@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from crosswind.gateway.proxy.shared_calls import SharedCalls
-from crosswind.testing import Answer, Call, Decide, Dialogue, ToolResult
+from crosswind.testing import Answer, Call, Decide, Dialogue, ResultItem
 from crosswind.testing.replies import JSON, Part, ReceivedRequest, Reply, plain
 from tests.gateway.dialogue import PROFILE, TOOLS, result, user
 from tests.gateway.servers import Running, answer, gateway, upstream
@@ -26,7 +26,7 @@ def calling() -> Decide:
     numbers = iter(range(100))
 
     def policy(dialogue: Dialogue) -> Answer:
-        if isinstance(dialogue.items[-1], ToolResult):
+        if isinstance(dialogue.items[-1], ResultItem):
             return Answer("It is on its way.")
         return Answer(None, (Call("get_order", {"order_id": "W17"}, f"call_{next(numbers)}"),))
 

@@ -14,7 +14,7 @@ import yaml
 from crosswind.injectors.profiles.load import parse
 from crosswind.simulators.environment import load
 from crosswind.studies.evolve.prompts import TASK
-from crosswind.testing import Answer, DecideMessage, Dialogue, Message, ScriptedProvider, answer_messages
+from crosswind.testing import Answer, DecideMessage, Dialogue, MessageItem, ScriptedProvider, answer_messages
 from tests.gateway.noise_model.writer import configured, writer
 
 RETAIL = load("retail")
@@ -80,7 +80,7 @@ async def test_a_prompt_is_found_where_only_words_of_a_model_reach_the_weakness(
     """The agent gives up when its user wonders about sea monsters, which no rule ever says."""
 
     def write(dialogue: Dialogue) -> Answer:
-        system, material = (item.text for item in dialogue.items if isinstance(item, Message))
+        system, material = (item.text for item in dialogue.items if isinstance(item, MessageItem))
         if system == TASK:
             subject = "sea monsters" if "proposal 2" in material else "stamps"
             return Answer(f"Let it be about {subject}.")

@@ -7,22 +7,22 @@ from collections.abc import Sequence
 import pytest
 
 from crosswind.studies.evolve.candidates import Space
-from crosswind.studies.evolve.fitness import Dose, Fitness, pool
+from crosswind.studies.evolve.fitness import CandidateFitness, MeasuredDose, pool
 from crosswind.studies.evolve.search import Individual, Scored, Search
 
 SPACE = Space.of(["user.*", "tool.*"], 0.7)
-CAP = Dose(1.0, 0.7, 150.0)
+CAP = MeasuredDose(1.0, 0.7, 150.0)
 WEAKNESS = "tool.stale_resource"
 TOO_MUCH = "tool.context_pressure"
 
 
-def landscape(individual: Individual) -> Fitness:
+def landscape(individual: Individual) -> CandidateFitness:
     """An agent that only fails under two operators, one of which takes more than the dose allows."""
     doses = {gene.operator: gene.chance * gene.severity for gene in individual.candidate.genes}
     hurt = doses.get(WEAKNESS, 0.0) + 2 * doses.get(TOO_MUCH, 0.0)
     injections = sum(gene.chance for gene in individual.candidate.genes)
     added = 10_000 * doses.get(TOO_MUCH, 0.0)
-    return Fitness(max(0.0, 0.9 - hurt), 10, Dose(injections, sum(doses.values()), added))
+    return CandidateFitness(max(0.0, 0.9 - hurt), 10, MeasuredDose(injections, sum(doses.values()), added))
 
 
 class Run:
@@ -34,7 +34,7 @@ class Run:
         self._until = until
         self.search = Search(SPACE, CAP, seed, budget, self._evaluate, self._progress)
 
-    async def _evaluate(self, individuals: Sequence[Individual]) -> list[Fitness]:
+    async def _evaluate(self, individuals: Sequence[Individual]) -> list[CandidateFitness]:
         self.asked += [one.id for one in individuals]
         if self._until is not None and len(self.asked) >= self._until:
             raise KeyboardInterrupt
@@ -77,12 +77,17 @@ async def test_what_a_search_that_was_stopped_had_asked_is_what_it_asks_again() 
 
 
 def test_a_dose_over_the_cap_ranks_behind_any_within_it() -> None:
-    within, above = Fitness(0.9, 10, CAP), Fitness(0.0, 10, Dose(1.0, 0.7, 151.0))
+    within, above = CandidateFitness(0.9, 10, CAP), CandidateFitness(0.0, 10, MeasuredDose(1.0, 0.7, 151.0))
     assert within.rank(CAP) < above.rank(CAP)
     assert above.dose.excess(CAP) == pytest.approx(1 / 150)
-    assert Dose(0.1, 0.0, 0.0).excess(Dose(0.0, 0.0, 0.0)) == float("inf")
+    assert MeasuredDose(0.1, 0.0, 0.0).excess(MeasuredDose(0.0, 0.0, 0.0)) == float("inf")
 
 
 def test_measurements_are_pooled_by_their_sessions() -> None:
-    both = pool([Fitness(0.0, 10, Dose(1.0, 2.0, 30.0)), Fitness(1.0, 30, Dose(2.0, 2.0, 10.0))])
-    assert both == Fitness(0.75, 40, Dose(1.75, 2.0, 15.0))
+    both = pool(
+        [
+            CandidateFitness(0.0, 10, MeasuredDose(1.0, 2.0, 30.0)),
+            CandidateFitness(1.0, 30, MeasuredDose(2.0, 2.0, 10.0)),
+        ]
+    )
+    assert both == CandidateFitness(0.75, 40, MeasuredDose(1.75, 2.0, 15.0))

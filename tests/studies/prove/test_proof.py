@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from crosswind.injectors.profiles.load import names, parse, source
 from crosswind.simulators.environment import load
 from crosswind.studies.dose.command import dose
-from crosswind.studies.dose.response import DoseResponses, spearman, words_edited
+from crosswind.studies.dose.response import DoseMeasurement, spearman, words_edited
 from crosswind.studies.prove.cases import Catalogue, cases_alone, cases_as_written, cases_varied
 from crosswind.studies.prove.command import prove
-from crosswind.studies.prove.episodes import Tasks, run
+from crosswind.studies.prove.episodes import HeldOutTasks, run
 from crosswind.studies.prove.proof import Account, Proof, injection_fates
 
 RETAIL = load("retail")
@@ -32,7 +32,7 @@ def proof_of(profiles: Sequence[str], operators: Sequence[str], *, recovers: boo
             *cases_as_written(catalogue, profiles),
             *cases_alone(catalogue, operators, RETAIL.repeatable),
         ]
-        return Tasks(RETAIL, 3).assign_next(cases, each), Proof(catalogue)
+        return HeldOutTasks(RETAIL, 3).assign_next(cases, each), Proof(catalogue)
 
     proof, _ = run(RETAIL, plan, seed=3, recovers=recovers, concurrency=32, store=None)
     return proof
@@ -118,8 +118,8 @@ def test_responses_rise_with_the_dose(tmp_path: Path) -> None:
 
 def test_an_agent_that_recovers_has_no_response() -> None:
     def plan(catalogue: Catalogue) -> Any:
-        assignments = Tasks(RETAIL, 0).assign_first(cases_alone(catalogue, ["tool.timeout"], ()), 3)
-        return assignments, DoseResponses(catalogue)
+        assignments = HeldOutTasks(RETAIL, 0).assign_first(cases_alone(catalogue, ["tool.timeout"], ()), 3)
+        return assignments, DoseMeasurement(catalogue)
 
     measured, _ = run(RETAIL, plan, seed=0, recovers=True, concurrency=16, store=None)
     (response,) = measured.responses()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from crosswind.testing import Answer, Call, Dialogue, ScriptedProvider, ToolCall, ToolResult, script
+from crosswind.testing import Answer, Call, CallItem, Dialogue, ResultItem, ScriptedProvider, script
 from tests.gateway.noise.test_tool_view import ABBREVIATED, DUPLICATE, MISMATCH, TOOL, profile
 from tests.gateway.protocols.responses.agent import (
     REASONING,
@@ -120,10 +120,10 @@ async def test_real_and_phantom_calls_in_one_answer(
         assert len(app.requests) == 3, "no inner round"
         fine(app)
         true, phantom = names(app.dialogues[0])
-        made = [one.name for one in app.dialogues[1].items if isinstance(one, ToolCall)]
+        made = [one.name for one in app.dialogues[1].items if isinstance(one, CallItem)]
         assert made == [phantom, true, phantom, true, phantom]
-        given = [one.id for one in app.dialogues[1].items if isinstance(one, ToolResult)]
-        assert sorted(given) == sorted(one.id for one in app.dialogues[1].items if isinstance(one, ToolCall))
+        given = [one.id for one in app.dialogues[1].items if isinstance(one, ResultItem)]
+        assert sorted(given) == sorted(one.id for one in app.dialogues[1].items if isinstance(one, CallItem))
 
 
 @STREAMED
