@@ -8,11 +8,11 @@ from crosswind.gateway.trajectory.record import Event
 from crosswind.injectors.conversation import Site
 from crosswind.studies.audit import tools, values
 from crosswind.studies.audit.guarantees import Found, guarantee
-from crosswind.studies.audit.reading import LINKS, Audited, AuditedSession, Piece
+from crosswind.studies.audit.reading import LINKS, AuditedSession, AuditedTurn, Piece
 
 
 @guarantee("accounted")
-def accounted(audited: AuditedSession) -> Found:
+def check_account(audited: AuditedSession) -> Found:
     """What the policy was shown is what its agent sent, and what the events say on top of it."""
     if audited.session.arm == "clean":
         for event in audited.events:
@@ -20,15 +20,15 @@ def accounted(audited: AuditedSession) -> Found:
     for one in audited.turns:
         for piece in one.new:
             if not piece.masked:
-                yield from _accounted(one, piece)
+                yield from _check_piece(one, piece)
         # A list of tools is decided in the turn that first shows it.
         for event in audited.events:
             shown = event.turn_index == one.turn.index and event.attempt == one.turn.attempt
-            if shown and event.site == Site.TOOL_SCHEMA and (lost := _not_sent(event, one)):
+            if shown and event.site == Site.TOOL_SCHEMA and (lost := _find_unsent_name(event, one)):
                 yield event, event.turn_index, f"the policy wasn't sent {lost!r:.60}"
 
 
-def _accounted(one: Audited, piece: Piece) -> Found:
+def _check_piece(one: AuditedTurn, piece: Piece) -> Found:
     turn = one.turn.index
     if not piece.events:
         if piece.clean not in one.sent:
@@ -44,7 +44,7 @@ def _accounted(one: Audited, piece: Piece) -> Found:
         yield piece.events[-1], turn, "the policy wasn't sent what it says"
 
 
-def _not_sent(event: Event, one: Audited) -> str | None:
+def _find_unsent_name(event: Event, one: AuditedTurn) -> str | None:
     document = values.value_of(event.after or "")
     listed = document if isinstance(document, list) else []
     names = [str(tool["name"]) for tool in listed[:1] if isinstance(tool, dict) and "name" in tool]
@@ -52,7 +52,7 @@ def _not_sent(event: Event, one: Audited) -> str | None:
 
 
 @guarantee("dose caps")
-def dose_caps(audited: AuditedSession) -> Found:
+def check_dose_caps(audited: AuditedSession) -> Found:
     """No branch gets more injections than `events_per_session`, no tool more than `events_per_tool`."""
     bounds = audited.plan.bounds
     for one in audited.turns:
@@ -78,9 +78,9 @@ def dose_caps(audited: AuditedSession) -> Found:
 
 
 @guarantee("true tools")
-def true_tools(audited: AuditedSession) -> Found:
+def check_true_tools(audited: AuditedSession) -> Found:
     """Every declared tool can be called as it was declared, whatever stands beside it."""
     for event in audited.events:
         if event.site == Site.TOOL_SCHEMA:
-            for what in tools.untrue(event):
+            for what in tools.find_untrue(event):
                 yield event, event.turn_index, f"{event.tool}: {what}"

@@ -42,7 +42,7 @@ def guarantees() -> Mapping[str, str]:
     return {name: (check.__doc__ or "").strip() for name, check in _checkers.items()}
 
 
-def breaches(audited: AuditedSession) -> Iterator[Breach]:
+def find_breaches(audited: AuditedSession) -> Iterator[Breach]:
     """Every place where a guarantee was broken in the session, each once."""
     for name, check in _checkers.items():
         told: set[object] = set()

@@ -13,21 +13,21 @@ from crosswind.studies.audit.reading import AuditedSession
 
 
 @guarantee("observations")
-def observations(audited: AuditedSession) -> Found:
+def check_observations(audited: AuditedSession) -> Found:
     """An observation in a user's message says all that it said, and the rest of the message is as it was."""
     for piece in audited.texts():
         if piece.tool is not None or piece.masked:
             continue
         for event in piece.events:
             parts = event.draw.get("observations")
-            if parts and (what := _broken(event, parts)) is not None:
+            if parts and (what := _find_break(event, parts)) is not None:
                 yield event, event.turn_index, what
 
 
-def _broken(event: Event, parts: list[dict[str, Any]]) -> str | None:
+def _find_break(event: Event, parts: list[dict[str, Any]]) -> str | None:
     before, after = event.before, str(event.after)
     if "place" in parts[0]:
-        return _broken_json(before, after, [part["place"] for part in parts])
+        return _find_break_in_json(before, after, [part["place"] for part in parts])
     spans = [(start, stop) for start, stop in (part["at"] for part in parts)]
     first = spans[0][0]
     if not after.startswith(before[:first]):
@@ -54,11 +54,11 @@ def _ends(after: str, at: int, behind: str, *, last: bool) -> Iterator[int]:
         found = after.find(behind, found + 1)
 
 
-def _broken_json(before: str, after: str, places: list[list[Any]]) -> str | None:
+def _find_break_in_json(before: str, after: str, places: list[list[Any]]) -> str | None:
     try:
         was, now = json.loads(before), json.loads(after)
         for place in places:
-            true, shown = _taken(was, place), _taken(now, place)
+            true, shown = _take_out(was, place), _take_out(now, place)
             if not values.keeps(_text(true), _text(shown)):
                 return "an observation lost what it said"
     except (ValueError, RecursionError, LookupError, TypeError):
@@ -66,7 +66,7 @@ def _broken_json(before: str, after: str, places: list[list[Any]]) -> str | None
     return None if was == now else "what the user says beside an observation was changed"
 
 
-def _taken(value: Any, place: list[Any]) -> Any:
+def _take_out(value: Any, place: list[Any]) -> Any:
     """The value at the place, which holds none from then on."""
     for key in place[:-1]:
         value = value[key]

@@ -11,15 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from crosswind.gateway.protocols.codec import codec_named
 from crosswind.gateway.protocols.json_values import decode
 from crosswind.gateway.recorder.redaction import MASK
-from crosswind.gateway.sessions.restore import apply_answer
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.record import Event, Session, Trajectory, Turn
-from crosswind.injectors.conversation import Conversation, Ref, Site, ToolResult
+from crosswind.injectors.conversation import Ref, Site, ToolResult
 from crosswind.injectors.engine.plan import Plan
+from crosswind.studies.stored_requests import read_stored_request
 
 _MASK = MASK.decode()
 TEXTS = frozenset((Site.USER_TEXT.value, Site.TOOL_RESULT.value))
@@ -49,7 +48,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Audited:
+class AuditedTurn:
     """One turn: the branch's texts up to it, from the beginning."""
 
     turn: Turn
@@ -71,7 +70,7 @@ class AuditedSession:
     events: tuple[Event, ...]
     """All that took effect."""
     withdrawn: tuple[Event, ...]
-    turns: tuple[Audited, ...] = ()
+    turns: tuple[AuditedTurn, ...] = ()
     all_turns: tuple[Turn, ...] = ()
     why_not: str | None = None
 
@@ -85,7 +84,7 @@ class AuditedSession:
                     yield piece
 
 
-def read(trajectory: Trajectory) -> AuditedSession:
+def read_session(trajectory: Trajectory) -> AuditedSession:
     """The session as it can be audited. ValueError where its plan can't be read."""
     session, plan = trajectory.session, Plan.from_json(trajectory.session.plan)
     events = tuple(one for one in trajectory.events if one.after is not None)
@@ -119,22 +118,19 @@ class _Reading:
     why_not: str | None = None
     _pieces: dict[str, Piece] = field(default_factory=dict)
 
-    def take(self, turn: Turn) -> Audited | None:
+    def take(self, turn: Turn) -> AuditedTurn | None:
         """The turn as it can be audited, or None, with the reason in `why_not`."""
         if turn.received is None or turn.sent is None:
             self.why_not = "its bodies are not recorded"
             return None
-        codec = codec_named(turn.protocol)
-        split = codec.split(turn.received.bytes()) if codec else None
-        if codec is None or split is None:
+        read = read_stored_request(self.live, turn)
+        if read is None:
             self.why_not = f"turn {turn.index}: its body is no request that can be read"
             return None
-        request = codec.read(split, self.live.reader(codec), _as_it_is)
-        apply_answer(request, turn)
-        conversation = request.conversation
+        conversation = read[1].conversation
         path = tuple(self._piece(one) for one in conversation.items)
         new = tuple(piece for piece in path if piece.ref.message >= conversation.held)
-        return Audited(turn, path, new, _declared(conversation), strings(turn.sent))
+        return AuditedTurn(turn, path, new, len(conversation.tools), strings(turn.sent))
 
     def _piece(self, item: Any) -> Piece:
         known = self._pieces.get(item.anchor)
@@ -148,10 +144,6 @@ class _Reading:
             piece = Piece(item.anchor, item.ref, item.text, events=events)
         self._pieces[item.anchor] = piece
         return piece
-
-
-def _declared(conversation: Conversation) -> int:
-    return len(conversation.tools)
 
 
 def strings(view: View) -> frozenset[str]:
@@ -170,7 +162,3 @@ def strings(view: View) -> frozenset[str]:
         elif isinstance(value, list):
             pending.extend(value)
     return frozenset(found)
-
-
-def _as_it_is(segment: bytes) -> bytes:
-    return segment

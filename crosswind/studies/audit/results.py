@@ -21,7 +21,7 @@ def keeps(clean: str, shown: str) -> bool:
     return values.keeps(clean, shown)
 
 
-def destroyed(piece: Piece) -> Event | None:
+def find_destroying_event(piece: Piece) -> Event | None:
     """The event after which a tool's result no longer says what it said, or None."""
     if piece.tool is None:
         return None
@@ -29,14 +29,14 @@ def destroyed(piece: Piece) -> Event | None:
 
 
 @guarantee("forced success")
-def forced_success(audited: AuditedSession) -> Found:
+def check_forced_success(audited: AuditedSession) -> Found:
     """A logical call is destroyed `faults_per_call` times at most, a session `faults_per_session` times; so
     are answers, in attempts and in turns in a row."""
     bounds = audited.plan.bounds
     for one in audited.turns:
         calls: Counter[tuple[str | None, str]] = Counter()
         for piece in one.path:
-            if (event := destroyed(piece)) is None:
+            if (event := find_destroying_event(piece)) is None:
                 continue
             call = (piece.tool, _canonical(piece.arguments))
             calls[call] += 1
@@ -44,10 +44,10 @@ def forced_success(audited: AuditedSession) -> Found:
                 yield event, event.turn_index, f"fault {calls[call]} of {bounds.faults_per_call} on {call[0]}"
             if calls.total() > bounds.faults_per_session:
                 yield event, event.turn_index, f"fault {calls.total()} of {bounds.faults_per_session} in all"
-    yield from _answered(audited)
+    yield from _check_answers(audited)
 
 
-def _answered(audited: AuditedSession) -> Found:
+def _check_answers(audited: AuditedSession) -> Found:
     """Requests get through: of attempts at one turn, of turns in a row, and in all."""
     bounds = audited.plan.bounds
     broken = [
@@ -77,12 +77,12 @@ def _canonical(arguments: str) -> str:
 
 
 @guarantee("true value")
-def true_value(audited: AuditedSession) -> Found:
+def check_true_value(audited: AuditedSession) -> Found:
     """Every true value is in the result that is shown, or can be had again: by the same call, or by another
     declared tool."""
     for one in audited.turns:
         for piece in one.new:
-            if (event := destroyed(piece)) is None:
+            if (event := find_destroying_event(piece)) is None:
                 continue
             if event.recovery == "other_tool" and one.tools < 2:
                 yield event, event.turn_index, "no other tool is declared"
@@ -91,16 +91,16 @@ def true_value(audited: AuditedSession) -> Found:
 
 
 @guarantee("detectable")
-def detectable(audited: AuditedSession) -> Found:
+def check_detectable(audited: AuditedSession) -> Found:
     """A result that was destroyed shows that it isn't the true one."""
     for piece in audited.texts():
-        event = destroyed(piece)
+        event = find_destroying_event(piece)
         if event is not None and not values.shows_that_it_is_wrong(piece.clean, str(event.after)):
             yield event, event.turn_index, f"the result of {piece.tool} could be taken for a true one"
 
 
 @guarantee("tool classes")
-def tool_classes(audited: AuditedSession) -> Found:
+def check_tool_classes(audited: AuditedSession) -> Found:
     """No result is destroyed whose call changed the world, unless calls are said to be replayable; and the
     events name each tool's class as it is."""
     plan = audited.plan
@@ -111,6 +111,6 @@ def tool_classes(audited: AuditedSession) -> Found:
         for event in piece.events:
             if event.tool_class != kind:
                 yield event, event.turn_index, f"{piece.tool} is {kind}, and is called {event.tool_class}"
-        fault = destroyed(piece)
+        fault = find_destroying_event(piece)
         if fault is not None and plan.assume_tools != "replayable" and kind not in tools.REPEATABLE:
             yield fault, fault.turn_index, f"{piece.tool} is {kind}: a retry would repeat what it did"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from crosswind.gateway.trajectory.record import Event
 from crosswind.gateway.trajectory.store import Store
 from crosswind.studies.audit import accounts, observations, results, users
-from crosswind.studies.audit.guarantees import Breach, breaches, guarantees
-from crosswind.studies.audit.reading import AuditedSession, read
+from crosswind.studies.audit.guarantees import Breach, find_breaches, guarantees
+from crosswind.studies.audit.reading import AuditedSession, read_session
 from crosswind.studies.audit.tools import class_of
 
 CHECKERS = (accounts, observations, results, users)
@@ -20,7 +20,7 @@ _PAGE = 200
 
 
 @dataclass(slots=True)
-class Class:
+class ToolClassCounts:
     """Results of tools of one class: how many there were, got noise, and were destroyed."""
 
     results: int = 0
@@ -39,43 +39,43 @@ class Tally:
     breaches: list[Breach] = field(default_factory=list)
     not_audited: Counter[str] = field(default_factory=Counter)
     """Noisy sessions that could not be, by the reason."""
-    classes: dict[str, Class] = field(default_factory=dict)
+    classes: dict[str, ToolClassCounts] = field(default_factory=dict)
     operators: dict[tuple[str, float], list[int]] = field(default_factory=dict)
     """Injected and withdrawn, by operator and severity."""
     reasons: dict[str, Counter[str]] = field(default_factory=dict)
     """Why the guard withdrew, by operator."""
 
-    def take(self, audited: AuditedSession) -> None:
+    def add(self, audited: AuditedSession) -> None:
         """Audit one session, and count it."""
         self.sessions += 1
         noisy = bool(audited.plan.rules)
         self.noisy += noisy
         for event in audited.events:
-            self._operator(event)[0] += 1
+            self._counts_of(event)[0] += 1
         for event in audited.withdrawn:
-            self._operator(event)[1] += 1
+            self._counts_of(event)[1] += 1
             self.reasons.setdefault(event.operator, Counter())[event.note] += 1
         if audited.why_not is not None and noisy:
             self.not_audited[audited.why_not] += 1
             return
-        found = list(breaches(audited))
+        found = list(find_breaches(audited))
         self.breaches += found
         if noisy:
             self.audited += 1
             self.held += not found
-            self._classes(audited)
+            self._count_results(audited)
 
-    def _operator(self, event: Event) -> list[int]:
+    def _counts_of(self, event: Event) -> list[int]:
         return self.operators.setdefault((event.operator, event.severity), [0, 0])
 
-    def _classes(self, audited: AuditedSession) -> None:
+    def _count_results(self, audited: AuditedSession) -> None:
         for piece in audited.texts():
             if piece.tool is not None:
                 kind = class_of(piece.tool, audited.plan.tool_classes)
-                counted = self.classes.setdefault(kind, Class())
+                counted = self.classes.setdefault(kind, ToolClassCounts())
                 counted.results += 1
                 counted.injected += bool(piece.events)
-                counted.destroyed += results.destroyed(piece) is not None
+                counted.destroyed += results.find_destroying_event(piece) is not None
 
     def document(self) -> dict[str, Any]:
         """All of it as JSON data."""
@@ -89,12 +89,7 @@ class Tally:
             "not_audited": dict(self.not_audited),
             "guarantees": {name: broken[name] for name in guarantees()},
             "tool_classes": {
-                name: {
-                    "results": one.results,
-                    "injected": one.injected,
-                    "destroyed": one.destroyed,
-                    "share_injected": one.injected / one.results,
-                }
+                name: {**asdict(one), "share_injected": one.injected / one.results}
                 for name, one in sorted(self.classes.items())
             },
             "operators": [
@@ -108,31 +103,21 @@ class Tally:
                 for (operator, severity), (injected, withdrawn) in sorted(self.operators.items())
             ],
             "reasons": {name: dict(why.most_common(3)) for name, why in sorted(self.reasons.items())},
-            "breaches": [
-                {
-                    "guarantee": one.guarantee,
-                    "session": one.session,
-                    "turn": one.turn,
-                    "event": one.event,
-                    "operator": one.operator,
-                    "what": one.what,
-                }
-                for one in self.breaches
-            ],
+            "breaches": [asdict(one) for one in self.breaches],
         }
 
 
 def audit(store: Store, session_ids: Iterable[str] | None = None) -> Tally:
     """Audit these sessions, or all; one is in memory at a time. ValueError where a plan can't be read."""
     tally = Tally()
-    for session_id in session_ids if session_ids is not None else _all(store):
+    for session_id in session_ids if session_ids is not None else _all_ids(store):
         trajectory = store.trajectory(session_id)
         if trajectory is not None:
-            tally.take(read(trajectory))
+            tally.add(read_session(trajectory))
     return tally
 
 
-def _all(store: Store) -> Iterator[str]:
+def _all_ids(store: Store) -> Iterator[str]:
     """Every session's id once, also where a gateway opens others meanwhile."""
     seen: set[str] = set()
     at = 0

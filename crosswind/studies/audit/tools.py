@@ -31,7 +31,7 @@ def class_of(tool: str, table: Mapping[str, str]) -> str:
     return "read_only" if said[:1] and said[0] in READS and not joined and not leaves else "unknown"
 
 
-def untrue(event: Event) -> Iterator[str]:
+def find_untrue(event: Event) -> Iterator[str]:
     """What is not so any more of the tool that was declared, by a schema event's before and after."""
     try:
         [was], now = json.loads(event.before), json.loads(event.after or "[]")
@@ -44,7 +44,7 @@ def untrue(event: Event) -> Iterator[str]:
     true, added = now[0], now[1:]
     if true["name"] != was["name"] and any(one["name"] == true["name"] for one in added):
         yield "the renamed tool shares its name with one that isn't there"
-    before, after = _undescribed(was["parameters"]), _undescribed(true["parameters"])
+    before, after = _without_descriptions(was["parameters"]), _without_descriptions(true["parameters"])
     if event.recovery == "retry":
         _leave_out_retyped(before, after)
     if before != after:
@@ -54,21 +54,21 @@ def untrue(event: Event) -> Iterator[str]:
             yield f"its description lost {figure}"
 
 
-def _undescribed(schema: Any, names: bool = False) -> Any:
+def _without_descriptions(schema: Any, names: bool = False) -> Any:
     """A copy without the descriptions. `names`: the keys are parameters' own names."""
     if isinstance(schema, list):
-        return [_undescribed(one) for one in schema]
+        return [_without_descriptions(one) for one in schema]
     if not isinstance(schema, dict):
         return schema
     return {
-        key: _undescribed(value, key in ("properties", "$defs", "definitions") and not names)
+        key: _without_descriptions(value, key in ("properties", "$defs", "definitions") and not names)
         for key, value in schema.items()
         if names or key != "description" or not isinstance(value, str)
     }
 
 
 def _leave_out_retyped(before: Any, after: Any) -> None:
-    """Whose type is another, the call's answer tells: that and what the type entails may differ."""
+    """Drop parameters whose type changed: a call's answer tells the true one."""
     for name, one in list(after.get("properties", {}).items()):
         was = before.get("properties", {}).get(name)
         if isinstance(one, dict) and isinstance(was, dict) and one.get("type") != was.get("type"):

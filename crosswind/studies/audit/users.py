@@ -12,7 +12,7 @@ LATEST = 3
 
 
 @guarantee("protected entities")
-def entities(audited: AuditedSession) -> Found:
+def check_entities(audited: AuditedSession) -> Found:
     """A user's figures, codes, addresses, quotations and negations survive, and none is made up; what is
     withheld is named, is one thing, and comes when the user is asked."""
     for piece in audited.texts():
@@ -22,7 +22,7 @@ def entities(audited: AuditedSession) -> Found:
             if "observations" in event.draw:
                 continue  # What is put there may be numbered: they have a guarantee of their own.
             after = str(event.after)
-            gone = words.missing(event.before, after)
+            gone = words.find_missing(event.before, after)
             withheld = event.draw.get("withheld", ()) if event.recovery == "ask_user" else ()
             if gone and len(withheld) != 1:
                 yield event, event.turn_index, f"{gone[0]!r:.60} is lost"
@@ -30,12 +30,12 @@ def entities(audited: AuditedSession) -> Found:
                 yield event, event.turn_index, f"{other[0]!r:.60} is lost, which isn't what was withheld"
             # Who settles a doubt says again what was in doubt; below it is seen to that it was.
             known = f"{event.before} {' '.join(map(str, event.draw.get('settles', ())))}"
-            for one in words.made_up(known, after):
+            for one in words.find_made_up(known, after):
                 yield event, event.turn_index, f"{one!r:.60} is made up"
 
 
 @guarantee("contradictions settled")
-def contradictions(audited: AuditedSession) -> Found:
+def check_contradictions(audited: AuditedSession) -> Found:
     """Who contradicts themselves has the true value last, and says that it is."""
     for piece in audited.texts():
         for event in piece.events if piece.tool is None else ():
@@ -44,7 +44,7 @@ def contradictions(audited: AuditedSession) -> Found:
                 yield event, event.turn_index, "it settles nothing"
             after = str(event.after)
             for value in final:
-                wrong = _wrongly_said(event, value)
+                wrong = _contradicting_words(event, value)
                 if value not in piece.clean and value not in event.draw.get("settles", ()):
                     yield event, event.turn_index, f"what it settles on, {value!r:.60}, isn't the user's"
                 elif any(words.last_of(after, one) > words.last_of(after, value) for one in wrong):
@@ -54,7 +54,7 @@ def contradictions(audited: AuditedSession) -> Found:
 
 
 @guarantee("doubts settled")
-def doubts(audited: AuditedSession) -> Found:
+def check_doubts(audited: AuditedSession) -> Found:
     """What a user doubts is the user's own, and one of the next three messages says what is true; nothing
     else is settled so."""
     open_: dict[str, tuple[Event, int]] = {}
@@ -75,7 +75,7 @@ def doubts(audited: AuditedSession) -> Found:
                 yield event, event.turn_index, f"it isn't settled within {LATEST} messages"
 
 
-def _wrongly_said(event: Event, value: str) -> list[str]:
+def _contradicting_words(event: Event, value: str) -> list[str]:
     """The words that came with a contradiction and aren't the user's own."""
     own = set(words.words(event.before)) | set(words.words(value))
     said = [one["now"] for one in event.draw.get("edits", ()) if "no, " in str(one.get("now")).lower()]

@@ -68,7 +68,7 @@ def shows_that_it_is_wrong(clean: str, shown: str) -> bool:
     if said is not NO_JSON and now is NO_JSON:
         return True
     if now is not NO_JSON:
-        return _admits(now, said) or (said is not NO_JSON and _disputed(said, now))
+        return _admits(now, said) or (said is not NO_JSON and _is_disputed(said, now))
     return bool(_fault_words(shown) - _fault_words(clean))
 
 
@@ -84,7 +84,7 @@ def _admits(now: Any, said: Any) -> bool:
     return isinstance(last, dict) and any(field in last and field not in known for field in _FAULT_FIELDS)
 
 
-def _disputed(said: Any, now: Any) -> bool:
+def _is_disputed(said: Any, now: Any) -> bool:
     """Whether every value that is not the true one has a new neighbour, named for it, that says another."""
     try:
         changes = list(_changes(said, now))

@@ -20,7 +20,7 @@ def words(text: str) -> list[str]:
     return [word for found in _WORD.findall(text) if (word := found.strip(_EDGES))]
 
 
-def missing(before: str, after: str) -> list[str]:
+def find_missing(before: str, after: str) -> list[str]:
     """The facts and quotations of `before` that `after` doesn't have in their turn."""
     rest, at = words(after), 0
     gone: list[str] = []
@@ -33,7 +33,7 @@ def missing(before: str, after: str) -> list[str]:
     return gone + [text for text in quoted if text not in after]
 
 
-def made_up(before: str, after: str) -> list[str]:
+def find_made_up(before: str, after: str) -> list[str]:
     """Words with a figure that `after` has and `before` hasn't: they could be taken for facts."""
     known = set(words(before))
     return [word for word in dict.fromkeys(words(after)) if _has_figure(word) and word not in known]

@@ -80,14 +80,14 @@ def _dialogues(target: str, sessions: int) -> Sequence[RecordedDialogue]:
         turns = sum(message["role"] == "assistant" for message in messages)
         return [RecordedDialogue(path.name, conversation, turns)]
     from crosswind.gateway.trajectory.store import StoreError, open_store
-    from crosswind.studies.check.stored_dialogues import dialogues
+    from crosswind.studies.check.stored_dialogues import read_dialogues
 
     try:
         store = open_store(target if "://" in target else f"sqlite:///{target}", create=False)
     except StoreError as error:
         raise ConfigurationError(str(error)) from error
     with closing(store):
-        found = list(dialogues(store, sessions))
+        found = list(read_dialogues(store, sessions))
     if not found:
         raise ConfigurationError(f"{target}: no session has bodies on record: give a conversation's file")
     return found

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from crosswind.gateway.protocols.codec import codec_named
-from crosswind.gateway.sessions.restore import apply_answer
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.trajectory.record import Trajectory
 from crosswind.gateway.trajectory.store import Store
 from crosswind.injectors.cli.preview import RecordedDialogue
 from crosswind.injectors.conversation import Conversation
 from crosswind.injectors.engine.plan import Plan
+from crosswind.studies.stored_requests import read_stored_request
 
 
-def dialogues(store: Store, limit: int) -> Iterator[RecordedDialogue]:
-    """The newest sessions' longest conversations, as their agents sent them; none where there are no
-    bodies."""
+def read_dialogues(store: Store, limit: int) -> Iterator[RecordedDialogue]:
+    """The longest conversation of each of the newest sessions, as its agent sent it."""
     for session in store.sessions(limit=limit):
         trajectory = store.trajectory(session.id)
         found = None if trajectory is None else _longest(trajectory)
@@ -31,12 +29,9 @@ def _longest(trajectory: Trajectory) -> tuple[Conversation, int] | None:
     live = LiveSession(trajectory.session, Plan.from_json(trajectory.session.plan))
     longest: Conversation | None = None
     for turn in trajectory.turns:
-        codec = codec_named(turn.protocol)
-        split = codec.split(turn.received.bytes()) if codec and turn.received else None
-        if codec is None or split is None:
+        if (read := read_stored_request(live, turn)) is None:
             continue
-        request = codec.read(split, live.reader(codec), _as_it_is)
-        apply_answer(request, turn)
+        codec, request = read
         if longest is None or len(request.conversation.items) >= len(longest.items):
             raw = request.document.raw("tools")
             taken = (
@@ -46,7 +41,3 @@ def _longest(trajectory: Trajectory) -> tuple[Conversation, int] | None:
             )
             longest = replace(request.conversation, taken=taken)
     return None if longest is None else (longest, len({turn.index for turn in trajectory.turns}))
-
-
-def _as_it_is(segment: bytes) -> bytes:
-    return segment

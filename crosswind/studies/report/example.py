@@ -12,7 +12,7 @@ from crosswind.gateway.trajectory.record import Event, Trajectory, Turn
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ExampleMessage:
     """One new message of a turn in both views."""
 
     role: str
@@ -29,14 +29,14 @@ class ExampleTurn:
     """A turn's new messages, its answer, and what was injected in it."""
 
     index: int
-    messages: Sequence[Message]
+    messages: Sequence[ExampleMessage]
     answer: str
     versions: str
     events: Sequence[Event]
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class ReportExample:
     """A session as the report shows it."""
 
     id: str
@@ -46,7 +46,7 @@ class Example:
     turns: Sequence[ExampleTurn]
 
 
-def example(trajectory: Trajectory) -> Example:
+def lay_out(trajectory: Trajectory) -> ReportExample:
     """Lay a session out. Bodies that are no chat JSON are shown as they are."""
     session = trajectory.session
     turns: list[ExampleTurn] = []
@@ -55,7 +55,7 @@ def example(trajectory: Trajectory) -> Example:
         received, sent = _messages(turn.received), _messages(turn.sent)
         shown = min(shown, len(received) - 1) if received else 0
         new = [
-            Message(str(before.get("role") or before.get("type", "")), _text(before), _text(after))
+            ExampleMessage(str(before.get("role") or before.get("type", "")), _text(before), _text(after))
             for before, after in list(zip(received, sent, strict=False))[shown:]
             if before.get("role") != "assistant" and before.get("type") != "function_call"
         ]
@@ -63,7 +63,7 @@ def example(trajectory: Trajectory) -> Example:
         events = [event for event in trajectory.events if event.turn_index == turn.index]
         turns.append(ExampleTurn(turn.index, new, _answer(turn), _versions(turn), events))
     reward = "pending" if session.reward is None else f"{session.reward:g}"
-    return Example(
+    return ReportExample(
         session.id, session.task_id or "–", str(session.plan.get("noise_type") or "–"), reward, turns
     )
 

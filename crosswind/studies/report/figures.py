@@ -23,7 +23,7 @@ class Series:
     colour: str | None = None
 
 
-def lines(
+def plot_lines(
     steps: Sequence[int], series: Sequence[Series], label: str, *, share: bool = False, whole: bool = False
 ) -> str:
     """Lines over training steps. With `share` the axis is 0 to 100 %, with `whole` in integers."""
@@ -48,7 +48,7 @@ def lines(
     return _svg(figure)
 
 
-def before_after(arms: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]]) -> str:
+def plot_before_after(arms: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]]) -> str:
     """Success per arm before and after training, with each one's 95 % interval."""
     figure, axes = _canvas(7.2, 0.9 + 0.42 * len(arms))
     rows = list(reversed(list(arms.items())))
@@ -74,7 +74,7 @@ def before_after(arms: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]]
     return _svg(figure)
 
 
-def bars(values: Mapping[str, float], label: str) -> str:
+def plot_bars(values: Mapping[str, float], label: str) -> str:
     """A horizontal bar per name."""
     figure, axes = _canvas(6.4, 0.8 + 0.3 * max(1, len(values)))
     names = sorted(values, key=lambda name: values[name])

@@ -10,11 +10,10 @@ from crosswind.gateway.trajectory.prefixes import check_newest_sessions
 from crosswind.gateway.trajectory.record import Arm, TrainStep
 from crosswind.gateway.trajectory.store import Store
 from crosswind.studies.report import figures
-from crosswind.studies.report.example import Example, example
+from crosswind.studies.report.example import ReportExample, lay_out
 from crosswind.studies.report.figures import CLEAN, NOISY, Series
 from crosswind.studies.report.noise_types import type_rows
-from crosswind.studies.report.prefixes import grid
-from crosswind.studies.report.traffic import Grid, traffic
+from crosswind.studies.report.tables import ReportTable
 
 _COUNTS = ("sessions", "turns", "events", "rewards")
 _EXAMPLES_READ = 400
@@ -31,7 +30,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class TrainingVerdict:
     """What the paired difference of noisy success says."""
 
     rose: bool
@@ -76,18 +75,18 @@ def render(store: Store, evaluation: Evaluation | None) -> str:
         arms=rows,
         types=types,
         protocol=_protocol(evaluation) if evaluation else "",
-        plots=_plots(store, steps, evaluation),
-        traffic=[*traffic(summary), *_prefixes(store)],
-        example=_example(store),
+        plots=_draw_plots(store, steps, evaluation),
+        traffic=[*traffic_tables(summary), *_prefixes(store)],
+        example=_choose_example(store),
     )
 
 
-def _prefixes(store: Store) -> list[Grid]:
+def _prefixes(store: Store) -> list[ReportTable]:
     found = check_newest_sessions(store)
-    return [grid(found)] if found else []
+    return [prefix_table(found)] if found else []
 
 
-def verdict(comparison: Mapping[str, Any]) -> Verdict | None:
+def verdict(comparison: Mapping[str, Any]) -> TrainingVerdict | None:
     """Whether noisy success rose: its paired difference and 95 % interval, in words."""
     noisy = comparison["arms"].get("noisy")
     if noisy is None:
@@ -98,10 +97,10 @@ def verdict(comparison: Mapping[str, Any]) -> Verdict | None:
         f"{noisy['n']} held-out tasks"
     )
     if noisy["low"] > 0:
-        return Verdict(True, f"Noisy success rose {figures_}.")
+        return TrainingVerdict(True, f"Noisy success rose {figures_}.")
     if noisy["high"] < 0:
-        return Verdict(False, f"Noisy success FELL {figures_}.")
-    return Verdict(False, f"Noisy success did not rise beyond doubt; it went {figures_}.")
+        return TrainingVerdict(False, f"Noisy success FELL {figures_}.")
+    return TrainingVerdict(False, f"Noisy success did not rise beyond doubt; it went {figures_}.")
 
 
 def arm_rows(evaluation: Evaluation) -> list[ArmRow]:
@@ -153,21 +152,21 @@ def _counts(store: Store, steps: Sequence[TrainStep]) -> list[tuple[str, int]]:
     ]
 
 
-def _plots(store: Store, steps: Sequence[TrainStep], evaluation: Evaluation | None) -> Mapping[str, str]:
+def _draw_plots(store: Store, steps: Sequence[TrainStep], evaluation: Evaluation | None) -> Mapping[str, str]:
     plots = dict.fromkeys(("before_after", "success", "curriculum", "levels", "health", "injections"), "")
     if evaluation:
         before, after = evaluation.before["arms"], evaluation.after["arms"]
-        plots["before_after"] = figures.before_after(
+        plots["before_after"] = figures.plot_before_after(
             {name: (before[name], after[name]) for name in before if name in after}
         )
     if steps:
-        plots |= _training_plots(steps)
+        plots |= _draw_training_plots(steps)
     if injections := store.injections():
-        plots["injections"] = figures.bars(injections, "injections, by operator")
+        plots["injections"] = figures.plot_bars(injections, "injections, by operator")
     return plots
 
 
-def _training_plots(steps: Sequence[TrainStep]) -> dict[str, str]:
+def _draw_training_plots(steps: Sequence[TrainStep]) -> dict[str, str]:
     numbers = [step.step for step in steps]
     metrics = [step.metrics or {} for step in steps]
 
@@ -177,7 +176,7 @@ def _training_plots(steps: Sequence[TrainStep]) -> dict[str, str]:
     types = sorted({name for each in metrics for name in each.get("levels", {})})
     level_series = [Series(name, [each.get("levels", {}).get(name) for each in metrics]) for name in types]
     return {
-        "success": figures.lines(
+        "success": figures.plot_lines(
             numbers,
             [
                 Series("clean", column("clean_success"), CLEAN),
@@ -186,15 +185,15 @@ def _training_plots(steps: Sequence[TrainStep]) -> dict[str, str]:
             "success of rollouts",
             share=True,
         ),
-        "curriculum": figures.lines(
+        "curriculum": figures.plot_lines(
             numbers, [Series("noisy share", column("rho"), NOISY)], "noisy share ρ", share=True
         ),
-        "levels": figures.lines(numbers, level_series, "severity level", whole=True),
-        "health": figures.lines(numbers, [Series("entropy", column("entropy"), CLEAN)], "entropy"),
+        "levels": figures.plot_lines(numbers, level_series, "severity level", whole=True),
+        "health": figures.plot_lines(numbers, [Series("entropy", column("entropy"), CLEAN)], "entropy"),
     }
 
 
-def _example(store: Store) -> Example | None:
+def _choose_example(store: Store) -> ReportExample | None:
     """The newest solved session that recovered from a fault; failing that, one with any injection, solved if
     there is one.
     """
@@ -206,5 +205,5 @@ def _example(store: Store) -> Example | None:
         if injected and (found := store.trajectory(session.id)):
             fallback = fallback or found
             if session.reward and any(event.recovery == "retry" for event in injected):
-                return example(found)
-    return example(fallback) if fallback else None
+                return lay_out(found)
+    return lay_out(fallback) if fallback else None

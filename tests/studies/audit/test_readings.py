@@ -49,8 +49,8 @@ def test_what_the_guard_lets_a_user_say_has_all_facts(
     if solvability.after_user(entry, target, after) is not None:
         return
     withheld = str(draw.get("withheld", "")) if entry.recovery is Recovery.ASK_USER else ""
-    assert [one for one in words.missing(text, after) if one not in withheld] == []
-    assert words.made_up(text, after) == []
+    assert [one for one in words.find_missing(text, after) if one not in withheld] == []
+    assert words.find_made_up(text, after) == []
 
 
 SPEAKING_OF_FAULTS = st.lists(
@@ -119,8 +119,8 @@ def test_a_value_that_is_gone_or_changed_is_seen(value: Any, data: st.DataObject
 @given(text=texts, data=st.data())
 def test_a_figure_that_is_gone_or_made_up_is_seen(text: str, data: st.DataObject) -> None:
     before = f"Order #W2378156 please, not the blue one. {text}"
-    assert words.missing(before, f"Hello! {before} Thanks.") == []
+    assert words.find_missing(before, f"Hello! {before} Thanks.") == []
     lost = data.draw(st.sampled_from(["#W2378156", "not "]))
     assume(text.count(lost.strip()) == 0)
-    assert words.missing(before, before.replace(lost, ""))
-    assert words.made_up(before, f"{before} It is W99.") == ["W99"] or "W99" in entities.numbers(before)
+    assert words.find_missing(before, before.replace(lost, ""))
+    assert words.find_made_up(before, f"{before} It is W99.") == ["W99"] or "W99" in entities.numbers(before)

@@ -1,10 +1,11 @@
-"""The report's tables about traffic: protocols, noise, failures, fitness, times and tokens."""
+"""The report's tables: protocols, noise, failures, fitness, times, tokens, and the prefix property."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from crosswind.gateway.trajectory.prefixes import CAUSES, SESSIONS_READ, Prefixes
 from crosswind.gateway.trajectory.summary import QUANTILES, Summary
 
 WHOSE = {
@@ -17,7 +18,7 @@ WHOSE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class ReportTable:
     """A table: its title, a line on what it shows, its heads and rows."""
 
     title: str
@@ -26,23 +27,23 @@ class Grid:
     rows: Sequence[Sequence[str]]
 
 
-def traffic(found: Summary) -> list[Grid]:
+def traffic_tables(found: Summary) -> list[ReportTable]:
     """The tables that have anything to show."""
     turns = sum(count for count, _ in found.protocols.values())
-    grids = [
-        Grid(
+    tables = [
+        ReportTable(
             "Traffic",
             "Turns by protocol, and how many of them were streamed.",
             ("protocol", "turns", "streamed"),
             [(name, f"{count:,}", f"{streamed:,}") for name, (count, streamed) in found.protocols.items()],
         ),
-        Grid(
+        ReportTable(
             "Noise by operator",
             "The guard withdraws what would make a task unsolvable.",
             ("operator", "injected", "withdrawn"),
             [(name, f"{injected:,}", f"{back:,}") for name, (injected, back) in found.noise.items()],
         ),
-        Grid(
+        ReportTable(
             "Failures, and whose they were",
             "Injected failures are not real ones.",
             ("attributed to", "kind", "turns", "share"),
@@ -51,20 +52,28 @@ def traffic(found: Summary) -> list[Grid]:
                 for (source, kind), count in found.failures.items()
             ],
         ),
-        Grid("Fitness for training", "fit, or the reason why not.", ("fitness", "turns", "share"),
-             _shares(found.fitness.items(), turns)),
-        Grid("Rewards", "A missing reward is pending or expired, never 0.", ("state", "sessions", "share"),
-             _shares(found.rewards.items(), sum(found.rewards.values()))),
-        Grid(
+        ReportTable(
+            "Fitness for training",
+            "fit, or the reason why not.",
+            ("fitness", "turns", "share"),
+            _shares(found.fitness.items(), turns),
+        ),
+        ReportTable(
+            "Rewards",
+            "A missing reward is pending or expired, never 0.",
+            ("state", "sessions", "share"),
+            _shares(found.rewards.items(), sum(found.rewards.values())),
+        ),
+        ReportTable(
             "Times in milliseconds",
             "Queue: until the upstream was asked; first token: from then on; total: till the client had all.",
             ("", *(f"p{100 * quantile:g}" for quantile in QUANTILES)),
             [(name, *(f"{one / 1000:,.1f}" for one in values)) for name, values in found.times_us.items()],
         ),
-    ]  # fmt: skip
+    ]
     if any(found.usage.values()):
-        grids.append(
-            Grid(
+        tables.append(
+            ReportTable(
                 "Tokens",
                 "As the upstream counted them, and what noise cost of them.",
                 ("", "tokens", "through noise"),
@@ -74,7 +83,7 @@ def traffic(found: Summary) -> list[Grid]:
                 ],
             )
         )
-    return [grid for grid in grids if grid.rows]
+    return [table for table in tables if table.rows]
 
 
 def _shares(counts: Iterable[tuple[str, int]], whole: int) -> list[Sequence[str]]:
@@ -83,3 +92,21 @@ def _shares(counts: Iterable[tuple[str, int]], whole: int) -> list[Sequence[str]
 
 def _share(count: int, whole: int) -> str:
     return f"{count / whole:.1%}" if whole else ""
+
+
+def prefix_table(found: dict[str, Prefixes]) -> ReportTable:
+    """A row per model, and one per cause of a break."""
+    rows: list[tuple[str, str, str, str]] = []
+    for model, one in sorted(found.items()):
+        rows.append((model, f"{one.pairs:,}", f"{one.held:,}", f"{one.held / one.pairs:.1%}"))
+        rows += [
+            (f"— {cause}: {CAUSES[cause]}", f"{count:,}", "", f"{count / one.pairs:.1%}")
+            for cause, count in one.causes().most_common()
+        ]
+    return ReportTable(
+        "Prompts that extend what came before",
+        f"Turns with token ids, of the {SESSIONS_READ} newest sessions, whose prompt goes on from the turn "
+        "before's prompt and completion token for token; the others begin a new sequence in training.",
+        ("model", "turns", "extend", "share"),
+        rows,
+    )
