@@ -13,7 +13,7 @@ from crosswind.studies.report import figures
 from crosswind.studies.report.example import ReportExample, lay_out
 from crosswind.studies.report.figures import CLEAN, NOISY, Series
 from crosswind.studies.report.noise_types import type_rows
-from crosswind.studies.report.tables import ReportTable
+from crosswind.studies.report.tables import ReportTable, prefix_table, traffic_tables
 
 _COUNTS = ("sessions", "turns", "events", "rewards")
 _EXAMPLES_READ = 400
