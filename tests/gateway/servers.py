@@ -27,6 +27,13 @@ from crosswind.testing import ScriptedProvider, Step, plain
 from crosswind.testing.server import listen, run_server
 
 
+async def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait for something that the gateway does in the background and announces to nobody."""
+    async with asyncio.timeout(60):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+
+
 def answer(text: str = "hello", **more: Any) -> dict[str, Any]:
     """A plain chat completion."""
     message = {"role": "assistant", "content": text}

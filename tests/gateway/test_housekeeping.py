@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ from crosswind.gateway.trajectory.record import Reward, RewardState, SessionClos
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from crosswind.injectors.engine.plan import Assignment, Seed, make_plan
 from tests.gateway.dialogue import body, user
-from tests.gateway.servers import Running, gateway, settings, upstream
+from tests.gateway.servers import Running, gateway, settings, upstream, wait_until
 from tests.gateway.trajectory.rows import session, talk
 
 PLAN = make_plan(Profiles().get("off"), Seed(0, "s"), Assignment("clean")).to_json()
@@ -27,13 +25,6 @@ def old_store(tmp_path: Path) -> SqliteStore:
     store.write([session("waiting", created_us=5, plan=PLAN), SessionClosed("waiting", 6)])
     store.write([session("open", created_us=5)])
     return store
-
-
-async def until(came_true: Callable[[], bool]) -> None:
-    """Wait until something is so: the gateway does it of its own accord."""
-    async with asyncio.timeout(60):
-        while not came_true():  # noqa: ASYNC110
-            await asyncio.sleep(0.005)
 
 
 def names(running: Running) -> set[str]:
@@ -49,10 +40,10 @@ async def test_what_is_too_old_goes_by_itself_and_the_unfinished_stays(tmp_path:
     old_store(tmp_path).close()
     async with upstream() as app, gateway(tmp_path, app, retention={"age": "30d"}) as running:
         assert (await running.chat(body(user("Hello")), "s")).status_code == 200
-        await until(lambda: names(running) == {"waiting", "open", "s"})
+        await wait_until(lambda: names(running) == {"waiting", "open", "s"})
         assert running.gateway.store.session("done") is None
         counted = running.gateway.metrics.registry
-        await until(lambda: counted.get_sample_value("crosswind_sessions_pruned_total") == 1)
+        await wait_until(lambda: counted.get_sample_value("crosswind_sessions_pruned_total") == 1)
         assert not running.gateway.store.sweep(), "its content went with it"
         assert running.gateway.store.check().whole
 
@@ -75,7 +66,7 @@ async def test_the_oldest_go_when_the_store_is_too_large(tmp_path: Path) -> None
     limits = {"size": store.used_bytes() - 1, "all": True, "every": "1h"}
     store.close()
     async with upstream() as app, gateway(tmp_path, app, retention=limits) as running:
-        await until(lambda: running.gateway.store.used_bytes() <= limits["size"])
+        await wait_until(lambda: running.gateway.store.used_bytes() <= limits["size"])
         assert running.gateway.store.check().whole
 
 

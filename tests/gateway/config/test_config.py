@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crosswind.gateway.config.loading import load
+from crosswind.gateway.config.loading import load, read_document
 from crosswind.gateway.config.settings import Settings
 from tests import ROOT
 
@@ -10,8 +10,6 @@ EXAMPLE = ROOT / "crosswind.yaml"
 
 
 def test_the_example_has_every_key_at_its_default() -> None:
-    from crosswind.gateway.config.loading import read_document
-
     example = load(EXAMPLE, {})
     assert example.model_dump() == load(None, {"upstream": "http://127.0.0.1:8000/v1"}).model_dump()
     assert set(read_document(EXAMPLE)) == set(Settings.model_fields)

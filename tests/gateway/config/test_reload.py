@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import yaml
 
 from crosswind.gateway.config.loading import load
 from crosswind.gateway.config.settings import Settings
+from crosswind.testing import ScriptedProvider
 from crosswind.testing.replies import JSON, Part, ReceivedRequest, plain
 from tests import ROOT
 from tests.gateway.dialogue import PROFILE, body, history
@@ -27,8 +29,8 @@ BODY = body(*history(2))
 TEXTS = [message["content"] for message in BODY["messages"]]
 
 
-class File:
-    """A configuration file that a gateway reads anew, with what it can't change while it runs."""
+class ConfigurationFile:
+    """A configuration file that a gateway reloads, with the settings that it can't change meanwhile."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -41,10 +43,17 @@ class File:
         return load(self.path, self.fixed)
 
 
-def reloading(running: Running, file: File) -> None:
-    now = running.gateway.settings
-    fixed = ("port", "control_port", "store", "seed", "durability_wait")
-    file.fixed = {name: getattr(now, name) for name in fixed}
+@asynccontextmanager
+async def reloadable(
+    tmp_path: Path, app: ScriptedProvider, **settings: Any
+) -> AsyncIterator[tuple[Running, ConfigurationFile]]:
+    """A gateway, and the file that it is reloaded from."""
+    file = ConfigurationFile(tmp_path / "crosswind.yaml")
+    async with gateway(tmp_path, app, source=file.read, **settings) as running:
+        now = running.gateway.settings
+        fixed = ("port", "control_port", "store", "seed", "durability_wait")
+        file.fixed = {name: getattr(now, name) for name in fixed}
+        yield running, file
 
 
 async def reload(running: Running) -> httpx.Response:
@@ -52,11 +61,9 @@ async def reload(running: Running) -> httpx.Response:
 
 
 async def test_everything_that_may_change_changes_at_once(tmp_path: Path) -> None:
-    file = File(tmp_path / "crosswind.yaml")
     profile = tmp_path / "flaky.yaml"
     profile.write_text(PROFILE)
-    async with upstream() as one, upstream() as two, gateway(tmp_path, one, source=file.read) as running:
-        reloading(running, file)
+    async with upstream() as one, upstream() as two, reloadable(tmp_path, one) as (running, file):
         assert (await running.chat(BODY, "a")).status_code == 200
         file.write(
             upstream=f"{two.url}/v1",
@@ -91,7 +98,6 @@ async def test_everything_that_may_change_changes_at_once(tmp_path: Path) -> Non
 
 
 async def test_a_request_in_flight_ends_with_what_it_began_with(tmp_path: Path) -> None:
-    file = File(tmp_path / "crosswind.yaml")
     reached, go = asyncio.Semaphore(0), asyncio.Event()
 
     async def held(_: ReceivedRequest) -> AsyncIterator[Part]:
@@ -103,9 +109,8 @@ async def test_a_request_in_flight_ends_with_what_it_began_with(tmp_path: Path) 
     async with (
         upstream(held, held, plain(answer())) as one,
         upstream() as two,
-        gateway(tmp_path, one, source=file.read) as running,
+        reloadable(tmp_path, one) as (running, file),
     ):
-        reloading(running, file)
         turn = asyncio.create_task(running.chat(BODY, "a"))
         raw = asyncio.create_task(running.http.get(f"{running.data}/v1/files/x"))
         await reached.acquire()
@@ -119,9 +124,7 @@ async def test_a_request_in_flight_ends_with_what_it_began_with(tmp_path: Path) 
 
 
 async def test_an_upstream_that_stays_keeps_its_connections(tmp_path: Path) -> None:
-    file = File(tmp_path / "crosswind.yaml")
-    async with upstream() as one, gateway(tmp_path, one, source=file.read) as running:
-        reloading(running, file)
+    async with upstream() as one, reloadable(tmp_path, one) as (running, file):
         before = running.gateway.upstreams.default
         file.write(upstream=f"{one.url}/v1", upstreams=[{"name": "a", "base": "http://x", "models": ["a"]}])
         assert (await reload(running)).json() == {"changed": ["upstreams"]}
@@ -142,9 +145,7 @@ async def test_an_upstream_that_stays_keeps_its_connections(tmp_path: Path) -> N
 async def test_what_cant_be_used_changes_nothing_and_says_why(
     tmp_path: Path, settings: dict[str, Any] | None, said: str
 ) -> None:
-    file = File(tmp_path / "crosswind.yaml")
-    async with upstream() as one, gateway(tmp_path, one, source=file.read) as running:
-        reloading(running, file)
+    async with upstream() as one, reloadable(tmp_path, one) as (running, file):
         file.fixed = {name: value for name, value in file.fixed.items() if name not in (settings or {})}
         before = running.gateway.settings, running.gateway.data.proxy
         if settings is None:
@@ -158,7 +159,7 @@ async def test_what_cant_be_used_changes_nothing_and_says_why(
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-async def test_a_hang_up_reads_the_file_anew_in_all_processes(tmp_path: Path, workers: int) -> None:
+async def test_a_hang_up_rereads_the_file_in_all_processes(tmp_path: Path, workers: int) -> None:
     file = tmp_path / "crosswind.yaml"
     async with upstream(plain({"from": "one"})) as one, upstream(plain({"from": "two"})) as two:
         file.write_text(f"upstream: {one.url}/v1\nport: 0\ncontrol_port: 0\nworkers: {workers}\n")
@@ -203,10 +204,9 @@ async def until(stream: asyncio.StreamReader, said: str) -> str:
 
 
 async def test_an_edited_profile_counts_from_the_reload_on(tmp_path: Path) -> None:
-    file, profile = File(tmp_path / "crosswind.yaml"), tmp_path / "flaky.yaml"
+    profile = tmp_path / "flaky.yaml"
     profile.write_text(PROFILE)
-    async with upstream() as app, gateway(tmp_path, app, source=file.read, profile=str(profile)) as running:
-        reloading(running, file)
+    async with upstream() as app, reloadable(tmp_path, app, profile=str(profile)) as (running, file):
         file.write(upstream=f"{app.url}/v1", profile=str(profile))
 
         async def shown(session: str) -> Any:
