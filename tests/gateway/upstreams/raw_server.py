@@ -1,4 +1,4 @@
-"""A server of raw bytes for tests of the client of upstreams, and requests to it."""
+"""A server of raw bytes for tests of the upstreams' client, and requests to it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from crosswind.gateway.upstreams.response import UpstreamResponse
 
 Talk = Callable[["Server", asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 PLENTY = 1 << 30
-"""Bytes; no body is as large."""
+"""A limit, in bytes, larger than any body."""
 OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 
 
 @dataclass
 class Server:
-    """A server that follows a script, and what it saw."""
+    """A scripted server and what it received."""
 
     url: str = ""
     heads: list[bytes] = field(default_factory=list)
@@ -83,7 +83,7 @@ async def fetch(pool: Pool, server: Server, method: str = "POST", body: Body = b
 
 
 def reply_with(*answers: bytes, close: bool = False) -> Talk:
-    """Gives one answer per request of a connection, then hangs up if it is to."""
+    """Send one answer per request of a connection, then hang up if `close`."""
 
     async def talk(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for answer in answers:

@@ -1,4 +1,4 @@
-"""Connections to upstreams: kept and let go of, bodies that are still to be read, certificates."""
+"""Connections to upstreams: reuse and closing, streamed bodies, certificates."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def test_certificates_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 async def test_what_takes_a_body_may_refuse_it() -> None:
-    """What it raises comes to who has it poured, and the connection serves no other answer."""
+    """An exception of `take` reaches the caller of `pour`, and the connection isn't reused."""
     more = asyncio.Event()
 
     async def talk(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""Replicas: sessions stay on one, failures move them on, and what may have been processed is not repeated."""
+"""Replicas: sessions stay on one, failures move them on, and nothing is sent twice that may be processed."""
 
 from __future__ import annotations
 
@@ -218,12 +218,8 @@ async def test_a_connection_that_is_never_accepted_times_out_by_name(tmp_path: P
 
 async def test_a_probe_says_whether_a_replica_is_well(tmp_path: Path) -> None:
     async with upstream(plain({}), plain({}, 500), plain({}, 401)) as app:
-        entry = {
-            "name": "pool",
-            "replicas": [f"{app.url}/v1", f"{closed_port()}/v1"],
-            "key": "sk-own",
-            "health": {"failures": 1},
-        }
+        replicas = [f"{app.url}/v1", f"{closed_port()}/v1"]
+        entry = {"name": "pool", "replicas": replicas, "key": "sk-own", "health": {"failures": 1}}
         async with gateway(tmp_path, app, upstream=None, upstreams=[entry]) as running:
             (known,) = running.gateway.upstreams
             well, dead = known.replicas.members
@@ -232,10 +228,8 @@ async def test_a_probe_says_whether_a_replica_is_well(tmp_path: Path) -> None:
                 assert well.up is up
             await probe_replica(known, dead, "/models")
             assert not dead.up and dead.last_error == "upstream_unreachable"
-        assert (
-            app.requests[0].path == "/v1/models"
-            and app.requests[0].headers["authorization"] == "Bearer sk-own"
-        )
+        request = app.requests[0]
+        assert (request.path, request.headers["authorization"]) == ("/v1/models", "Bearer sk-own")
 
 
 async def test_replicas_are_asked_by_themselves_where_a_path_is_named(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Answers over the wire: in any split, with every end that one may have, and cut anywhere."""
+"""Responses in any split, with every kind of framing, and cut anywhere."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ INTERIM = st.sampled_from(
 
 @st.composite
 def answers(draw: st.DrawFn) -> tuple[bytes, int, list[tuple[bytes, bytes]], bytes, bool]:
-    """An answer as bytes, and what it is: status, headers, body, and whether it ends with its connection."""
+    """A response: its bytes, status, headers and body, and whether its end closes the connection."""
     status = draw(st.sampled_from([200, 201, 204, 304, 404, 500]))
     headers = draw(st.lists(st.tuples(NAMES, VALUES), max_size=4))
     body = b"" if status in (204, 304) else draw(BODIES)
@@ -45,7 +45,7 @@ def answers(draw: st.DrawFn) -> tuple[bytes, int, list[tuple[bytes, bytes]], byt
 
 
 async def pour_body(answer: UpstreamResponse, data: st.DataObject) -> bytes:
-    """The body as it is handed over, some parts of which end the pouring for a while."""
+    """Read the body with `pour`, which `take` interrupts now and then."""
     body = b""
 
     def take(chunk: bytes) -> bool:

@@ -1,7 +1,9 @@
-"""Several upstreams: chosen by the model's name, spoken to each in its dialect."""
+"""Several upstreams: each is chosen by the model's name and gets requests in its dialect."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +14,25 @@ import pytest
 from crosswind.gateway.config.loading import load
 from crosswind.gateway.config.provider_presets import DIALECTS
 from crosswind.gateway.errors import ConfigurationError
-from crosswind.testing.replies import plain
+from crosswind.testing import ScriptedProvider
+from crosswind.testing.replies import Reply, plain
 from tests.gateway.dialogue import body, user
-from tests.gateway.servers import gateway, upstream
+from tests.gateway.servers import Running, gateway, upstream
 
 
 def models(*ids: str) -> dict[str, Any]:
     return {"object": "list", "data": [{"id": name, "object": "model"} for name in ids]}
+
+
+@asynccontextmanager
+async def gateway_to(
+    tmp_path: Path, *replies: Reply, **settings: Any
+) -> AsyncIterator[tuple[ScriptedProvider, Running]]:
+    """A gateway in front of a single upstream with these settings."""
+    async with upstream(*replies) as app:
+        entry = {"name": "one", "base": app.url, **settings}
+        async with gateway(tmp_path, app, upstream=None, upstreams=[entry]) as running:
+            yield app, running
 
 
 async def test_the_first_upstream_that_has_the_model_gets_the_turn(tmp_path: Path) -> None:
@@ -67,13 +81,11 @@ async def test_each_dialect_joins_its_path_and_puts_the_key_where_it_belongs(
         "x-api-key": ("x-api-key", "sk-of-the-upstream"),
     }
     dialect = DIALECTS[name]
-    async with upstream() as app:
-        one = {"name": name, "base": app.url, "dialect": name, "key": "sk-of-the-upstream"}
-        async with gateway(tmp_path, app, upstream=None, upstreams=[one]) as running:
-            await running.http.get(
-                f"{running.data}/v1/files?x=1&key=sk-query",
-                headers={"authorization": "Bearer sk-client", "x-goog-api-key": "AIza-client"},
-            )
+    async with gateway_to(tmp_path, dialect=name, key="sk-of-the-upstream") as (app, running):
+        await running.http.get(
+            f"{running.data}/v1/files?x=1&key=sk-query",
+            headers={"authorization": "Bearer sk-client", "x-goog-api-key": "AIza-client"},
+        )
     (seen,) = app.requests
     assert seen.path == f"{dialect.join}/files?x=1"
     given = {
@@ -85,13 +97,10 @@ async def test_each_dialect_joins_its_path_and_puts_the_key_where_it_belongs(
 
 
 async def test_a_clients_own_credential_goes_on_where_there_is_no_key(tmp_path: Path) -> None:
-    async with upstream() as app:
-        one = {"name": "azure", "base": app.url, "dialect": "azure", "query": {"api-version": "preview"}}
-        async with gateway(tmp_path, app, upstream=None, upstreams=[one]) as running:
-            for query in ("", "?api-version=2", "?a=%2F&key=AIza-client"):
-                await running.http.get(
-                    f"{running.data}/v1/files{query}", headers={"x-goog-api-key": "AIza-client"}
-                )
+    async with gateway_to(tmp_path, dialect="azure", query={"api-version": "preview"}) as (app, running):
+        for query in ("", "?api-version=2", "?a=%2F&key=AIza-client"):
+            url = f"{running.data}/v1/files{query}"
+            await running.http.get(url, headers={"x-goog-api-key": "AIza-client"})
     assert [seen.path for seen in app.requests] == [
         "/openai/v1/files?api-version=preview",
         "/openai/v1/files?api-version=2",
@@ -101,16 +110,10 @@ async def test_a_clients_own_credential_goes_on_where_there_is_no_key(tmp_path: 
 
 
 async def test_headers_are_held_to_the_allow_list_and_added_to(tmp_path: Path) -> None:
-    async with upstream() as app:
-        one = {
-            "name": "one",
-            "base": f"{app.url}/v1",
-            "headers": {"allow": ["x-stainless-*"], "add": {"X-Team": "agents"}},
-        }
-        async with gateway(tmp_path, app, upstream=None, upstreams=[one]) as running:
-            await running.chat(
-                body(user("hi")), x_stainless_lang="python", x_private="1", authorization="Bearer k"
-            )
+    rules = {"allow": ["x-stainless-*"], "add": {"X-Team": "agents"}}
+    async with gateway_to(tmp_path, headers=rules) as (app, running):
+        headers = {"x_stainless_lang": "python", "x_private": "1", "authorization": "Bearer k"}
+        await running.chat(body(user("hi")), **headers)
     names = set(app.requests[0].headers)
     assert {"x-stainless-lang", "x-team", "authorization", "content-type", "content-length"} <= names
     assert app.requests[0].headers["x-team"] == "agents" and not names & {"x-private", "user-agent"}
@@ -123,11 +126,10 @@ async def test_a_protocol_that_no_upstream_of_the_model_speaks_is_a_501(tmp_path
             given = await running.chat({**body(user("hi")), "model": "claude-5"}, "s")
             assert (given.status_code, given.json()["error"]["code"]) == (501, "protocol_not_supported")
             assert "'claude'" in given.json()["error"]["message"] and not app.requests
-        other = {"name": "gpt", "base": app.url, "dialect": "openai"}
-        async with gateway(tmp_path, app, upstream=None, upstreams=[other]) as running:
-            asked = {"model": "gpt-5", "max_tokens": 1, "messages": [user("hi")]}
-            given = await running.http.post(f"{running.data}/v1/messages", json=asked)
-            assert given.status_code == 501 and given.json()["type"] == "error" and not app.requests
+    async with gateway_to(tmp_path, dialect="openai") as (app, running):
+        request = {"model": "gpt-5", "max_tokens": 1, "messages": [user("hi")]}
+        given = await running.http.post(f"{running.data}/v1/messages", json=request)
+        assert given.status_code == 501 and given.json()["type"] == "error" and not app.requests
 
 
 async def test_the_anthropic_sdk_needs_no_version_segment_in_its_base(tmp_path: Path) -> None:
@@ -141,14 +143,14 @@ async def test_the_anthropic_sdk_needs_no_version_segment_in_its_base(tmp_path: 
         "stop_sequence": None,
         "usage": {"input_tokens": 3, "output_tokens": 1},
     }
-    async with upstream(plain(message)) as app:
-        one = {"name": "claude", "base": app.url, "dialect": "anthropic", "models": ["claude-*"]}
-        async with gateway(tmp_path, app, upstream=None, upstreams=[one]) as running:
-            async with anthropic.AsyncAnthropic(base_url=running.data, api_key="sk-ant-mine") as client:
-                given = await client.messages.create(
-                    model="claude-5", max_tokens=9, messages=[{"role": "user", "content": "hi"}]
-                )
-            assert given.content[0].text == "hello"  # type: ignore[union-attr]
+    async with (
+        gateway_to(tmp_path, plain(message), dialect="anthropic") as (app, running),
+        anthropic.AsyncAnthropic(base_url=running.data, api_key="sk-ant-mine") as client,
+    ):
+        given = await client.messages.create(
+            model="claude-5", max_tokens=9, messages=[{"role": "user", "content": "hi"}]
+        )
+        assert given.content[0].text == "hello"  # type: ignore[union-attr]
     assert app.requests[0].path == "/v1/messages"
     assert app.requests[0].headers["authorization"] == "Bearer sk-ant-mine"
 
@@ -213,7 +215,7 @@ async def test_one_upstreams_models_keep_their_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "said"),
+    ("entry", "problem"),
     [
         ({"name": "a"}, "upstream 'a': give either `base` or `replicas`"),
         ({"name": "a", "base": "http://x", "dialect": "azur"}, "did you mean 'azure'?"),
@@ -230,11 +232,11 @@ async def test_one_upstreams_models_keep_their_bytes(tmp_path: Path) -> None:
         ({"name": "default", "base": "http://x"}, "two upstreams are named 'default'"),
     ],
 )
-def test_a_wrong_entry_is_refused_with_its_mend(entry: dict[str, Any], said: str) -> None:
+def test_a_wrong_entry_is_refused_with_the_fix(entry: dict[str, Any], problem: str) -> None:
     with pytest.raises(ConfigurationError) as refused:
         load(None, {"upstream": "http://y", "upstreams": [entry]})
     message = str(refused.value)
-    assert said in message and "secret" not in message and "\n" not in message
+    assert problem in message and "secret" not in message and "\n" not in message
 
 
 def test_a_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
