@@ -4,11 +4,11 @@ buffer."""
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import threading
-from collections.abc import AsyncIterator, Sequence
-from contextlib import closing
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,13 +19,22 @@ from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.gateway.trajectory import rows
 
 WAIT_S = 60.0
+Start = Callable[..., Recorder]
 
 
 @pytest.fixture
-async def recorder(store: SqliteStore) -> AsyncIterator[Recorder]:
-    one = Recorder(store, durability_wait_s=WAIT_S, retry_first_s=0.005, retry_most_s=0.02)
-    yield one
-    await one.aclose()
+async def start() -> AsyncIterator[Start]:
+    """Start recorders. They and their stores are closed after the test."""
+    async with AsyncExitStack() as stack:
+
+        def start(store: SqliteStore, **settings: Any) -> Recorder:
+            quick = {"durability_wait_s": WAIT_S, "retry_first_s": 0.005, "retry_most_s": 0.02}
+            recorder = Recorder(store, **(quick | settings))
+            stack.callback(store.close)
+            stack.push_async_callback(recorder.aclose)
+            return recorder
+
+        yield start
 
 
 class HeldStore(SqliteStore):
@@ -44,7 +53,8 @@ class HeldStore(SqliteStore):
         self.batches.append(len(rows))
 
 
-async def test_a_ticket_is_resolved_when_its_rows_are_stored(recorder: Recorder, store: SqliteStore) -> None:
+async def test_a_ticket_is_resolved_when_its_rows_are_stored(store: SqliteStore, start: Start) -> None:
+    recorder = start(store)
     ticket = recorder.submit([rows.session(), rows.turn()])
     assert await recorder.wait_durable(ticket) is Durable.YES
     assert store.turns("s") == [rows.turn()]
@@ -53,9 +63,9 @@ async def test_a_ticket_is_resolved_when_its_rows_are_stored(recorder: Recorder,
     assert (state.written, state.commits, state.queued, state.queued_bytes, state.down) == (2, 1, 0, 0, False)
 
 
-async def test_what_queues_up_behind_a_commit_shares_the_next_one(path: Path) -> None:
+async def test_what_queues_up_behind_a_commit_shares_the_next_one(path: Path, start: Start) -> None:
     store = HeldStore(path)
-    recorder = Recorder(store, durability_wait_s=WAIT_S)
+    recorder = start(store)
     first = recorder.submit([rows.session()])
     await asyncio.to_thread(store.writing.wait)
     tickets = [recorder.submit([rows.turn(index=index)]) for index in range(50)]
@@ -64,26 +74,22 @@ async def test_what_queues_up_behind_a_commit_shares_the_next_one(path: Path) ->
     outcomes = [await recorder.wait_durable(ticket) for ticket in (first, *tickets)]
     assert outcomes == [Durable.YES] * 51
     assert store.batches == [1, 51]
-    await recorder.aclose()
-    store.close()
 
 
-async def test_a_turn_is_released_late_when_its_commit_takes_too_long(path: Path) -> None:
+async def test_a_turn_is_released_late_when_its_commit_takes_too_long(path: Path, start: Start) -> None:
     store = HeldStore(path)
-    recorder = Recorder(store, durability_wait_s=0.01)
+    recorder = start(store, durability_wait_s=0.01)
     ticket = recorder.submit([rows.session()])
     assert await recorder.wait_durable(ticket) is Durable.LATE
     with pytest.raises(NotDurable, match="the store is slow"):
         await recorder.ensure_durable(ticket, 0.01)
     store.go.set()
     assert await recorder.wait_durable(ticket, WAIT_S) is Durable.YES
-    await recorder.aclose()
-    store.close()
 
 
-async def test_a_mark_is_resolved_once_all_before_it_is_written(path: Path) -> None:
+async def test_a_mark_is_resolved_once_all_before_it_is_written(path: Path, start: Start) -> None:
     store = HeldStore(path)
-    recorder = Recorder(store, durability_wait_s=WAIT_S)
+    recorder = start(store)
     assert recorder.submit((), retry=False).durable is Durable.YES, "nothing is before it"
     recorder.offer([rows.session()])
     await asyncio.to_thread(store.writing.wait)
@@ -93,27 +99,21 @@ async def test_a_mark_is_resolved_once_all_before_it_is_written(path: Path) -> N
     store.go.set()
     assert await recorder.wait_durable(mark) is Durable.YES
     assert store.turns("s") == [rows.turn()]
-    await recorder.aclose()
-    store.close()
 
 
-async def test_a_mark_waits_for_no_store_that_is_down(path: Path) -> None:
+async def test_a_mark_waits_for_no_store_that_is_down(path: Path, start: Start) -> None:
     store = SqliteStore(path, busy_timeout_s=0.01)
-    recorder = Recorder(store, durability_wait_s=WAIT_S, retry_first_s=0.005, retry_most_s=0.02)
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
+    recorder = start(store)
+    with rows.locked(path):
         recorder.offer([rows.session()])
         assert await recorder.wait_durable(recorder.submit((), retry=False)) is Durable.LOST
-        other.execute("ROLLBACK")
     assert await recorder.wait_durable(recorder.submit([rows.turn()])) is not Durable.LOST
     assert await recorder.flush(WAIT_S) and store.turns("s") == [rows.turn()]
-    await recorder.aclose()
-    store.close()
 
 
-async def test_a_refused_row_takes_only_its_own_submission_with_it(path: Path) -> None:
+async def test_a_refused_row_takes_only_its_own_submission_with_it(path: Path, start: Start) -> None:
     store = HeldStore(path)
-    recorder = Recorder(store, durability_wait_s=WAIT_S)
+    recorder = start(store)
     recorder.offer([rows.session()])
     await asyncio.to_thread(store.writing.wait)
     good = [recorder.submit([rows.turn(index=index)]) for index in range(9)]
@@ -127,55 +127,46 @@ async def test_a_refused_row_takes_only_its_own_submission_with_it(path: Path) -
         await recorder.ensure_durable(bad)
     assert [turn.index for turn in store.turns("s")] == [*range(9), 10]
     assert (recorder.state().refused, recorder.state().queued, recorder.state().down) == (3, 0, False)
-    await recorder.aclose()
-    store.close()
 
 
-async def test_a_store_that_is_down_is_told_at_once_and_caught_up_with_later(path: Path) -> None:
+async def test_a_store_that_is_down_is_told_at_once_and_caught_up_with_later(
+    path: Path, start: Start
+) -> None:
     store = SqliteStore(path, busy_timeout_s=0.01)
-    recorder = Recorder(store, durability_wait_s=WAIT_S, retry_first_s=0.005, retry_most_s=0.02)
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    first = recorder.submit([rows.session()])
-    assert await recorder.wait_durable(first) is Durable.LATE, "it will be written, but nobody waits for that"
-    with pytest.raises(NotDurable, match="another process holds the write lock"):
-        await recorder.ensure_durable(first)
-    again = recorder.submit([rows.turn()], retry=False)
-    assert await recorder.wait_durable(again) is Durable.LOST
-    kept = recorder.submit([rows.turn(index=1)])
-    assert kept.durable is Durable.LATE, "while the store is down no turn waits for it"
-    state = recorder.state()
-    assert state.down and state.queued == 2 and state.dropped == 1 and state.failures >= 1
-    assert state.last_error and "write lock" in state.last_error
-    other.execute("ROLLBACK")
-    other.close()
+    recorder = start(store)
+    with rows.locked(path):
+        first = recorder.submit([rows.session()])
+        assert await recorder.wait_durable(first) is Durable.LATE, (
+            "it will be written, but nobody waits for that"
+        )
+        with pytest.raises(NotDurable, match="another process holds the write lock"):
+            await recorder.ensure_durable(first)
+        again = recorder.submit([rows.turn()], retry=False)
+        assert await recorder.wait_durable(again) is Durable.LOST
+        kept = recorder.submit([rows.turn(index=1)])
+        assert kept.durable is Durable.LATE, "while the store is down no turn waits for it"
+        state = recorder.state()
+        assert state.down and state.queued == 2 and state.dropped == 1 and state.failures >= 1
+        assert state.last_error and "write lock" in state.last_error
     assert await recorder.flush(WAIT_S)
     assert [turn.index for turn in store.turns("s")] == [1]
     after = recorder.submit([rows.turn(index=2)])
     assert await recorder.wait_durable(after) is Durable.YES
     assert (recorder.state().down, recorder.state().written) == (False, 3)
-    await recorder.aclose()
-    store.close()
 
 
-async def test_a_store_that_is_back_is_noticed_when_nothing_waited_for_it(path: Path) -> None:
+async def test_a_store_that_is_back_is_noticed_when_nothing_waited_for_it(path: Path, start: Start) -> None:
     store = SqliteStore(path, busy_timeout_s=0.01)
-    recorder = Recorder(store)
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(NotDurable, match="write lock"):
+    recorder = start(store)
+    with rows.locked(path), pytest.raises(NotDurable, match="write lock"):
         await recorder.ensure_durable(recorder.submit([rows.session()], retry=False))
-    other.execute("ROLLBACK")
-    other.close()
     await recorder.ensure_durable(recorder.submit([rows.session()], retry=False))
     assert store.session("s") is not None
-    await recorder.aclose()
-    store.close()
 
 
-async def test_the_buffer_is_bounded_and_what_does_not_fit_is_counted(path: Path) -> None:
+async def test_the_buffer_is_bounded_and_what_does_not_fit_is_counted(path: Path, start: Start) -> None:
     store = HeldStore(path)
-    recorder = Recorder(store, capacity_bytes=50_000, durability_wait_s=WAIT_S)
+    recorder = start(store, capacity_bytes=50_000, durability_wait_s=WAIT_S)
     recorder.offer([rows.session()])
     large = recorder.submit([rows.turn(produced=View.plain(b"x" * 60_000))])
     small = recorder.submit([rows.turn(index=1)])
@@ -186,12 +177,10 @@ async def test_the_buffer_is_bounded_and_what_does_not_fit_is_counted(path: Path
     assert await recorder.wait_durable(small) is Durable.YES
     assert [turn.index for turn in store.turns("s")] == [1]
     assert recorder.state().dropped == 1
-    await recorder.aclose()
-    store.close()
 
 
-async def test_closing_writes_what_is_queued(store: SqliteStore) -> None:
-    recorder = Recorder(store)
+async def test_closing_writes_what_is_queued(store: SqliteStore, start: Start) -> None:
+    recorder = start(store)
     recorder.offer([rows.session()])
     tickets = [recorder.submit([rows.turn(index=index)]) for index in range(20)]
     assert await recorder.aclose() == 0
@@ -202,13 +191,10 @@ async def test_closing_writes_what_is_queued(store: SqliteStore) -> None:
         await recorder.ensure_durable(late)
 
 
-async def test_closing_on_a_store_that_is_down_ends_and_counts_the_loss(path: Path) -> None:
+async def test_closing_on_a_store_that_is_down_ends_and_counts_the_loss(path: Path, start: Start) -> None:
     store = SqliteStore(path, busy_timeout_s=0.01)
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    recorder = Recorder(store, durability_wait_s=WAIT_S)
-    await recorder.wait_durable(recorder.submit([rows.session()]))
-    assert await recorder.aclose() == 1
-    assert recorder.state().queued == 0
-    other.close()
-    store.close()
+    with rows.locked(path):
+        recorder = start(store)
+        await recorder.wait_durable(recorder.submit([rows.session()]))
+        assert await recorder.aclose() == 1
+        assert recorder.state().queued == 0

@@ -108,11 +108,12 @@ def sweep_all(store: SqliteStore, at_once: int = 500) -> int:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[sqlite3.Connection]:
-    """Another connection that holds the write lock until it is closed or rolls back."""
+def locked(path: Path) -> Iterator[None]:
+    """Hold the write lock of a store as another process would."""
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        yield other
+        yield
+        other.execute("ROLLBACK")
 
 
 def execute(path: Path, script: str) -> None:
