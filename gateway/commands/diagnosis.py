@@ -30,7 +30,7 @@ TOKENLESS = (
 )
 NAMELESS = (
     "but it doesn't say which version sampled what: turns that last across a swap are lost "
-    "(version_span_unknown), and all of them where whoever publishes doesn't tell the gateway "
+    "(version_span_unknown), and all of them if the publisher doesn't tell the gateway "
     "(unknown_version): serve with `crosswind policy serve`"
 )
 _REMEDIES: dict[str, str] = {
@@ -101,8 +101,8 @@ def _check_engine(base: str, models: Mapping[str, str], headers: dict[str, str])
     except (httpx.HTTPError, ValueError) as error:
         return f"an engine ({owner}) that doesn't answer ({type(error).__name__}: {error})"
     if response.status_code != 200 or not isinstance(answer, dict):
-        told = f"HTTP {response.status_code}: {response.text[:200]}"
-        return f"an engine ({owner}) that refuses to sample a token ({told})"
+        status = f"HTTP {response.status_code}: {response.text[:200]}"
+        return f"an engine ({owner}) that refuses to sample a token ({status})"
     choice = _first_choice(answer)
     if missing := _list_missing_fields(answer, choice):
         return f"an engine ({owner}) that answers without {missing}: {TOKENLESS}"

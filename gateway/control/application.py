@@ -13,9 +13,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from crosswind.gateway.control import configuration, groups, profiles, sessions, versions
+from crosswind.gateway.control import profiles, sessions, versions
 from crosswind.gateway.control.models import Failed
-from crosswind.gateway.errors import ServiceError, openai_error
+from crosswind.gateway.errors import ConfigurationError, ServiceError, openai_error
 from crosswind.gateway.trajectory.store import StoreError
 from crosswind.injectors.profiles.load import ProfileError
 
@@ -36,9 +36,9 @@ def create_control(gateway: Gateway) -> ASGIApp:
         },
     )
     app.include_router(sessions.router(gateway))
-    app.include_router(groups.router(gateway))
+    app.include_router(sessions.group_router(gateway))
     app.include_router(profiles.router(gateway))
-    app.include_router(configuration.router(gateway))
+    _add_reload(app, gateway)
     app.include_router(versions.router(gateway))
 
     @app.get("/healthz")
@@ -69,6 +69,19 @@ def create_control(gateway: Gateway) -> ASGIApp:
     _add_error_handlers(app)
     settings = gateway.settings
     return Guard(app, {settings.control_host, *settings.control_allowed_hosts})
+
+
+def _add_reload(app: FastAPI, gateway: Gateway) -> None:
+    @app.put("/api/reload")
+    @app.post("/api/reload")
+    async def reload() -> dict[str, list[str]]:
+        """Reload the configuration, as SIGHUP does, and list the settings that changed. 400 if it can't be
+        used; then nothing changes.
+        """
+        try:
+            return {"changed": list(await gateway.reload())}
+        except ConfigurationError as error:
+            raise ServiceError(400, str(error), code="configuration_refused") from None
 
 
 def _add_error_handlers(app: FastAPI) -> None:

@@ -1,4 +1,4 @@
-"""Control routes for sessions: open, reward, close, read, delete. A 2xx for a change means it is on disk."""
+"""Control routes for sessions and groups. A 2xx for a change means that it is on disk."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from crosswind.gateway.clock import now_us
-from crosswind.gateway.control.models import Acknowledged, Deleted, OpenedSession, OpenSession, Reward
+from crosswind.gateway.control.models import (
+    Acknowledged,
+    Deleted,
+    Numbering,
+    OpenedSession,
+    OpenSession,
+    Reward,
+)
 from crosswind.gateway.control.views import as_json, json_response, trajectory_json
 from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.auth import key_digest, new_session_key
@@ -18,6 +25,7 @@ from crosswind.gateway.sessions.keys import KIND, key_setting
 from crosswind.gateway.sessions.session import LiveSession, Opening, make_session
 from crosswind.gateway.trajectory import record
 from crosswind.gateway.trajectory.record import SessionClosed, SessionDeleted, SessionStatus
+from crosswind.gateway.trajectory.sqlite.deletion import NUMBERING
 from crosswind.injectors.engine.curriculum import Curriculum, assign
 from crosswind.injectors.engine.plan import Assignment
 
@@ -34,6 +42,21 @@ def router(gateway: Gateway) -> APIRouter:
     _write_routes(routes, gateway)
     _delete_routes(routes, gateway)
     _read_routes(routes, gateway)
+    return routes
+
+
+def group_router(gateway: Gateway) -> APIRouter:
+    """The routes of groups."""
+    routes = APIRouter(prefix="/api/groups", tags=["groups"])
+
+    @routes.get("/deleted")
+    async def deleted(prefix: str) -> Numbering:
+        """The highest number of a deleted session's group, of those whose ids are `prefix` (which ends with
+        "-") and a number.
+        """
+        found = await asyncio.to_thread(gateway.store.setting, NUMBERING, prefix)
+        return Numbering(highest=None if found is None else found.value["highest"])
+
     return routes
 
 

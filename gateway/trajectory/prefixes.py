@@ -20,23 +20,23 @@ from crosswind.gateway.trajectory.record import Turn
 from crosswind.gateway.trajectory.store import Store
 
 CAUSES: Mapping[str, str] = {
-    "history_changed": "the client sent another history than before (compacted, edited or stamped), or noise "
-    "was stopped in between; such a turn begins a new sequence",
-    "tools_changed": "the tools that the policy is shown changed, and templates print them first",
+    "history_changed": "the client sent a different history (compacted, edited or stamped), or noise was "
+    "stopped in between; such a turn begins a new sequence",
+    "tools_changed": "the policy's tools changed, and templates print them first",
     "thinking_dropped": "the client doesn't send back the reasoning of earlier answers: have it keep the "
     "field (reasoning_content, or reasoning), or switch reasoning off",
     "calls_rewritten": "the client sends a call's arguments back in another spelling (spaces, order of "
     "members): have it keep the text of `arguments` as it came",
-    "answer_changed": "the client sends the policy's answer back otherwise than it was given",
-    "template_strips_thinking": "the chat template leaves the reasoning of earlier answers out: give the "
+    "answer_changed": "the client sends back a different answer than it was given",
+    "template_strips_thinking": "the chat template omits the reasoning of earlier answers: give the "
     "model a template that keeps it (chat_template.jinja, or the engine's own option)",
-    "template_rewrites_history": "the chat template prints earlier messages otherwise once new ones follow: "
+    "template_rewrites_history": "the chat template prints earlier messages differently once new ones follow: "
     "give the model one that only appends",
     "parser_normalised": "the tool parser and the template don't spell a call as it was sampled; rarer as "
     "the policy learns the template's spelling, and the embedded engine puts sampled tokens back by itself",
-    "retokenised": "the same text was tokenised otherwise than it was sampled, as engines do that keep texts "
-    "and no tokens",
-    "unknown": "the bodies aren't stored (`record: metadata`), so who broke it can't be told",
+    "retokenised": "the same text was tokenised differently than it was sampled, as engines do that keep "
+    "texts and no tokens",
+    "unknown": "the bodies aren't stored (`record: metadata`), so the cause is unknown",
 }
 """Every cause, with its meaning and the fix."""
 

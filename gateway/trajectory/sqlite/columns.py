@@ -41,7 +41,7 @@ T = TypeVar("T")
 Convert = Callable[[Any], Any]
 
 
-def _mapping(value: Any) -> Any:
+def _to_dict(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"a {type(value).__name__} is no JSON value")
@@ -49,9 +49,9 @@ def _mapping(value: Any) -> Any:
 
 _PLAIN_DATA = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 _readable = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_mapping
+    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_to_dict
 ).encode
-_ascii = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), default=_mapping).encode
+_ascii = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), default=_to_dict).encode
 
 
 def to_json(value: Any) -> str:

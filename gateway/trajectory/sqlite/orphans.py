@@ -1,7 +1,7 @@
-"""Content that no turn refers to: left by versions that did not know who uses what, or by accident.
+"""Orphans: content that no turn refers to, left by versions that did not track users, or by accident.
 
-What a sweep gives up is known beforehand; this here looks through the whole store, in one snapshot, and
-deletes in short transactions what is still nobody's then.
+A sweep knows the keys to release. This instead scans the whole store in one snapshot, then deletes what is
+still unused in short transactions.
 """
 
 from __future__ import annotations

@@ -275,7 +275,7 @@ class SqliteStore:
         return self._readers.snapshot(upkeep.used_bytes)
 
     def shrink(self) -> int:
-        """Give some free pages back to the file system; returns how many, 0 where there is none to give."""
+        """Return some free pages to the file system; the result is how many, 0 if there are none."""
         with self._transaction() as connection:
             return upkeep.shrink(connection)
 
