@@ -30,7 +30,7 @@ CAUSES: Mapping[str, str] = {
     "answer_changed": "the client sends back a different answer than it was given",
     "template_strips_thinking": "the chat template omits the reasoning of earlier answers: give the "
     "model a template that keeps it (chat_template.jinja, or the engine's own option)",
-    "template_rewrites_history": "the chat template prints earlier messages differently once new ones follow: "
+    "template_rewrites_history": "the chat template prints earlier messages differently once more follow: "
     "give the model one that only appends",
     "parser_normalised": "the tool parser and the template don't spell a call as it was sampled; rarer as "
     "the policy learns the template's spelling, and the embedded engine puts sampled tokens back by itself",
