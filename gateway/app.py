@@ -141,10 +141,10 @@ def create_app(
         store.close()
         raise
     recorder = Recorder(store, detail=settings.record, durability_wait_s=settings.durability_wait)
-    claims = None if peers is None else TurnLeases(peers.folder / "claims.sqlite")
-    sharing = None if claims is None else WorkerSync(store, claims)
-    inference, shared = Inference(store, claims), SharedCalls(settings.retry_grace)
-    sessions = Sessions(settings, store, profiles, inference, ResponseLookup(store, recorder), sharing)
+    leases = None if peers is None else TurnLeases(peers.folder / "claims.sqlite")
+    worker_sync = None if leases is None else WorkerSync(store, leases)
+    inference, shared = Inference(store, leases), SharedCalls(settings.retry_grace)
+    sessions = Sessions(settings, store, profiles, inference, ResponseLookup(store, recorder), worker_sync)
 
     def upstream_states() -> dict[str, dict[str, ReplicaState]]:
         return data.proxy.upstreams.states()
@@ -171,7 +171,7 @@ def create_app(
         parts.build_proxy,
         source or (lambda: settings),
         peers,
-        sharing,
+        worker_sync,
         noise.confinement,
     )
 

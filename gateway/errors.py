@@ -39,7 +39,7 @@ class ServiceError(Exception):
         return openai_error(self.message, kind=self.kind, code=self.code, param=self.param)
 
 
-class Attempt(msgspec.Struct, frozen=True, tag_field="kind", tag="attempt"):
+class UpstreamAttempt(msgspec.Struct, frozen=True, tag_field="kind", tag="attempt"):
     """A failed attempt at one replica; the request may have been retried."""
 
     replica: str
@@ -57,7 +57,7 @@ class UpstreamError(ServiceError):
     def __init__(self, status: int, message: str, code: str, *, unprocessed: bool = False) -> None:
         super().__init__(status, message, kind="upstream_error", code=code)
         self.unprocessed = unprocessed
-        self.attempts: tuple[Attempt, ...] = ()
+        self.attempts: tuple[UpstreamAttempt, ...] = ()
         """All failed attempts, this one last."""
 
 

@@ -59,7 +59,7 @@ class Gateway:
     """Reads the configuration again."""
     peers: Peers | None = None
     """The other processes, if there are several."""
-    sharing: WorkerSync | None = None
+    worker_sync: WorkerSync | None = None
     confinement: Confined | None = None
     """The process that runs the operators of other packages."""
     _probing: HealthProbes = field(default_factory=HealthProbes)
@@ -137,7 +137,7 @@ class Gateway:
 
     async def next_unnamed(self) -> str:
         """The name for the next session without one: numbered, so that a run is reproducible."""
-        number = next(self._unnamed) if self.sharing is None else await self.sharing.number("unnamed")
+        number = next(self._unnamed) if self.worker_sync is None else await self.worker_sync.number("unnamed")
         return f"unnamed-{number}"
 
     async def acknowledge(self, rows: Sequence[Row]) -> None:
@@ -237,5 +237,5 @@ class Gateway:
         if (tracing := self.data.proxy.recording.tracing) is not None:
             await asyncio.to_thread(tracing.close)
         self.store.close()
-        if self.sharing is not None:
-            self.sharing.leases.close()
+        if self.worker_sync is not None:
+            self.worker_sync.leases.close()

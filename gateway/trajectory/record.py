@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from crosswind.gateway.errors import Attempt
+from crosswind.gateway.errors import UpstreamAttempt
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.fitness import Fitness, Source
 from crosswind.gateway.trajectory.ledger_rows import DeliveredId, LedgerTextsErased, NameMap, Shown
@@ -181,7 +181,7 @@ class Turn(msgspec.Struct, frozen=True):
     total_us: int | None = None
     upstream_status: int | None = None
     error: TurnFailure | None = None
-    inner: tuple[InnerRound | Attempt, ...] = ()
+    inner: tuple[InnerRound | UpstreamAttempt, ...] = ()
     """Rounds answered inside the gateway, and failed requests to the upstream."""
     request: str | None = None
     """The hexadecimal digest of the request body. A retry has the same one."""

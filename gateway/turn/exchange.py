@@ -10,7 +10,7 @@ import time
 import msgspec
 
 from crosswind.gateway.clock import now_us
-from crosswind.gateway.errors import Attempt
+from crosswind.gateway.errors import UpstreamAttempt
 from crosswind.gateway.noise.pipeline import Noise
 from crosswind.gateway.noise.tool_view import TurnTools
 from crosswind.gateway.protocols.answer import AnswerReader
@@ -57,7 +57,7 @@ class Exchange(msgspec.Struct, eq=False):
     first_token_us: int | None = None
     upstream_status: int | None = None
     error: TurnFailure | None = None
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[UpstreamAttempt, ...] = ()
     """Failed requests to the upstream, before the one that was answered, if any was."""
     replicas: set[str] = msgspec.field(default_factory=set)
     """The base URLs that answered: several, where rounds were answered inside."""
@@ -96,7 +96,7 @@ class Exchange(msgspec.Struct, eq=False):
         """The request goes to the upstream now."""
         self.queue_us = self.elapsed_us()
 
-    def mark_answered(self, status: int, replica: str, attempts: tuple[Attempt, ...]) -> None:
+    def mark_answered(self, status: int, replica: str, attempts: tuple[UpstreamAttempt, ...]) -> None:
         """The upstream's answer began, after failed attempts."""
         self.attempts += attempts
         self.replicas.add(replica)
@@ -107,7 +107,9 @@ class Exchange(msgspec.Struct, eq=False):
         if self.first_token_us is None:
             self.first_token_us = self.elapsed_us() - (self.queue_us or 0)
 
-    def fail(self, source: Source, kind: str, message: str, attempts: tuple[Attempt, ...] = ()) -> None:
+    def fail(
+        self, source: Source, kind: str, message: str, attempts: tuple[UpstreamAttempt, ...] = ()
+    ) -> None:
         """Attribute a failure, which may have taken several attempts. The first failure counts."""
         self.attempts += attempts
         if source is Source.INJECTED:

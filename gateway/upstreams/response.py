@@ -9,7 +9,7 @@ from contextlib import aclosing
 import msgspec
 
 from crosswind.gateway.config.sections import Timeouts
-from crosswind.gateway.errors import Attempt, UpstreamError
+from crosswind.gateway.errors import UpstreamAttempt, UpstreamError
 from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.upstreams.connection import Connection
 from crosswind.gateway.upstreams.response_parser import ConnectionBroken
@@ -24,7 +24,7 @@ class UpstreamResponse(msgspec.Struct):
 
     status: int
     headers: Headers
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[UpstreamAttempt, ...]
     """The failed attempts before this response."""
     replica: str
     """The base URL of the replica that sent it."""

@@ -15,7 +15,7 @@ from msgspec import structs
 from crosswind.gateway.config.provider_presets import AuthStyle
 from crosswind.gateway.config.sections import Limits, Timeouts
 from crosswind.gateway.config.upstream import Health, Retries, UpstreamSettings
-from crosswind.gateway.errors import Attempt, UpstreamError
+from crosswind.gateway.errors import UpstreamAttempt, UpstreamError
 from crosswind.gateway.http.auth import Caller, query_without_credentials
 from crosswind.gateway.http.headers import CREDENTIALS, Changes, Headers, forward_headers
 from crosswind.gateway.protocols.json_values import encode
@@ -121,7 +121,7 @@ class Upstream:
         Raises UpstreamError, with all attempts, if no replica answers.
         """
         order = self.replicas.order(session)
-        attempts: tuple[Attempt, ...] = ()
+        attempts: tuple[UpstreamAttempt, ...] = ()
         while True:
             replica = order[len(attempts) % len(order)]
             last = len(attempts) >= self.retries.attempts
@@ -203,8 +203,8 @@ def _format_credential(style: AuthStyle, secret: str) -> tuple[bytes, bytes]:
     return style.encode(), secret.encode()
 
 
-def _describe_attempt(replica: Replica, outcome: str, clock: int) -> Attempt:
-    return Attempt(replica.base, outcome, (time.monotonic_ns() - clock) // 1000)
+def _describe_attempt(replica: Replica, outcome: str, clock: int) -> UpstreamAttempt:
+    return UpstreamAttempt(replica.base, outcome, (time.monotonic_ns() - clock) // 1000)
 
 
 def _compile_globs(globs: Iterable[str]) -> re.Pattern[str]:

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 import orjson
 
-from crosswind.gateway.errors import Attempt
+from crosswind.gateway.errors import UpstreamAttempt
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.ledger_rows import DeliveredId, NameMap, Shown
 from crosswind.gateway.trajectory.likelihood import pack_top, unpack_top
@@ -144,10 +144,10 @@ def _failure_from_json(value: Any) -> TurnFailure:
     return msgspec.convert(from_json(value), TurnFailure)
 
 
-def _inner_from_json(value: Any) -> tuple[InnerRound | Attempt, ...]:
+def _inner_from_json(value: Any) -> tuple[InnerRound | UpstreamAttempt, ...]:
     """Rounds have no tag of their own in the store, so that the entry's shape decides."""
     return tuple(
-        msgspec.convert(entry, Attempt) if "kind" in entry else msgspec.convert(entry, InnerRound)
+        msgspec.convert(entry, UpstreamAttempt) if "kind" in entry else msgspec.convert(entry, InnerRound)
         for entry in (from_json(value) if value else ())
     )
 

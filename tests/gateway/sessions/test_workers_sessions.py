@@ -197,8 +197,8 @@ async def test_without_its_leases_a_turn_gets_a_place_that_is_no_other_ones(
 ) -> None:
     async with upstream() as app, workers(tmp_path, app, **flaky) as (first, second):
         await first.chat(body(*history(1)), "s")
-        assert second.gateway.sharing is not None
-        second.gateway.sharing.leases.close()
+        assert second.gateway.worker_sync is not None
+        second.gateway.worker_sync.leases.close()
         await second.chat(body(*history(2)), "s")
         await first.chat(body(*history(2)), "s")
         await second.flush()

@@ -11,7 +11,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from crosswind.gateway.errors import Attempt
+from crosswind.gateway.errors import UpstreamAttempt
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.fitness import Fitness, Source
 from crosswind.gateway.trajectory.ledger_rows import Shown
@@ -198,7 +198,7 @@ sessions = st.builds(
     reward_source=optional(texts),
 )
 failures = st.builds(TurnFailure, source=texts.map(Source), kind=texts, message=optional(texts))
-attempts = st.builds(Attempt, replica=texts, outcome=texts, took_us=numbers)
+attempts = st.builds(UpstreamAttempt, replica=texts, outcome=texts, took_us=numbers)
 rounds = st.builds(
     InnerRound,
     produced=texts,

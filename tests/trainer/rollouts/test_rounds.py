@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from crosswind.gateway.errors import Attempt
+from crosswind.gateway.errors import UpstreamAttempt
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import (
     Completion,
@@ -31,7 +31,7 @@ from tests.gateway.servers import answer, gateway, upstream
 from tests.trainer.practice import CLOCK, FIRST, session, turn
 
 ADMISSION = Admission({FIRST: 0, "second": 1}, staleness=0, temperature=1.0)
-ATTEMPT = Attempt("http://a/v1", "status_503", 9)
+ATTEMPT = UpstreamAttempt("http://a/v1", "status_503", 9)
 TOKENS = st.lists(st.integers(0, 99), min_size=1, max_size=5)
 
 
@@ -52,7 +52,7 @@ def test_rounds_and_turns_become_one_sequence_in_which_all_that_was_sampled_trai
 ) -> None:
     prompt, turns, places = question, [], []
     for index, rounds in enumerate(conversation):
-        entries: list[InnerRound | Attempt] = [ATTEMPT]
+        entries: list[InnerRound | UpstreamAttempt] = [ATTEMPT]
         for made, result in rounds:
             at, done = prompt, sampled(*made)
             entries.append(inner(at, done))
@@ -94,7 +94,7 @@ def test_each_round_is_as_current_as_the_version_that_sampled_it() -> None:
     ],
 )
 def test_a_rollout_trains_only_where_its_rounds_can(
-    store: SqliteStore, entries: list[InnerRound | Attempt], refused: str | None
+    store: SqliteStore, entries: list[InnerRound | UpstreamAttempt], refused: str | None
 ) -> None:
     opened = session("g", 0, 1)
     own = turn(opened.id, 0, [1, 2, 3], sampled(4), policy_first="second", policy_last="second")
@@ -142,7 +142,7 @@ async def test_what_the_gateway_records_of_a_round_trains(tmp_path: Path) -> Non
         await running.flush()
         (made,) = running.gateway.store.turns(name)
     assert isinstance(made, Turn) and made.fitness == "fit"
-    assert [type(entry) for entry in made.inner] == [Attempt, InnerRound]
+    assert [type(entry) for entry in made.inner] == [UpstreamAttempt, InnerRound]
     (one,) = build_sequences([made], "second").sequences
     assert (one.token_ids, one.sampled) == ([1, 2, 3, 4, 5], [2, 4])
     assert (one.logprobs, one.current) == ([-0.5, -0.5], [False, True])
