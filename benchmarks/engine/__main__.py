@@ -22,11 +22,12 @@ import httpx
 
 from benchmarks.engine.load import Generator, Round, Shape
 from benchmarks.engine.report import section
-from benchmarks.engine.sessions import TURNS, hits
-from benchmarks.engine.stack import DidNotStart, Server, engine, gateway, versions
-from benchmarks.engine.swaps import pauses, steady, swapping
+from benchmarks.engine.sessions import TURNS, measure_hits
+from benchmarks.engine.stack import Server, engine, gateway, versions
+from benchmarks.engine.swaps import measure_pauses, measure_steady, measure_swapping
 from benchmarks.gateway.compiled import build
 from benchmarks.gateway.machine import machine
+from benchmarks.processes import DidNotStart
 from benchmarks.sections import put_section
 from crosswind.policies.vllm.environment import NotInstalled, find
 
@@ -70,33 +71,40 @@ def _measure(run: dict[str, Any], *, quick: bool) -> dict[str, Any]:
     with engine(FOLDER, first.path) as served:
         run["vllm"] = httpx.get(f"{served.url}/version", trust_env=False).json()["version"]
         generator.run(STREAMS, served)
-        paused = [one.swap_ms for one in pauses(generator, served, (moved, first), 5 if quick else 20)]
+        paused = [
+            one.swap_ms for one in measure_pauses(generator, served, (moved, first), 5 if quick else 20)
+        ]
         run |= {"swaps": len(paused), "pause": statistics.median(paused), "pause_most": max(paused)}
         told: dict[str, Any] = {"pause_ms": [round(one, 1) for one in paused]}
-        told |= _swapped(run, generator, served, (moved, first))
+        told |= _measure_swaps(run, generator, served, (moved, first))
         with gateway(FOLDER, served) as through:
-            told |= _through(run, generator, served, through)
+            told |= _measure_gateway(run, generator, served, through)
         with gateway(FOLDER, served, "--profile", PROFILE) as through:
-            told |= asyncio.run(_cached(run, through, 8 if quick else 40))
+            told |= asyncio.run(_measure_cache(run, through, 8 if quick else 40))
     return told
 
 
-def _swapped(run: dict[str, Any], generator: Generator, served: Server, between: Any) -> dict[str, Any]:
+def _measure_swaps(run: dict[str, Any], generator: Generator, served: Server, between: Any) -> dict[str, Any]:
     rates: dict[str, list[float]] = {"steady_tokens_s": [], "swapping_tokens_s": []}
     swapped = 0
     for number in range(run["rounds"]):
         _say(run, number, "swaps")
-        without, (along, published) = steady(generator, served), swapping(generator, served, between)
+        without, (along, published) = (
+            measure_steady(generator, served),
+            measure_swapping(generator, served, between),
+        )
         _check(without, along)
         swapped += len(published)
         rates["steady_tokens_s"].append(without.tokens_per_s)
         rates["swapping_tokens_s"].append(along.tokens_per_s)
     shares = [along / without for without, along in zip(*rates.values(), strict=True)]
-    run |= {"swapped": swapped, "swapping": _told(shares)}
+    run |= {"swapped": swapped, "swapping": _describe(shares)}
     return {name: [round(value) for value in values] for name, values in rates.items()}
 
 
-def _through(run: dict[str, Any], generator: Generator, served: Server, through: Server) -> dict[str, Any]:
+def _measure_gateway(
+    run: dict[str, Any], generator: Generator, served: Server, through: Server
+) -> dict[str, Any]:
     bare, captured, passed = list[Round](), list[Round](), list[Round]()
     generator.run(STREAMS, through)
     for number in range(run["rounds"]):
@@ -118,7 +126,7 @@ def _through(run: dict[str, Any], generator: Generator, served: Server, through:
         tokens = [
             other.tokens_per_s / one.tokens_per_s - 1 for one, other in zip(rounds, others, strict=True)
         ]
-        run |= {f"first{name}": _told(firsts, sign="+"), f"token{name}": _told(tokens, sign="+")}
+        run |= {f"first{name}": _describe(firsts, sign="+"), f"token{name}": _describe(tokens, sign="+")}
     run |= {
         "engine_cpu": _cpu_us(bare, 0),
         "captured_cpu": _cpu_us(captured, 0),
@@ -147,8 +155,11 @@ def _cpu_us(rounds: Sequence[Round], watched: int) -> float:
     return 1e6 * sum(one.cpu_s[watched] for one in rounds) / sum(one.tokens for one in rounds)
 
 
-async def _cached(run: dict[str, Any], through: Server, sessions: int) -> dict[str, Any]:
-    clean, noisy = await hits(through, "clean", sessions), await hits(through, "noisy", sessions)
+async def _measure_cache(run: dict[str, Any], through: Server, sessions: int) -> dict[str, Any]:
+    clean, noisy = (
+        await measure_hits(through, "clean", sessions),
+        await measure_hits(through, "noisy", sessions),
+    )
     run |= {"clean": clean.share, "noisy": noisy.share, "least": clean.share - 0.02}
     run |= {"sessions": sessions, "turns": TURNS, "profile": PROFILE}
     return {"cached": {"clean": (clean.cached, clean.asked), "noisy": (noisy.cached, noisy.asked)}}
@@ -159,7 +170,7 @@ def _check(*rounds: Round) -> None:
         raise click.ClickException(f"{failed} streams failed; see the logs in {FOLDER}")
 
 
-def _told(values: Sequence[float], *, sign: str = "") -> str:
+def _describe(values: Sequence[float], *, sign: str = "") -> str:
     """The median, the least and the most."""
     median, least, most = (
         f"{value:{sign}.1%}" for value in (statistics.median(values), min(values), max(values))

@@ -59,9 +59,9 @@ class Generator:
         """Each stream is of another prompt. `captured`: ask for tokens as the gateway does."""
         work = self.folder / "streams.work"
         write_work(work, shape, captured=captured)
-        before = [server.cpu_s() for server in watched]
+        before = [server.process.cpu_s() for server in watched]
         load = _send(self.program, to.port, work)
-        spent = tuple(server.cpu_s() - was for server, was in zip(watched, before, strict=True))
+        spent = tuple(server.process.cpu_s() - was for server, was in zip(watched, before, strict=True))
         firsts = [record.first_ns / 1e6 for record in load.records if record.good]
         return Round(shape.all_tokens, load.wall_s, statistics.median(firsts or [0.0]), load.failed, spent)
 

@@ -28,16 +28,16 @@ class Hits:
         return self.cached / self.asked
 
 
-async def hits(gateway: Server, arm: str, sessions: int) -> Hits:
+async def measure_hits(gateway: Server, arm: str, sessions: int) -> Hits:
     """Lead sessions of one arm; each is of other orders, so that none is spared by another's prompts."""
     found, turnstile = Hits(), asyncio.Semaphore(AT_ONCE)
     async with httpx.AsyncClient(trust_env=False, timeout=300) as http:
 
-        async def led(at: int) -> None:
+        async def lead(at: int) -> None:
             async with turnstile:
                 await _lead(http, gateway, arm, at, found)
 
-        await asyncio.gather(*(led(at) for at in range(sessions)))
+        await asyncio.gather(*(lead(at) for at in range(sessions)))
     return found
 
 

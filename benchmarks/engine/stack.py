@@ -2,49 +2,35 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
 import torch
 from safetensors.torch import load_file
 
-from benchmarks.gateway.processes import cpu_s, free_port, tree
+from benchmarks.processes import Process, free_port, run_server
 from crosswind.policies.tiny.directory import write_successor
 from crosswind.policies.versions.version import PRETRAINED, PolicyVersion, Registry, read_version
 
 CROSSWIND = str(Path(sys.executable).parent / "crosswind")
 MODEL = "policy"
-_STARTS_WITHIN, _STOPS_WITHIN = 400.0, 60.0
-
-
-class DidNotStart(Exception):
-    """A server that gave no answer in time, or ended; the message names its log."""
+_STARTS_WITHIN = 400.0
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A process group that serves HTTP."""
+    """A server that is measured, and its port; a gateway's control plane has one of its own."""
 
-    root: subprocess.Popen[bytes]
+    process: Process
     port: int
-    start_s: float
     control: int = 0
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
-
-    def cpu_s(self) -> float:
-        """CPU seconds, user and system, of all its living processes."""
-        return sum(cpu_s(pid) for pid in tree(self.root.pid))
 
 
 def versions(folder: Path) -> tuple[PolicyVersion, PolicyVersion]:
@@ -67,8 +53,8 @@ def engine(folder: Path, directory: Path) -> Iterator[Server]:
     port = free_port()
     log = folder / "vllm.log"
     command = [CROSSWIND, "policy", "serve", str(directory), "--port", str(port), "--log", str(log)]
-    with _running(command, port, folder / "engine.log") as server:
-        yield server
+    with _run(command, port, "/health", folder / "engine.log") as process:
+        yield Server(process, port)
 
 
 @contextmanager
@@ -80,46 +66,11 @@ def gateway(folder: Path, upstream: Server, *flags: str) -> Iterator[Server]:
         *(CROSSWIND, "serve", "--port", str(port), "--control-port", str(control)),
         *("--upstream", f"{upstream.url}/v1", "--store", f"sqlite:///{store}", "--capture", "on", *flags),
     ]
-    quiet = {"CROSSWIND_LOG__LEVEL": "warning"}
-    with _running(command, port, folder / "gateway.log", quiet) as server:
-        yield Server(server.root, port, server.start_s, control)
+    with _run(command, port, "/healthz", folder / "gateway.log") as process:
+        yield Server(process, port, control)
 
 
-@contextmanager
-def _running(
-    command: Sequence[str], port: int, log: Path, environment: Mapping[str, str] | None = None
-) -> Iterator[Server]:
-    started = time.perf_counter()
-    with log.open("wb") as output:
-        root = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, "OMP_NUM_THREADS": "1", **(environment or {})},
-            start_new_session=True,
-        )
-    try:
-        _wait(root, port, log, started + _STARTS_WITHIN)
-        yield Server(root, port, time.perf_counter() - started)
-    finally:
-        root.send_signal(signal.SIGTERM)
-        try:
-            root.wait(_STOPS_WITHIN)
-        except subprocess.TimeoutExpired:
-            os.killpg(root.pid, signal.SIGKILL)
-            root.wait()
-
-
-def _wait(root: subprocess.Popen[bytes], port: int, log: Path, deadline: float) -> None:
-    while time.perf_counter() < deadline:
-        if root.poll() is not None:
-            raise DidNotStart(f"it ended with {root.returncode}; its log: {log}")
-        try:
-            for path in ("/healthz", "/health"):
-                if httpx.get(f"http://127.0.0.1:{port}{path}", trust_env=False, timeout=5).status_code == 200:
-                    return
-        except httpx.HTTPError:
-            pass
-        time.sleep(0.1)
-    raise DidNotStart(f"no answer within {_STARTS_WITHIN:g} s; its log: {log}")
+def _run(command: list[str], port: int, health: str, log: Path) -> AbstractContextManager[Process]:
+    probe = f"GET {health} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n".encode()
+    quiet = {"OMP_NUM_THREADS": "1", "CROSSWIND_LOG__LEVEL": "warning"}
+    return run_server(command, port=port, probe=probe, log=log, environment=quiet, deadline_s=_STARTS_WITHIN)

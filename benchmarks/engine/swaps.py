@@ -19,34 +19,34 @@ STEADY = Shape(connections=16, streams=2, tokens=400)
 EVERY_S = 1.0
 
 
-def pauses(
+def measure_pauses(
     generator: Generator, engine: Server, between: Sequence[PolicyVersion], swaps: int
 ) -> list[PublishedVersion]:
     """Swaps at 16 streams, one after the other; those count at which all streams were in flight."""
     done: list[PublishedVersion] = []
     while len(done) < swaps:
-        with _swapping(engine, between, 0.25) as published:
+        with _swap_beside(engine, between, 0.25) as published:
             generator.run(PAUSED, engine)
         done += [one for one in published if one.in_flight == PAUSED.connections]
     return done[:swaps]
 
 
-def steady(generator: Generator, engine: Server) -> Round:
+def measure_steady(generator: Generator, engine: Server) -> Round:
     """Streams without a swap."""
     return generator.run(STEADY, engine)
 
 
-def swapping(
+def measure_swapping(
     generator: Generator, engine: Server, between: Sequence[PolicyVersion]
 ) -> tuple[Round, list[PublishedVersion]]:
     """The same streams with a swap each second."""
-    with _swapping(engine, between, EVERY_S) as published:
+    with _swap_beside(engine, between, EVERY_S) as published:
         measured = generator.run(STEADY, engine)
     return measured, published
 
 
 @contextmanager
-def _swapping(
+def _swap_beside(
     engine: Server, between: Sequence[PolicyVersion], every_s: float
 ) -> Iterator[list[PublishedVersion]]:
     """Swap to the next version every so many seconds, beside what is done within."""

@@ -23,9 +23,9 @@ from benchmarks.gateway.contestants import CONTESTANTS, DIRECT, Contestant, Miss
 from benchmarks.gateway.conversations import converse
 from benchmarks.gateway.machine import machine
 from benchmarks.gateway.measure import OTHER_CORE, Bench, Cell, Standing, sync_ms
-from benchmarks.gateway.processes import DidNotStart, free_port, running
 from benchmarks.gateway.report import markdown
 from benchmarks.gateway.work import head
+from benchmarks.processes import DidNotStart, free_port, run_server
 from benchmarks.sections import section_of
 
 FOLDER = Path("runs/bench-gateway")
@@ -100,7 +100,7 @@ def _measured(folder: Path, kinds: list[Case], chosen: list[Contestant], rounds:
     port = free_port()
     command = [str(build("upstream", folder)), str(port), str(STEP_US)]
     generator, log, probe = build("load", folder), folder / "upstream.log", head("probe", 2) + b"{}"
-    with running(command, core=OTHER_CORE, port=port, probe=probe, log=log, environment={}) as upstream:
+    with run_server(command, core=OTHER_CORE, port=port, probe=probe, log=log, environment={}) as upstream:
         bench = Bench(generator, upstream, port, folder, kinds)
         for number in range(rounds):
             click.echo(f"round {number + 1} of {rounds}: {DIRECT}", err=True)

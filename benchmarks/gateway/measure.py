@@ -11,8 +11,8 @@ from pathlib import Path
 from benchmarks.gateway.cases import Case
 from benchmarks.gateway.compiled import Load, quantile, send
 from benchmarks.gateway.contestants import Contestant
-from benchmarks.gateway.processes import Process, cpu_s, free_port, running
 from benchmarks.gateway.work import make_work, read_work
+from benchmarks.processes import Process, cpu_s, free_port, run_server
 
 PROXY_CORE, OTHER_CORE = 0, 1
 _SYNCS = 200
@@ -91,7 +91,7 @@ class Bench:
         probe = self.probe()
         log = self.folder / f"{contestant.name.replace(' ', '-').replace(':', '')}.log"
         environment = contestant.environment()
-        with running(
+        with run_server(
             command, core=PROXY_CORE, port=port, probe=probe, log=log, environment=environment
         ) as process:
             standing.start_s.append(process.start_s)

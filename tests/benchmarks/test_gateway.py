@@ -19,9 +19,9 @@ from benchmarks.gateway.cases import FULL, KINDS, QUICK, Case, cases
 from benchmarks.gateway.compiled import build, quantile, send
 from benchmarks.gateway.contestants import BOTH, DIRECT, LITELLM_PROXY, NGINX
 from benchmarks.gateway.conversations import converse
-from benchmarks.gateway.processes import cpu_s, free_port, running
 from benchmarks.gateway.report import markdown
 from benchmarks.gateway.work import head, make_work, read_work
+from benchmarks.processes import cpu_s, free_port, run_server
 
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
@@ -81,7 +81,7 @@ def upstream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     folder, port = tmp_path_factory.mktemp("upstream"), free_port()
     command = [str(build("upstream", folder)), str(port), "100"]
     probe = head("probe", 2) + b"{}"
-    with running(command, core=0, port=port, probe=probe, log=folder / "log", environment={}):
+    with run_server(command, core=0, port=port, probe=probe, log=folder / "log", environment={}):
         yield port
 
 

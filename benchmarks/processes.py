@@ -1,4 +1,4 @@
-"""Processes that are measured: pinned to a core, with their CPU time and memory as the kernel counts them."""
+"""Servers that are measured: their start, their CPU time and memory as the kernel counts them, their end."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _PROCESS_CPU_CLOCK = 2
 
 
 class DidNotStart(Exception):
-    """A contestant that gave no answer in time, or ended."""
+    """A server that gave no answer in time, or ended; the message names its log."""
 
 
 @dataclass(slots=True)
 class Process:
-    """A server and its children, on one core."""
+    """A server and its children."""
 
     root: subprocess.Popen[bytes]
     log: Path
@@ -80,14 +80,21 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(
-    command: Sequence[str], *, core: int, port: int, probe: bytes, log: Path, environment: Mapping[str, str]
+def run_server(
+    command: Sequence[str],
+    *,
+    port: int,
+    probe: bytes,
+    log: Path,
+    core: int | None = None,
+    environment: Mapping[str, str],
+    deadline_s: float = START_DEADLINE_S,
 ) -> Iterator[Process]:
-    """Start a server on a core, wait for its first 200 to `probe`, and stop it at the end."""
+    """Start a server, on one core if so, wait for its first 200 to `probe`, and stop it at the end."""
     with log.open("wb") as output:
         started = time.perf_counter()
         root = subprocess.Popen(
-            ["taskset", "-c", str(core), *command],
+            [*(() if core is None else ("taskset", "-c", str(core))), *command],
             stdout=output,
             stderr=output,
             stdin=subprocess.DEVNULL,
@@ -96,7 +103,7 @@ def running(
         )
         process = Process(root, log)
         try:
-            _wait_for_200(process, port, probe, started + START_DEADLINE_S)
+            _wait_for_200(process, port, probe, started + deadline_s)
             process.start_s = time.perf_counter() - started
             yield process
         finally:
@@ -110,7 +117,7 @@ def _wait_for_200(process: Process, port: int, probe: bytes, deadline: float) ->
         if _answers(port, probe):
             return
         time.sleep(0.01)
-    raise DidNotStart(f"no answer with status 200 within {START_DEADLINE_S:g} s; its log: {process.log}")
+    raise DidNotStart(f"no answer with status 200 in time; its log: {process.log}")
 
 
 def _answers(port: int, probe: bytes) -> bool:
@@ -128,6 +135,6 @@ def _stop(root: subprocess.Popen[bytes]) -> None:
             break
         os.killpg(root.pid, number)
         try:
-            root.wait(20)
+            root.wait(60)
         except subprocess.TimeoutExpired:
             continue
