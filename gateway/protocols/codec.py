@@ -107,9 +107,11 @@ class SessionReader:
     ) -> Request:
         """Read a body that holds its whole history."""
         document, length = split.document, len(split.spans)
-        history = self.histories.empty()
-        if length:
-            history = self.histories.read(document.body, split.first, split.spans, mask, split.known)
+        history = (
+            self.histories.read(document.body, split.first, split.spans, mask, split.known)
+            if length
+            else self.histories.empty()
+        )
         return Request(
             split=split,
             message_format=self._format,

@@ -54,7 +54,8 @@ class Document:
 
     def value(self, name: str) -> Any:
         """A member's value, decoded; None where it is absent, or can't be read."""
-        return decode_or_none(self.raw(name))
+        span = self.members.get(name)
+        return None if span is None else decode_or_none(self.body[span.start : span.end])
 
     def element_spans(self, name: str) -> list[tuple[int, int]] | None:
         """The spans of an array's elements, in the whole body; None where the member isn't an array."""
