@@ -1,4 +1,4 @@
-"""One HTTP exchange over raw ASGI: the request's head and body, the answer's, and the client's going away."""
+"""One HTTP exchange over raw ASGI: the request, the answer, and a client that leaves."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Send = Callable[[Message], Awaitable[None]]
 
 WhenGone = Callable[[Callable[[], None] | None], None]
 WHEN_GONE = "crosswind.when_gone"
-"""The extension of ASGI by which a server calls back when the client goes away; others are waited for."""
+"""An ASGI extension: the server calls back when the client leaves. Without it, a task waits for that."""
 
 WIRE = "crosswind.wire"
-"""The extension by which a server lets an answer be written to its connection; others get messages."""
+"""An ASGI extension: the answer is written to the connection. Without it, the server gets messages."""
 
 JSON: Headers = [(b"content-type", b"application/json")]
 
@@ -34,7 +34,7 @@ class ClientGone(Exception):
 
 
 class Http:
-    """A request and its answer. `started` and `complete` say how far the answer has gone."""
+    """A request and its answer, of which `started` and `complete` say how far it was sent."""
 
     def __init__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         self.method: str = scope["method"]
@@ -45,7 +45,7 @@ class Http:
         self.complete = False
         self.gone = False
         self.broken = False
-        """We closed the client's connection without an end."""
+        """We closed the client's connection before the answer's end."""
         self.read = False
         """The request's body was read to its end."""
         self._receive = receive
@@ -65,11 +65,11 @@ class Http:
 
     @property
     def head_bytes(self) -> int:
-        """How large the request's headers are."""
+        """The size of the request's headers."""
         return sum([len(name) + len(value) for name, value in self.headers])
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The request's body as it arrives."""
+        """The request's body, part by part as it arrives."""
         while not self.read:
             if part := await self._part():
                 yield part
@@ -98,8 +98,8 @@ class Http:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def cancel_when_gone(self, *, unread: bool = False) -> None:
-        """From now on, cancel the current task when the client goes away. While the body is `unread`, only
-        a server that calls back can tell.
+        """From now on, cancel the current task when the client leaves. While the body is `unread`, only a
+        server that calls back can tell.
         """
         task = asyncio.current_task()
         assert task is not None
@@ -117,23 +117,23 @@ class Http:
         if not self.complete:
             self.gone = True
             if (cycle := self._cycle) is not None:
-                cycle.disconnected = True  # of pipelined requests, uvicorn tells the last one only
+                cycle.disconnected = True  # uvicorn sets this for the last of several pipelined requests only
             task.cancel()
 
     def stop_watching(self) -> None:
-        """The exchange is over."""
+        """The exchange is over: don't cancel it any more."""
         if self._when_gone is not None:
             self._when_gone(None)
         if self._watch is not None:
             self._watch.cancel()
 
     async def start(self, status: int, headers: Headers, *, follows: bool = False) -> None:
-        """Send the answer's head. `follows`: a part or the end comes at once, and may take it along."""
+        """Send the answer's head. `follows`: a part or the end comes at once, and is sent with it."""
         self.started = True
         if self._wire is None:
             await self._send({"type": "http.response.start", "status": status, "headers": headers})
         else:
-            await self._wire.drained()
+            await self._wire.wait_until_drained()
             self._wire.start(status, headers)
             if not follows:
                 self._wire.flush()
@@ -146,11 +146,11 @@ class Http:
             if body:
                 await self._send({"type": "http.response.body", "body": body, "more_body": True})
         elif not self.write(body):
-            await self._wire.drained()
+            await self._wire.wait_until_drained()
             self.write(body)
 
     def write(self, body: bytes) -> bool:
-        """Send a part of the answer's body now; False where that would have to be waited for."""
+        """Send a part of the answer's body at once; False if that would have to wait."""
         wire = self._wire
         if wire is None or wire.paused:
             return False
@@ -168,16 +168,16 @@ class Http:
         if self._wire is None:
             await self._send({"type": "http.response.body", "body": body})
         else:
-            await self._wire.drained()
+            await self._wire.wait_until_drained()
             self._wire.end(body)
 
     def cut(self, *, reset: bool = False) -> None:
-        """Close the connection without an end: what was sent arrives, or with `reset` nothing more does."""
+        """Close the connection before the answer's end. What was sent arrives, unless it is `reset`."""
         self.broken = self.complete = self.started = True
         if (cycle := self._cycle) is None:
             return
         transport = cycle.transport
-        cycle.disconnected = True  # it would answer 500 by itself
+        cycle.disconnected = True  # else uvicorn answers 500
         if not reset:
             transport.close()
             return
@@ -187,7 +187,7 @@ class Http:
 
     @property
     def _cycle(self) -> Any:
-        """What holds the transport, for which ASGI has no word: uvicorn's `send` is a method of it."""
+        """The object with the transport, which ASGI hides: uvicorn's `send` is a method of it."""
         cycle = getattr(self._send, "__self__", None)
         return cycle if hasattr(cycle, "transport") else None
 

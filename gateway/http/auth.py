@@ -1,4 +1,4 @@
-"""Who calls: keys of ours, session keys, or the client's own credential that goes on to the upstream."""
+"""Identify the caller by a key of ours, a session key, or the client's own credential for the upstream."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from crosswind.gateway.http.headers import CREDENTIALS
 
 SESSION_KEY_PREFIX = "cw-"
 QUERY_CREDENTIALS = ("key", "api_key", "api-key")
-"""Parameters of a query in which some clients send their key."""
+"""The query parameters in which some clients send their key."""
 _PROTOCOL_CREDENTIAL = "openai-insecure-api-key."
-"""How a browser's WebSocket sends its key: as a subprotocol of this form."""
+"""The beginning of the subprotocol in which a browser's WebSocket sends its key."""
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """What a request's credential says."""
+    """A request's credential, and what it means."""
 
     credential: str | None = None
     session_key: str | None = None
@@ -32,22 +32,24 @@ class Caller(msgspec.Struct, frozen=True):
 
     @property
     def own(self) -> bool:
-        """Whether the credential is one of ours, which the upstream must not see."""
+        """Whether the credential is ours, so that the upstream must not see it."""
         return self.session_key is not None or self.tenant is not None
 
 
 def new_session_key() -> str:
-    """A key that is handed out once. Only its digest is kept."""
+    """A new key. Only its digest is kept."""
     return SESSION_KEY_PREFIX + secrets.token_urlsafe(24)
 
 
 def key_digest(key: str) -> str:
-    """The digest under which a key is known; the key can't be had from it."""
+    """The digest by which a key is known, and from which it can't be recovered."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Authenticator:
-    """Checks credentials by the configuration. Session keys are resolved later, where sessions are known."""
+    """Checks credentials against the configuration. Session keys are resolved later, where sessions are
+    known.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._keys: dict[str, Key] = {key.digest: key for key in settings.keys}
@@ -59,9 +61,8 @@ class Authenticator:
         query: str = "",
         subprotocols: Iterable[str] = (),
     ) -> Caller:
-        """The caller. ServiceError 401 where keys are required and none of ours was given.
-
-        Of several credentials one of ours counts before others.
+        """The caller, by one of our keys if there are several credentials. ServiceError 401 if keys are
+        required and none of ours was given.
         """
         first: str | None = None
         for credential in _credentials(headers, query, subprotocols):
@@ -77,14 +78,14 @@ class Authenticator:
         return Caller(first)
 
     def _known(self, credential: str) -> Key | None:
-        """Found by its digest: how long that takes tells nothing of the key."""
+        """Look a key up by its digest, so that timing tells nothing about the key."""
         digest = key_digest(credential)
         found = self._keys.get(digest)
         return found if found is not None and hmac.compare_digest(found.digest, digest) else None
 
 
 def invalid_key_error(reason: str) -> ServiceError:
-    """401 in the protocol's shape."""
+    """The error 401, with the reason and the fix."""
     return ServiceError(
         401,
         f"{reason}; give a key of the gateway's configuration (`keys`), or the session's own "
@@ -95,7 +96,7 @@ def invalid_key_error(reason: str) -> ServiceError:
 
 
 def query_without_credentials(query: str) -> str:
-    """A query with its other parameters as they stand."""
+    """A query without the client's keys; its other parameters keep their bytes."""
     if not any(name in query for name in QUERY_CREDENTIALS):
         return query
     return "&".join(
@@ -104,12 +105,12 @@ def query_without_credentials(query: str) -> str:
 
 
 def protocols_without_credentials(offered: Iterable[str]) -> list[str]:
-    """A WebSocket's subprotocols, those that hold a key left out."""
+    """A WebSocket's subprotocols without those that hold a key."""
     return [one for one in offered if not one.startswith(_PROTOCOL_CREDENTIAL)]
 
 
 def _credentials(headers: Mapping[bytes, bytes], query: str, subprotocols: Iterable[str]) -> Iterator[str]:
-    """All credentials of a request, those in headers first."""
+    """All credentials of a request; those in headers come first."""
     for name in CREDENTIALS:
         if value := headers.get(name, b"").decode("latin-1").strip():
             credential = value[7:].strip() if value[:7].lower() == "bearer " else value

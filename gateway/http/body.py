@@ -1,4 +1,4 @@
-"""The body of a request: as its client sent it, and as it reads."""
+"""A request's body, encoded as the client sent it and decoded for reading."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from crosswind.gateway.http.content_encoding import ContentDecoder
 
 
 class RequestBody(msgspec.Struct, frozen=True):
-    """A body. `raw` is what came; `body` is that without its `Content-Encoding`, where it can be undone."""
+    """`raw` as received, and `body` without its `Content-Encoding`, if that can be decoded."""
 
     raw: bytes
     body: bytes
 
     def to_send(self, body: bytes) -> tuple[bytes, dict[bytes, bytes | None]]:
-        """What goes on where `body` is to, and the headers that it takes: what came, where nothing was
-        changed; else it isn't encoded again.
+        """The bytes to send for a body, and the changes of headers for them: those received if the body is
+        unchanged; otherwise it isn't encoded again.
         """
         changes: dict[bytes, bytes | None] = {}
         if body is self.body:
@@ -30,8 +30,8 @@ class RequestBody(msgspec.Struct, frozen=True):
 
 
 async def read_body(http: Http, limit: int) -> RequestBody:
-    """Read a request's body. `limit`: of bytes as they come, and of decoded ones, above which it stays as it
-    is. ServiceError 413.
+    """Read a request's body. `limit` holds for the received bytes (ServiceError 413) and for the decoded
+    ones, above which the body stays encoded.
     """
     raw = await http.body(limit)
     encoding = http.header(b"content-encoding")
@@ -40,6 +40,6 @@ async def read_body(http: Http, limit: int) -> RequestBody:
     decoding = ContentDecoder(encoding, limit)
     if decoding.plain or decoding.failed:
         return RequestBody(raw, raw)
-    # Off the loop: what is decoded may be much larger than what came.
+    # Off the loop, since the decoded body may be much larger than the received one.
     body = await asyncio.to_thread(decoding.feed, raw)
     return RequestBody(raw, raw if decoding.failed else body)

@@ -1,4 +1,4 @@
-"""Content encodings undone, to look into bodies that are relayed as they came: bounded, and never fatal."""
+"""Decode Content-Encoding for inspection, within bounds; the relayed bytes are unchanged."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ from functools import cache
 from typing import Any, Protocol
 
 _PIECE = 1 << 18
-"""Decoded bytes that are made at a time."""
+"""The most bytes that are decoded at a time."""
 _SLICE = 256
-"""Encoded bytes that a decoder without a bound of its own is fed at a time: zstd makes 128 KB of four."""
+"""The most bytes that a decoder without bounds is fed at a time: zstd makes 128 KB of four."""
 
 
 class _Decoder(Protocol):
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """The decoded bytes in bounded pieces. Raises what its library raises where the data is broken."""
+        """The decoded bytes in bounded pieces. Raises its library's errors for broken data."""
         ...
 
 
 class ContentDecoder:
-    """Undoes what `Content-Encoding` says, chunk by chunk, up to `limit` decoded bytes.
-
-    From the first thing that can't be decoded on, nothing is: `failed` says so.
+    """Decodes a body chunk by chunk, up to `limit` decoded bytes. It stops for good at the first error:
+    `failed` says so.
     """
 
     def __init__(self, encoding: str, limit: int) -> None:
@@ -36,7 +35,7 @@ class ContentDecoder:
         self.failed = len(self._decoders) < len(names)
 
     def feed(self, chunk: bytes) -> bytes:
-        """What a chunk decodes to."""
+        """Decode a chunk."""
         if self.plain or self.failed:
             return b"" if self.failed else chunk
         out = bytearray()
@@ -47,7 +46,7 @@ class ContentDecoder:
                     self.failed = True
                     break
         except Exception:
-            # Each library has errors of its own; whichever it is, the bytes are relayed as they came.
+            # Each library has errors of its own. Whatever it is, the bytes are relayed unchanged.
             self.failed = True
         del out[self._left :]
         self._left -= len(out)
@@ -62,12 +61,12 @@ class ContentDecoder:
 
 
 class _Zlib:
-    """gzip, of several members too, and deflate with or without the header that it should have."""
+    """gzip, also with several members, and deflate with or without its header."""
 
     def __init__(self) -> None:
         self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
         self._head = b""
-        """What came before it was clear whether there is a header: its two bytes say so."""
+        """The first two bytes, which tell whether there is a header."""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         while data:
@@ -117,11 +116,11 @@ def _library(name: str) -> Any:
 
 @cache
 def _decoders() -> dict[str, Callable[[], _Decoder]]:
-    """The decoders that there are here: zlib always, others where their library is."""
+    """The available decoders: zlib's always, others if their library is installed."""
     found: dict[str, Callable[[], _Decoder]] = {"gzip": _Zlib, "x-gzip": _Zlib, "deflate": _Zlib}
     for name, make in (("zstd", _Zstd), ("br", _Brotli)):
         try:
-            _works(make)
+            _check(make)
         except Exception:
             # Not installed, or too old to be bounded.
             continue
@@ -129,6 +128,6 @@ def _decoders() -> dict[str, Callable[[], _Decoder]]:
     return found
 
 
-def _works(make: Callable[[], _Decoder]) -> None:
-    """Whether a decoder can be made and fed. Brotli's first releases can't be bounded, and say so here."""
+def _check(make: Callable[[], _Decoder]) -> None:
+    """Raise if a decoder doesn't work: Brotli's first releases take no bound."""
     list(make().feed(b""))

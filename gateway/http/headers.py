@@ -1,11 +1,11 @@
-"""Header fields: which of them go on to the next hop, and which hold credentials."""
+"""Header fields: which go on to the next hop, and which hold credentials."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 Headers = list[tuple[bytes, bytes]]
-"""Names are in lower case as ASGI gives them, and in any case as an upstream does."""
+"""ASGI's names are in lower case; an upstream's are in any case."""
 
 Changes = Mapping[bytes, bytes | None]
 """Fields to set, or to drop (None)."""
@@ -18,19 +18,19 @@ HOP_BY_HOP = frozenset(
 )  # fmt: skip
 _NOT_FORWARDED = HOP_BY_HOP | {b"host", b"expect"}
 _USUAL = (b"keep-alive", b"close")
-"""What `Connection` mostly says, which names no header to be left out."""
+"""The usual values of `Connection`, which name no header to drop."""
 OWN_PREFIX = b"x-crosswind-"
 CREDENTIALS = (b"authorization", b"api-key", b"x-api-key", b"x-goog-api-key")
 
 
 def drop_hop_by_hop(headers: Sequence[tuple[bytes, bytes]]) -> Headers:
-    """The headers that are not for one hop only, those that `Connection` names left out too."""
+    """The headers without those for one hop only, which `Connection` may name."""
     kept = [field for field in headers if field[0].lower() not in HOP_BY_HOP]
     return _without_named(kept, headers)
 
 
 def forward_headers(headers: Sequence[tuple[bytes, bytes]], changes: Changes) -> Headers:
-    """A client's headers as the upstream gets them: no hop-by-hop ones, none of ours, `changes` applied."""
+    """A client's headers for the upstream: without hop-by-hop ones and ours, with `changes` applied."""
     left_out = _NOT_FORWARDED.union(changes)
     kept = [field for field in headers if field[0] not in left_out and not field[0].startswith(OWN_PREFIX)]
     kept = _without_named(kept, headers)
@@ -38,7 +38,7 @@ def forward_headers(headers: Sequence[tuple[bytes, bytes]], changes: Changes) ->
 
 
 def _without_named(kept: Headers, headers: Sequence[tuple[bytes, bytes]]) -> Headers:
-    """Without what `Connection` names."""
+    """Drop the headers that `Connection` names."""
     named = [value for name, value in headers if len(name) == 10 and name.lower() == b"connection"]
     if not named or all(value in _USUAL for value in named):
         return kept

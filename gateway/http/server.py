@@ -1,4 +1,4 @@
-"""ASGI applications served on sockets: how one starts, stops and drains."""
+"""Serve ASGI applications on sockets: start, stop and drain."""
 
 from __future__ import annotations
 
@@ -19,31 +19,30 @@ from crosswind.gateway.http.wire import Wire
 
 
 class HttpServer(uvicorn.Server):
-    """A server that says when it is up. It installs no signal handlers."""
+    """A server whose start can be awaited, without signal handlers."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.up = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to serve."""
         await super().startup(sockets)
         self.up.set()
 
 
 class ClientConnection(HttpToolsProtocol):
-    """uvicorn's connection, with two extensions of ASGI. It tells a request that its client has gone: a task
-    of its own that waits for that costs more than all else that the server does for a request. And it lets
-    its answer be written without messages.
+    """uvicorn's connection with two ASGI extensions. It calls back when the client leaves, since a task that
+    waits for that costs more than everything else that the server does for a request. And it lets the answer
+    be written without messages.
 
-    An offer to go on in another protocol than WebSocket, such as HTTP/2 (curl and Java's client make it with
-    their first request), is declined by answering the request, as RFC 9110 (section 7.8) has it. The parser
-    ends a message at such a header, whatever body follows: it gets the request again, without the offer.
+    An offer to upgrade to another protocol than WebSocket, such as HTTP/2 (curl and Java's client make it
+    with their first request), is declined by answering the request: RFC 9110, section 7.8. The parser ends a
+    message at such a header, whatever body follows, so it gets the request again, without the offer.
     """
 
-    _told: Callable[[], None] | None = None
+    _on_gone: Callable[[], None] | None = None
     _declining = False
-    """The head of a request that makes such an offer is being read."""
+    """The head of a request with such an offer is being read."""
 
     def data_received(self, data: bytes) -> None:
         self._unset_keepalive_if_required()
@@ -65,8 +64,7 @@ class ClientConnection(HttpToolsProtocol):
         if not self._declining:
             super().on_headers_complete()
         if not offers:
-            # What the parser finds behind the body is no header of the request, though it be on time to pass
-            # for one: RFC 9110, section 6.5.1.
+            # Trailer fields behind the body must not pass for headers: RFC 9110, section 6.5.1.
             self.headers = []
 
     def on_message_complete(self) -> None:
@@ -74,7 +72,7 @@ class ClientConnection(HttpToolsProtocol):
             super().on_message_complete()
 
     def _decline(self, rest: bytes) -> None:
-        """Read the request without its offer, and what follows its head."""
+        """Read the request again without its offer, then the bytes behind its head."""
         left_out = (b"upgrade", b"connection")
         head = [b"%b %b HTTP/1.1\r\n" % (self.parser.get_method(), self.url)]
         head += [b"%b: %b\r\n" % field for field in self.headers if field[0] not in left_out]
@@ -90,27 +88,27 @@ class ClientConnection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self.scope["extensions"] = {WHEN_GONE: {"call": self._when_gone}, WIRE: {"of": _wire}}
+        self.scope["extensions"] = {WHEN_GONE: {"call": self._call_when_gone}, WIRE: {"of": _wire}}
 
-    def _when_gone(self, told: Callable[[], None] | None) -> None:
-        """Call this when the client goes away, at once where it has gone; None: nobody wants to know."""
-        self._told = told
+    def _call_when_gone(self, told: Callable[[], None] | None) -> None:
+        """Call this when the client leaves, at once if it has left; None: don't."""
+        self._on_gone = told
         if told is not None and self.transport.is_closing():
             told()
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        if self._told is not None:
-            self._told()
+        if self._on_gone is not None:
+            self._on_gone()
 
 
 def _wire(send: Send) -> Wire:
-    """The wire of the request whose `send` this is: a method of uvicorn's record of it."""
+    """The wire of a request: `send` is a method of uvicorn's record of it."""
     return Wire(send.__self__)  # type: ignore[attr-defined]
 
 
 class LazyApplication:
-    """An application that is made in a thread, from now on: its first requests wait for it, others don't."""
+    """An application that is made in a thread. Only its own requests wait for it."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self.made: asyncio.Task[Any] = asyncio.create_task(asyncio.to_thread(make))
@@ -121,12 +119,12 @@ class LazyApplication:
 
 
 def make_server(settings: Settings, app: Any, *, websockets: bool = False) -> HttpServer:
-    """A server of an ASGI application, with the configuration's limits."""
+    """A server of an ASGI application, with the configured limits."""
     return HttpServer(server_config(settings, app, websockets=websockets))
 
 
 def server_config(settings: Settings, app: Any, *, websockets: bool) -> uvicorn.Config:
-    """How every server of ours runs."""
+    """The configuration of each of our servers."""
     return uvicorn.Config(
         app,
         loop="none",
@@ -146,24 +144,24 @@ def server_config(settings: Settings, app: Any, *, websockets: bool) -> uvicorn.
 
 
 async def serve_on(servers: Sequence[uvicorn.Server], listeners: Sequence[socket.socket]) -> None:
-    """Serve until `stop`, then until what is in flight has ended or `timeouts.drain` is over."""
+    """Serve until `stop`, then until the requests in flight have ended or `timeouts.drain` is over."""
     await asyncio.gather(
         *(server._serve([listener]) for server, listener in zip(servers, listeners, strict=True))
     )
 
 
 def stop(servers: Sequence[uvicorn.Server]) -> None:
-    """Stop taking requests and let those in flight end; asked again, cut them."""
+    """Stop taking requests and let those in flight end; on a second call, cut them."""
     for server in servers:
         server.force_exit = server.should_exit
         server.should_exit = True
 
 
 def tune_garbage_collection() -> None:
-    """Have the collector of cycles look seldom, and never at what was there from the start.
+    """Run the cycle collector seldom, and never on the objects that exist now. Call it when all is imported.
 
-    What a request makes goes by itself when it is over; what stays (sessions and their histories) has no
-    cycles, and looking through it again and again cost a tenth of a turn. To be called once all is imported.
+    A request's objects are freed by reference counts when it is over. Sessions and their histories stay, but
+    have no cycles, and collecting them again and again took a tenth of a turn.
     """
     gc.collect()
     gc.freeze()
@@ -177,4 +175,4 @@ def allow_many_connections() -> None:
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         except (OSError, ValueError):
-            return  # macOS gives no limit as the hard one and refuses it; the soft one stands then
+            return  # macOS reports no hard limit and refuses it: keep the soft one

@@ -1,4 +1,4 @@
-"""Bytes to server-sent events and back, incremental: each event keeps the exact bytes it came in."""
+"""Split a byte stream into server-sent events, which keep their exact bytes."""
 
 from __future__ import annotations
 
@@ -10,41 +10,39 @@ _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\r\n|\n\n|\r\r")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 _BOM = b"\xef\xbb\xbf"
-"""May begin a stream, and belongs to no line of it."""
+"""It may begin a stream, and belongs to no line."""
 
 DONE = b"[DONE]"
 
 
 class SseEvent(msgspec.Struct, frozen=True, gc=False):
-    """One event: `raw` with its closing blank line; `data` its data lines joined (empty for comments)."""
+    """One event: `raw` with its blank line, `data` its joined data lines (empty for comments)."""
 
     raw: bytes
     data: bytes
 
 
 class EventSplitter:
-    """Cuts a byte stream into events. What is left at the end of the stream comes out of `rest`."""
+    """Splits a byte stream into events. `rest` gives what is left at its end."""
 
     def __init__(self, limit: int) -> None:
         self._buffer = bytearray()
         self._limit = limit
         self._looked = 0
-        """So many bytes of the buffer end no event, however the next ones go on."""
+        """The number of bytes in the buffer that end no event, whatever follows."""
         self._returns = False
-        """There is a carriage return in the buffer."""
+        """The buffer has a carriage return."""
 
     @property
     def between(self) -> bool:
-        """Whether no event has begun that isn't complete."""
+        """Whether no event is incomplete."""
         return not self._buffer
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
-        """The events that this chunk completes. An event above the limit comes out as it stands, without
-        data.
-        """
+        """The events that this chunk completes. One above the limit comes out incomplete, without data."""
         buffer = self._buffer
         if not buffer and 0 < chunk.find(b"\n\n") == len(chunk) - 2 and b"\r" not in chunk:
-            # One event, as engines send them.
+            # The usual case: one whole event.
             return [SseEvent(chunk, read_event_data(chunk))]
         buffer += chunk
         self._returns |= b"\r" in chunk
@@ -58,13 +56,13 @@ class EventSplitter:
         if len(buffer) > self._limit:
             events.append(SseEvent(bytes(buffer), b""))
             buffer.clear()
-        # A blank line may be begun by three bytes.
+        # The last three bytes may begin a blank line.
         self._looked = max(0, len(buffer) - 3)
         self._returns &= bool(buffer)
         return events
 
     def _event_end(self, position: int) -> int:
-        """Where the first event ends whose end isn't before a position; 0 where none is complete."""
+        """The end of the first event that ends behind a position; 0 if none is complete."""
         if self._returns:
             blank = _BLANK_LINE.search(self._buffer, position)
             return blank.end() if blank else 0
@@ -72,7 +70,7 @@ class EventSplitter:
         return found + 2 if found >= 0 else 0
 
     def rest(self) -> SseEvent | None:
-        """What stands after the last blank line; some servers forget to close their last event."""
+        """The event after the last blank line: some servers don't close their last one."""
         raw = bytes(self._buffer)
         self._buffer.clear()
         self._looked = 0
@@ -80,7 +78,7 @@ class EventSplitter:
 
 
 def read_event_data(raw: bytes) -> bytes:
-    """The data of an event: its `data:` lines, one leading space removed, joined by line ends."""
+    """An event's data: its `data:` lines without one leading space, joined by line ends."""
     if raw.startswith(b"data:") and raw.find(b"\n") == len(raw) - 2 and b"\r" not in raw:
         return raw[5:-2].removeprefix(b" ")
     lines = _LINE_END.split(raw.removeprefix(_BOM))
@@ -88,7 +86,7 @@ def read_event_data(raw: bytes) -> bytes:
 
 
 def replace_event_data(event: SseEvent, data: bytes) -> bytes:
-    """The event with other data, its other lines kept."""
+    """The event with other data; its other lines are kept."""
     lines = _LINE_END.split(event.raw.removeprefix(_BOM))
     kept = [line for line in lines if line and not line.startswith(b"data:")]
     changed = b"\n".join([*kept, b"data: " + data, b"", b""])

@@ -1,7 +1,7 @@
-"""An answer written to its client's connection: no message of ASGI for each part, one write for what goes
-together.
+"""Write an answer straight to the client's connection, in as few writes as possible.
 
-A message, its checks and a write of its own cost a streamed answer more than all that is done with its text.
+For a streamed answer, an ASGI message per part with its checks and its own write costs more than everything
+that is done with the text.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from uvicorn.protocols.http.httptools_impl import (
 from crosswind.gateway.http.headers import Headers
 
 _BODILESS = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
-_UNTOLD = -1
+_UNTIL_CLOSE = -1
 
 
 class Wire:
-    """The answer to one request of uvicorn's. It takes the place of `send`: an answer goes by one of them."""
+    """The answer to one of uvicorn's requests. It replaces `send`: an answer uses one or the other."""
 
     def __init__(self, cycle: RequestResponseCycle) -> None:
         self._cycle = cycle
         self._head = b""
-        """What is still to be written before the body."""
+        """The head, while it is to be written before the body."""
         self._chunked = False
         self._left = 0
-        """How many announced bytes of a body were not written; _UNTOLD where the connection ends it."""
+        """How many announced bytes of the body are not yet written; _UNTIL_CLOSE if none were announced."""
 
     @property
     def paused(self) -> bool:
-        """Whether the client takes what was written so slowly that no more is to be."""
+        """Whether the client reads so slowly that no more should be written."""
         return self._cycle.flow.write_paused and not self._cycle.disconnected
 
-    async def drained(self) -> None:
-        """Wait until it isn't `paused`, or the client has gone."""
+    async def wait_until_drained(self) -> None:
+        """Wait while it is `paused` and the client is there."""
         if self.paused:
             await self._cycle.flow.drain()
 
     def start(self, status: int, headers: Headers) -> None:
-        """Take the answer's head, which goes out with what comes next: a part, the end, or `flush`."""
+        """Take the answer's head, which goes out with the next part, the end, or `flush`."""
         cycle = self._cycle
         cycle.response_started, cycle.waiting_for_100_continue = True, False
         given = [*cycle.default_headers, *headers]
@@ -57,11 +57,11 @@ class Wire:
             lines.append(b"connection: close\r\n")
         cycle.keep_alive &= not closing
         if status in _BODILESS:
-            self._left = 0  # the length that a 304 may tell is that of the body which it leaves out
+            self._left = 0  # a 304 may announce the length of the body that it leaves out
         elif b"content-length" in named:
             self._left = int(named[b"content-length"])
         elif cycle.scope["http_version"] == "1.0":
-            self._left = _UNTOLD  # chunks are not HTTP/1.0's, and its connections aren't kept
+            self._left = _UNTIL_CLOSE  # HTTP/1.0 has no chunks, and closes its connections
         else:
             self._chunked = True
             if named.get(b"transfer-encoding", b"").lower() != b"chunked":
@@ -69,7 +69,7 @@ class Wire:
         self._head = b"%b%b\r\n" % (STATUS_LINE[status], b"".join(lines))
 
     def flush(self) -> None:
-        """Send the head alone, where it waits for what comes next."""
+        """Send the head alone, if it still waits."""
         if self._head:
             self._put(b"")
 
@@ -100,7 +100,7 @@ class Wire:
         cycle.on_response()
 
     def _count(self, body: bytes) -> None:
-        if self._left == _UNTOLD:
+        if self._left == _UNTIL_CLOSE:
             return
         self._left -= len(body)
         if self._left < 0:

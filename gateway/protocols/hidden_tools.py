@@ -16,8 +16,8 @@ from crosswind.gateway.protocols.json_values import encode
 
 
 class CallMapping:
-    """How an exchange's calls map between policy and client. As it stands, the policy sees the client's tools
-    unchanged; `noise.tool_view` overrides it. Names are those that the policy sees.
+    """How an exchange's calls map between policy and client, by the names that the policy sees. This one is
+    for unchanged tools; `noise.tool_view` overrides it.
     """
 
     __slots__ = ()

@@ -96,7 +96,7 @@ class HistoryCache:
         best: History | None = None
         furthest, end = 0, start
         for history in reversed(self._kept):
-            shared, position = _shared(history.steps[:most], body, start)
+            shared, position = _count_shared(history.steps[:most], body, start)
             if shared > furthest:
                 best, furthest, end = history, shared, position
             if shared == most or shared == len(history.steps) > 0:
@@ -104,7 +104,7 @@ class HistoryCache:
         return best, furthest, end
 
 
-def _shared(steps: Sequence[HistoryStep], body: bytes, position: int) -> tuple[int, int]:
+def _count_shared(steps: Sequence[HistoryStep], body: bytes, position: int) -> tuple[int, int]:
     """How many leading messages of the body have the steps' bytes, and where the last of them ends."""
     for index, step in enumerate(steps):
         raw = step.raw

@@ -1,7 +1,7 @@
-"""What a provider keeps of a conversation, mapped back: items and messages as the client gave and got them.
+"""Map stored items and messages of a provider back to those that the client gave and got.
 
-A provider keeps what the policy met. A client that asks for it is shown its own clean texts and its own names
-of its tools; what it never saw is left out. Whatever isn't ours stays as it is.
+A provider stores what the policy met. A client that fetches it gets its own clean texts and its own names of
+tools; what it never saw is left out. Everything else is unchanged.
 """
 
 from __future__ import annotations
@@ -12,7 +12,15 @@ from typing import Any
 
 from crosswind.gateway.protocols.document import JsonPath, replace_values
 from crosswind.gateway.protocols.hidden_tools import Reinsertion
-from crosswind.gateway.protocols.json_values import as_list, as_text, decode, encode
+from crosswind.gateway.protocols.json_values import (
+    as_list,
+    as_mapping,
+    as_mappings,
+    as_text,
+    decode,
+    decode_or_none,
+    encode,
+)
 from crosswind.gateway.protocols.responses.items import rename_loaded_tools
 
 _TEXTS = ("content", "output")
@@ -21,7 +29,7 @@ _IDS = ("id", "call_id", "tool_call_id")
 
 @dataclass(frozen=True, slots=True)
 class ClientView:
-    """What a session's client has in place of what its policy met."""
+    """A session's client's values for those that its policy met."""
 
     texts: Mapping[str, str] = field(default_factory=dict)
     """Clean texts by noisy ones."""
@@ -31,8 +39,8 @@ class ClientView:
     """The ids of calls, results and reasoning that the client never saw."""
 
     def map_page(self, body: bytes) -> bytes:
-        """A page of a list, or one item; the very same object where nothing in it is ours."""
-        answer = _decode(body)
+        """A page of a list, or one item; the same object if nothing in it is ours."""
+        answer = decode_or_none(body)
         if not isinstance(answer, dict):
             return body
         data = answer.get("data")
@@ -50,28 +58,26 @@ class ClientView:
         return replace_values(body, {("data",): kept, **changed})
 
     def next_cursor(self, body: bytes) -> str | None:
-        """The item behind which a list goes on, where the client has none of a page's: clients take an empty
-        page for the last.
+        """The item behind which a list continues, if the client has no item of this page: clients take an
+        empty page for the last one.
         """
-        answer = _decode(body)
-        data = answer.get("data") if isinstance(answer, dict) else None
-        if not isinstance(data, list) or not data or answer.get("has_more") is not True:
+        answer = as_mapping(decode_or_none(body))
+        data = as_list(answer.get("data"))
+        if answer.get("has_more") is not True or any(self.map_item(item) is not None for item in data):
             return None
-        if any(self.map_item(item) is not None for item in data):
-            return None
-        return as_text(data[-1], "id") or None
+        return as_text(data[-1], "id") or None if data else None
 
     def map_output(self, body: bytes) -> bytes:
-        """What a history was made into, with its items as the client has them."""
-        answer = _decode(body)
-        output = answer.get("output") if isinstance(answer, dict) else None
+        """A compacted history, with its items as the client has them."""
+        answer = decode_or_none(body)
+        output = as_mapping(answer).get("output")
         if not isinstance(output, list):
             return body
         kept = [item for item in map(self.map_item, output) if item is not None]
         return body if kept == output else replace_values(body, {("output",): kept})
 
     def map_item(self, item: Any) -> Any:
-        """An item or a message as the client has it; None where the client has none."""
+        """An item or a message as the client has it; None if the client has none."""
         if not isinstance(item, dict):
             return item
         if any(item.get(name) in self.hidden_ids for name in _IDS if isinstance(item.get(name), str)):
@@ -102,31 +108,32 @@ class ClientView:
 
     def _call(self, call: Any) -> Any:
         """A call of Chat Completions."""
-        if not isinstance(call, dict) or as_text(call, "id") in self.hidden_ids:
-            return None if isinstance(call, dict) else call
-        function = call.get("function")
-        if not isinstance(function, dict) or as_text(function, "name") not in self.names:
+        if not isinstance(call, dict):
+            return call
+        if as_text(call, "id") in self.hidden_ids:
+            return None
+        function = as_mapping(call.get("function"))
+        if as_text(function, "name") not in self.names:
             return call
         return {**call, "function": {**function, "name": self.names[function["name"]]}}
 
 
 def hidden_ids(put_backs: Iterable[Reinsertion]) -> frozenset[str]:
-    """The ids of what these keep from the client."""
+    """The ids of the calls, results and messages that these reinsertions hide from the client."""
     ids: set[str] = set()
     for put in put_backs:
         for raw in (*put.before, *put.results, *(call for _, call in put.calls)):
             item = decode(raw.encode())
-            calls = item.get("tool_calls") if isinstance(item, dict) else None
-            found = [one for one in (item, *as_list(calls)) if isinstance(one, dict)]
+            found = as_mappings([item, *as_list(as_mapping(item).get("tool_calls"))])
             ids.update(one[name] for one in found for name in _IDS if isinstance(one.get(name), str))
     return frozenset(ids)
 
 
 def map_stored_answer(body: bytes, produced: Any, delivered: Any) -> bytes:
-    """An answer that is asked for again, as it was delivered: what differed from what was produced then is
-    replaced, all else is as it comes now.
+    """A fetched answer as it was delivered: members that differed from the produced ones are replaced, all
+    others keep the bytes that come now.
     """
-    answer = _decode(body)
+    answer = decode_or_none(body)
     if not all(isinstance(one, dict) for one in (answer, produced, delivered)):
         return body
     if answer.get("id") != produced.get("id"):
@@ -139,7 +146,7 @@ def map_stored_answer(body: bytes, produced: Any, delivered: Any) -> bytes:
 
 
 def _items(now: Any, delivered: Any) -> Any:
-    """The delivered items, each as it comes now, but for its name."""
+    """The delivered items with the contents that come now, but for their names."""
     if not isinstance(now, list) or not isinstance(delivered, list):
         return delivered
     found = {as_text(item, "id"): item for item in now if isinstance(item, dict)}
@@ -149,10 +156,3 @@ def _items(now: Any, delivered: Any) -> Any:
         named = {"name": item["name"]} if isinstance(item, dict) and "name" in item else {}
         out.append(item if live is None else {**live, **named})
     return out
-
-
-def _decode(body: bytes) -> Any:
-    try:
-        return decode(body)
-    except (ValueError, RecursionError):
-        return None

@@ -83,7 +83,7 @@ class MessagesAnswer(AnswerReader):
     def read_body(self, body: bytes) -> bytes:
         self._plain = body
         answer = as_object(body)
-        if answer is not None and not self._failed(answer):
+        if answer is not None and not self._take_error(answer):
             self._take_head(answer)
         return body
 
@@ -122,10 +122,10 @@ class MessagesAnswer(AnswerReader):
             case "message_stop":
                 return Chunk(event.raw, completing=True, ended=True)
             case "error":
-                self._failed(data)
+                self._take_error(data)
         return Chunk(event.raw)
 
-    def _failed(self, answer: Mapping[str, Any]) -> bool:
+    def _take_error(self, answer: Mapping[str, Any]) -> bool:
         """Take in an error; True if there is one."""
         if answer.get("type") == "error":
             self.error = dict(as_mapping(answer.get("error")))

@@ -96,7 +96,7 @@ class MappedResponsesAnswer(MappedAnswer[ResponsesAnswer]):
         return self._tell_response(event, data, self._join_rounds(as_mapping(data.get("response"))))
 
     def history_anchor(self) -> tuple[str, str | None]:
-        """Each item is found by itself: `ResponsesClosing.put_backs`."""
+        # Each item is found alone: see `ResponsesToolMapping.find_reinsertions`.
         return "", None
 
     # Reading
@@ -173,7 +173,7 @@ class MappedResponsesAnswer(MappedAnswer[ResponsesAnswer]):
         if "tool_choice" in response:
             whole["tool_choice"] = map_tool_choice(response["tool_choice"], self._mapping.client_name)
         if "tools" in response:
-            whole["tools"] = _repeated_tools(response["tools"], document.value("tools"))
+            whole["tools"] = _restore_tools(response["tools"], document.value("tools"))
         return whole
 
     def _tell(self) -> None:
@@ -184,7 +184,7 @@ class MappedResponsesAnswer(MappedAnswer[ResponsesAnswer]):
             )
 
 
-def _repeated_tools(repeated: Any, given: Any) -> Any:
+def _restore_tools(repeated: Any, given: Any) -> Any:
     """The tools as the provider repeats them, if they are the client's; else the client's, as it would."""
     if not isinstance(repeated, list) or not isinstance(given, list):
         return repeated

@@ -100,7 +100,7 @@ class ResponsesToolMapping(ToolMapping):
                     continue
                 anchor = (*own_anchor, counted[own_anchor])
                 counted[own_anchor] += 1
-                called = _called(item, mapping)
+                called = _name_called(item, mapping)
                 if missing or called:
                     kept.append((anchor, Reinsertion(before=_decode(missing), called=called)))
                     missing = []
@@ -119,7 +119,7 @@ class ResponsesToolMapping(ToolMapping):
         return MappedResponsesAnswer(mapping, request)
 
 
-def _called(item: Any, mapping: CallMapping) -> tuple[tuple[str, str], ...]:
+def _name_called(item: Any, mapping: CallMapping) -> tuple[tuple[str, str], ...]:
     """The name that the policy called, if the client's name would be shown to it as another one."""
     name = as_text(item, "name") if is_call(item) else ""
     return ((as_text(item, "call_id"), name),) if name and mapping.shown_name(name) != name else ()
