@@ -19,7 +19,7 @@ TESTS  ?= not slow
 WITH_VLLM ?= 1
 # What make check runs: noise, the data plane, the record, and what is public.
 CHECKED := tests/injectors tests/public tests/differential tests/gateway/noise tests/gateway/protocols tests/gateway/proxy \
-  tests/gateway/sessions tests/gateway/turn tests/gateway/trajectory tests/studies/replay
+  tests/gateway/sessions tests/gateway/turn tests/gateway/trajectory/test_recorded_stores.py tests/gateway/trajectory/test_store.py
 NODE   := tests/clients/node/node_modules/.package-lock.json
 
 .PHONY: demo check test test-all lint format warmup bench-store bench-gateway bench-engine bench-soak clients clients-elsewhere vllm catalogue bench-noise clean
@@ -30,7 +30,7 @@ demo: $(READY) $(if $(filter vllm,$(ENGINE)),vllm)
 
 # Lint, types, and the tests that matter most: in at most two minutes on two idle cores.
 check: lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q -m "not slow and not vllm" $(CHECKED)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow and not vllm" $(CHECKED)
 
 # vLLM's tests share one engine, and swap its policy while streams go on: beside others they would be starved. Two
 # processes on two cores want one thread each. Where vLLM
