@@ -1,1 +1,1 @@
-"""Whether the guard kept its word: its guarantees, derived anew from a store by checkers of their own."""
+"""Check the guard's guarantees again, from a store alone and with checkers of their own."""

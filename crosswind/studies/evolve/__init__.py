@@ -1,1 +1,1 @@
-"""`crosswind noise evolve`: a search for the noise that an agent bears least, at a dose that is given."""
+"""`crosswind noise evolve`: search for the noise that hurts an agent most at a given dose."""

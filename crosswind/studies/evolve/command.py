@@ -56,7 +56,7 @@ import click
 )
 @click.argument("bench", nargs=-1, metavar="[-- OPTIONS OF `crosswind bench`]")
 def evolve(**given: Any) -> None:
-    """Search the noise that an agent bears least at a given dose, and freeze it as a profile.
+    """Search for the noise that hurts an agent most at a given dose, and freeze it as a profile.
 
     AgentNoiseBench, section 2.2.2. The dose is that of the profile `--against`: injections a session, their
     severities and the characters that they add; the guard works as it does under any profile. What is found

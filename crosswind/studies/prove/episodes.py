@@ -30,7 +30,7 @@ MAX_TURNS = 60
 START_S = 60.0
 """How long the gateway may take to start."""
 PATIENCE = 6
-"""Answers that a recovering agent asks for anew before it goes on with what it has."""
+"""Answers that a recovering agent requests again before it continues with what it has."""
 
 _TYPES = ("application/json", "text/event-stream")
 
