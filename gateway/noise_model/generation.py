@@ -105,7 +105,7 @@ class TextGenerator:
     async def _load(self, keys: Sequence[str]) -> Mapping[str, GeneratedText]:
         """The texts that the store has; usable ones are kept in memory."""
         try:
-            found = await asyncio.to_thread(self._store.generated, keys)
+            found = await asyncio.to_thread(self._store.generated_texts, keys)
         except StoreError as error:
             _log.warning("a model's texts can't be read from the store", error=str(error))
             return {}

@@ -24,7 +24,7 @@ class StoredTexts:
         if not writes_for(self._model, prompt.operator):
             return None
         key = prompt.key(self._model.model)
-        text = self._store.generated([key]).get(key)
+        text = self._store.generated_texts([key]).get(key)
         if text is None or not is_judged(self._model, text):
             return Given(None, why="no session has had the model write it yet")
         return offer_text(self._model, text)

@@ -139,7 +139,7 @@ class Inference:
         """
         known = self._begun(traces.body) if traces.counted or traces.keyed else None
         if known is None and traces.begun_as is not None:
-            stored = await asyncio.to_thread(self._store.sessions_given, traces.begun_as)
+            stored = await asyncio.to_thread(self._store.sessions_of_delivered_id, traces.begun_as)
             known = stored[0] if stored else None
         alike = digest(salt, traces.first_user_turn)
         session_id = known or f"inferred-{alike[:16]}-{secrets.token_hex(6)}"
@@ -166,7 +166,7 @@ class Inference:
     async def _owners_of(self, name: str) -> tuple[str, ...]:
         owners = self._owners.get(name)
         if owners is None or (self._leases is not None and len(owners) == 1):
-            stored = await asyncio.to_thread(self._store.sessions_given, name)
+            stored = await asyncio.to_thread(self._store.sessions_of_delivered_id, name)
             owners = tuple(dict.fromkeys([*(owners or ()), *stored]))[:2]
             if owners:
                 self._owners[name] = owners

@@ -38,7 +38,7 @@ class ResponseLookup:
 
     async def turn(self, session_id: str, response_id: str) -> Turn | None:
         """The turn of a session that received a response."""
-        return await self._look_up(lambda: self.store.answered(session_id, response_id))
+        return await self._look_up(lambda: self.store.turn_of_response(session_id, response_id))
 
     async def _look_up(self, look: Callable[[], T | None]) -> T | None:
         found = await asyncio.to_thread(look)
@@ -79,7 +79,7 @@ class HistoryRestorer:
         return True
 
     def _turns(self, session_id: str, responses: Sequence[str]) -> list[Turn]:
-        turns = (self.store.answered(session_id, response_id) for response_id in responses)
+        turns = (self.store.turn_of_response(session_id, response_id) for response_id in responses)
         return [turn for turn in turns if turn is not None]
 
 

@@ -167,7 +167,7 @@ def prune_command(
         raise click.UsageError("--dry-run needs --older-than: what goes by size shows as it goes")
     with _open(url) as opened:
         if dry_run:
-            ids = opened.expendable(before_us=before_us, everything=everything, limit=-1)
+            ids = opened.prunable_sessions(before_us=before_us, everything=everything, limit=-1)
             _print_result(as_json, {"sessions": ids, "dry_run": True}, *ids, f"{len(ids)} sessions would go")
             return
         before = opened.used_bytes()

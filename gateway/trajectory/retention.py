@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
-from crosswind.gateway.trajectory.record import Row, SessionDeleted
+from crosswind.gateway.trajectory.record import SessionDeleted
+from crosswind.gateway.trajectory.store import Store
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _BYTES = {"": 1, "B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12} | {
@@ -21,16 +21,6 @@ _BYTES = {"": 1, "B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB
 }
 _SESSIONS = 20
 """Sessions deleted per step."""
-
-
-class PrunableStore(Protocol):
-    """The part of a store that retention needs."""
-
-    def write(self, rows: list[Row]) -> None: ...
-    def expendable(self, *, before_us: int | None, everything: bool, limit: int) -> list[str]: ...
-    def used_bytes(self) -> int: ...
-    def sweep(self, most: int = 500) -> int: ...
-    def shrink(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +35,7 @@ class RetentionLimits:
     everything: bool = False
 
 
-def prune(store: PrunableStore, limits: RetentionLimits) -> Iterator[list[str]]:
+def prune(store: Store, limits: RetentionLimits) -> Iterator[list[str]]:
     """Delete sessions beyond the limits step by step; yield the ids of the sessions each step deleted.
 
     A step without ids released content or space. Raises StoreError if the store can't be written.
@@ -53,7 +43,7 @@ def prune(store: PrunableStore, limits: RetentionLimits) -> Iterator[list[str]]:
     yield from sweep_all(store)
     for before_us, over in _pruning_steps(store, limits):
         while over() and (
-            ids := store.expendable(before_us=before_us, everything=limits.everything, limit=_SESSIONS)
+            ids := store.prunable_sessions(before_us=before_us, everything=limits.everything, limit=_SESSIONS)
         ):
             store.write([SessionDeleted(session_id) for session_id in ids])
             yield ids
@@ -62,15 +52,13 @@ def prune(store: PrunableStore, limits: RetentionLimits) -> Iterator[list[str]]:
         yield []
 
 
-def sweep_all(store: PrunableStore) -> Iterator[list[str]]:
+def sweep_all(store: Store) -> Iterator[list[str]]:
     """Release the content of deleted sessions, step by step."""
     while store.sweep():
         yield []
 
 
-def _pruning_steps(
-    store: PrunableStore, limits: RetentionLimits
-) -> Iterator[tuple[int | None, Callable[[], bool]]]:
+def _pruning_steps(store: Store, limits: RetentionLimits) -> Iterator[tuple[int | None, Callable[[], bool]]]:
     if (before_us := limits.before_us) is not None:
         yield before_us, lambda: True
     if (size := limits.size_bytes) is not None:

@@ -48,7 +48,6 @@ class Store(Protocol):
 
         Raises StoreUnavailable (try again) or RowRefused (final). Nothing was written then.
         """
-        ...
 
     def session(self, session_id: str) -> Session | None: ...
 
@@ -62,37 +61,31 @@ class Store(Protocol):
         offset: int = 0,
     ) -> list[Session]:
         """List sessions, newest first. Label values are compared as text."""
-        ...
 
-    def expendable(self, *, before_us: int | None, everything: bool, limit: int) -> list[str]:
+    def prunable_sessions(self, *, before_us: int | None, everything: bool, limit: int) -> list[str]:
         """List the ids of sessions that may be deleted, oldest first: those without activity since
         `before_us`.
 
         Skips open sessions and those that await a reward, unless `everything`. A session with an expired
         reward counts as ended.
         """
-        ...
 
     def expire_rewards(self, before_us: int, limit: int = 500) -> int:
         """Expire the pending rewards of sessions without activity since `before_us`; return how many.
 
         Expires at most `limit` in one short transaction. A later reward still counts.
         """
-        ...
 
     def session_of_response(self, response_id: str) -> str | None:
         """The id of the newest session with this response."""
-        ...
 
-    def sessions_given(self, name: str) -> list[str]:
+    def sessions_of_delivered_id(self, name: str) -> list[str]:
         """At most two ids of sessions in which this `DeliveredId` was delivered: two mean it is ambiguous."""
-        ...
 
     def turns(self, session_id: str) -> list[Turn]: ...
 
-    def answered(self, session_id: str, response_id: str) -> Turn | None:
+    def turn_of_response(self, session_id: str, response_id: str) -> Turn | None:
         """The session's newest turn with this response."""
-        ...
 
     def events(self, session_id: str) -> list[Event]: ...
 
@@ -106,45 +99,35 @@ class Store(Protocol):
         A single point query, cheap enough for every request on the event loop: it never waits for a writer
         and its cost does not grow with the session.
         """
-        ...
 
     def ledger_since(self, session_id: str, after_row: int) -> list[Shown]:
         """The session's ledger rows above `after_row` (a `shown_row`), in order; 0 gives all."""
-        ...
 
     def turns_since(self, session_id: str, after_row: int) -> list[TurnHead]:
         """The session's turns above `after_row` (a `turn_row`), in order of writing; 0 gives all."""
-        ...
 
-    def generated(self, keys: Sequence[str]) -> Mapping[str, GeneratedText]:
+    def generated_texts(self, keys: Sequence[str]) -> Mapping[str, GeneratedText]:
         """The first text stored under each key, in any session. Keys without a text are left out."""
-        ...
 
     def names(self, session_id: str) -> list[NameMap]:
         """The session's name map."""
-        ...
 
     def rewards(self, session_id: str) -> list[Reward]:
         """Every reward of the session, in order of arrival."""
-        ...
 
     def setting(self, kind: str, name: str) -> Setting | None: ...
 
     def settings(self, kind: str) -> list[Setting]:
         """All settings of a kind, by name."""
-        ...
 
     def completed_groups(self, *, exclude: frozenset[str] = frozenset(), limit: int = 1000) -> list[str]:
         """Ids of groups with all `group_size` sessions closed and rewarded, in order of completion."""
-        ...
 
     def group(self, group_id: str) -> list[Trajectory]:
         """The group's trajectories, by rollout index."""
-        ...
 
     def plan_step(self, step: TrainStep) -> None:
         """Write the write-ahead row of a step, durable on return. An existing row is kept."""
-        ...
 
     def complete_step(self, step: TrainStep) -> None: ...
 
@@ -152,23 +135,18 @@ class Store(Protocol):
 
     def runs(self) -> list[str]:
         """The names of the training runs, oldest first."""
-        ...
 
     def injections(self) -> Mapping[str, int]:
         """Injections per operator; withdrawn ones don't count."""
-        ...
 
     def versions(self) -> list[str]:
         """The policy versions that sampled tokens, in order of their first turn."""
-        ...
 
     def summary(self) -> Summary:
         """Statistics of the store's traffic, for reports."""
-        ...
 
     def counts(self) -> Mapping[str, Any]:
         """Rows per kind (sessions, turns, events, ...), for reports."""
-        ...
 
     def sweep(self, most: int = 500) -> int:
         """Release about `most` pieces of the content of deleted sessions; return how many.
@@ -176,15 +154,12 @@ class Store(Protocol):
         One short transaction; call it again until it returns 0. Content that no other session uses is
         deleted.
         """
-        ...
 
     def used_bytes(self) -> int:
         """Bytes in use; free space within the store does not count."""
-        ...
 
     def shrink(self) -> int:
         """Return some free space to the file system; the result is how much, 0 if there is none."""
-        ...
 
     def close(self) -> None: ...
 

@@ -37,7 +37,7 @@ class Summary:
     """Sessions by the state of their reward."""
 
 
-def summary(connection: sqlite3.Connection) -> Summary:
+def compute_summary(connection: sqlite3.Connection) -> Summary:
     """Compute the statistics in the caller's snapshot."""
     run = connection.execute
     protocols = run(

@@ -16,14 +16,9 @@ _SETTLED = "(status = 'closed' AND reward_state <> 'pending' OR reward_state = '
 _SHRINK_PAGES = 512
 
 
-def expendable(
-    connection: sqlite3.Connection, before_us: int | None, everything: bool, limit: int
+def prunable_sessions(
+    connection: sqlite3.Connection, *, before_us: int | None, everything: bool, limit: int
 ) -> list[str]:
-    """List the ids of sessions that may be deleted, oldest first: those without activity since `before_us`.
-
-    Skips open sessions and those that await a reward, unless `everything`. A session with an expired reward
-    counts as ended.
-    """
     query = f"""
     SELECT id FROM session
     WHERE (:everything OR {_SETTLED})
@@ -69,7 +64,7 @@ def compact(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-def backup(source: sqlite3.Connection, target: Path, *, force: bool) -> int:
+def backup(source: sqlite3.Connection, target: Path, *, force: bool = False) -> int:
     """Copy a snapshot of the store while others write to it; return the size of the copy in bytes.
 
     The copy is one file of mode 0600, moved to its place only when it is complete and on disk. Its folder is

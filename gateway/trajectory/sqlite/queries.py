@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import structs
 
@@ -36,10 +36,13 @@ from crosswind.gateway.trajectory.sqlite.columns import (
     SETTING,
     SHOWN,
     TURN,
+    Table,
     storable,
     text,
 )
 from crosswind.gateway.trajectory.sqlite.stored_content import StoredContent
+
+T = TypeVar("T")
 
 _DELIVERED = ("delivery.delivered", "delivery.durable", "delivery.total_us")
 _TURNS = (
@@ -55,18 +58,24 @@ SELECT
 FROM session WHERE id = ?"""
 
 
+def select(connection: sqlite3.Connection, table: Table[T], rest: str, *values: object) -> list[T]:
+    """Read the rows of a table. `rest` follows the table's name in the query."""
+    query = f"SELECT {table.select()} FROM {table.name} {rest}"
+    return [table.decode(row) for row in connection.execute(query, values)]
+
+
 def session(connection: sqlite3.Connection, session_id: str) -> Session | None:
-    row = connection.execute(f"SELECT {SESSION.select()} FROM session WHERE id = ?", (session_id,)).fetchone()
-    return SESSION.decode(row) if row else None
+    return next(iter(select(connection, SESSION, "WHERE id = ?", session_id)), None)
 
 
 def sessions(
     connection: sqlite3.Connection,
-    group_id: str | None,
-    label: Mapping[str, str],
-    tenant: str | None,
-    limit: int,
-    offset: int,
+    *,
+    group_id: str | None = None,
+    label: Mapping[str, str] | None = None,
+    tenant: str | None = None,
+    limit: int = 100,
+    offset: int = 0,
 ) -> list[Session]:
     where, values = ["TRUE"], list[Any]()
     if group_id is not None:
@@ -75,17 +84,14 @@ def sessions(
     if tenant is not None:
         where.append("tenant = ?")
         values.append(tenant)
-    for key, value in label.items():
+    for key, value in (label or {}).items():
         where.append(
             "EXISTS (SELECT 1 FROM json_each(labels_json) AS label WHERE label.key = ? AND CASE label.type "
             "WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE CAST(label.value AS TEXT) END = ?)"
         )
         values += [key, value]
-    query = (
-        f"SELECT {SESSION.select()} FROM session WHERE {' AND '.join(where)} "
-        "ORDER BY created_us DESC, rowid DESC LIMIT ? OFFSET ?"
-    )
-    return [SESSION.decode(row) for row in connection.execute(query, [*values, limit, offset])]
+    rest = f"WHERE {' AND '.join(where)} ORDER BY created_us DESC, rowid DESC LIMIT ? OFFSET ?"
+    return select(connection, SESSION, rest, *values, limit, offset)
 
 
 def session_of_response(connection: sqlite3.Connection, response_id: str) -> str | None:
@@ -96,7 +102,7 @@ def session_of_response(connection: sqlite3.Connection, response_id: str) -> str
     return row[0] if row else None
 
 
-def sessions_given(connection: sqlite3.Connection, name: str) -> list[str]:
+def sessions_of_delivered_id(connection: sqlite3.Connection, name: str) -> list[str]:
     """At most two: one is the owner, two mean that the owner is ambiguous."""
     query = "SELECT session_id FROM delivered_id WHERE name = ? LIMIT 2"
     return [session_id for (session_id,) in connection.execute(query, (storable(name),))]
@@ -109,13 +115,12 @@ def turns(connection: sqlite3.Connection, session_id: str) -> list[Turn]:
     return _read_turns(connection, session_id, rows, _read_completions(connection, session_id))
 
 
-def generated(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, GeneratedText]:
-    query = f"SELECT {GENERATED_TEXT.select()} FROM generated_text WHERE key = ? ORDER BY rowid LIMIT 1"
-    rows = (connection.execute(query, (key,)).fetchone() for key in keys)
-    return {found.key: found for found in map(GENERATED_TEXT.decode, filter(None, rows))}
+def generated_texts(connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, GeneratedText]:
+    rest = "WHERE key = ? ORDER BY rowid LIMIT 1"
+    return {found.key: found for key in keys for found in select(connection, GENERATED_TEXT, rest, key)}
 
 
-def answered(connection: sqlite3.Connection, session_id: str, response_id: str) -> Turn | None:
+def turn_of_response(connection: sqlite3.Connection, session_id: str, response_id: str) -> Turn | None:
     """The session's newest turn with this response.
 
     The plus sign keeps the planner from the session's index: the response id is far more selective.
@@ -190,8 +195,7 @@ def _read_completions(
 
 
 def events(connection: sqlite3.Connection, session_id: str) -> list[Event]:
-    query = f"SELECT {EVENT.select()} FROM event WHERE session_id = ? ORDER BY turn_index, attempt, ordinal"
-    return [EVENT.decode(row) for row in connection.execute(query, (session_id,))]
+    return select(connection, EVENT, "WHERE session_id = ? ORDER BY turn_index, attempt, ordinal", session_id)
 
 
 def trajectory(connection: sqlite3.Connection, session_id: str) -> Trajectory | None:
@@ -204,13 +208,11 @@ def _read_trajectory(connection: sqlite3.Connection, found: Session) -> Trajecto
 
 
 def ledger(connection: sqlite3.Connection, session_id: str) -> list[Shown]:
-    query = f"SELECT {SHOWN.select()} FROM shown WHERE session_id = ? ORDER BY id"
-    return [SHOWN.decode(row) for row in connection.execute(query, (session_id,))]
+    return ledger_since(connection, session_id, 0)
 
 
 def ledger_since(connection: sqlite3.Connection, session_id: str, after_row: int) -> list[Shown]:
-    query = f"SELECT {SHOWN.select()} FROM shown WHERE session_id = ? AND id > ? ORDER BY id"
-    return [SHOWN.decode(row) for row in connection.execute(query, (session_id, after_row))]
+    return select(connection, SHOWN, "WHERE session_id = ? AND id > ? ORDER BY id", session_id, after_row)
 
 
 def turns_since(connection: sqlite3.Connection, session_id: str, after_row: int) -> list[TurnHead]:
@@ -253,27 +255,25 @@ def session_state(connection: sqlite3.Connection, session_id: str) -> SessionSta
 
 
 def names(connection: sqlite3.Connection, session_id: str) -> list[NameMap]:
-    query = f"SELECT {NAME_MAP.select()} FROM name_map WHERE session_id = ? ORDER BY id"
-    return [NAME_MAP.decode(row) for row in connection.execute(query, (session_id,))]
+    return select(connection, NAME_MAP, "WHERE session_id = ? ORDER BY id", session_id)
 
 
 def rewards(connection: sqlite3.Connection, session_id: str) -> list[Reward]:
-    query = f"SELECT {REWARD.select()} FROM reward WHERE session_id = ? ORDER BY id"
-    return [REWARD.decode(row) for row in connection.execute(query, (session_id,))]
+    return select(connection, REWARD, "WHERE session_id = ? ORDER BY id", session_id)
 
 
 def setting(connection: sqlite3.Connection, kind: str, name: str) -> Setting | None:
-    query = f"SELECT {SETTING.select()} FROM setting WHERE kind = ? AND name = ?"
-    row = connection.execute(query, (kind, name)).fetchone()
-    return SETTING.decode(row) if row else None
+    return next(iter(select(connection, SETTING, "WHERE kind = ? AND name = ?", kind, name)), None)
 
 
 def settings(connection: sqlite3.Connection, kind: str) -> list[Setting]:
-    query = f"SELECT {SETTING.select()} FROM setting WHERE kind = ? ORDER BY name"
-    return [SETTING.decode(row) for row in connection.execute(query, (kind,))]
+    return select(connection, SETTING, "WHERE kind = ? ORDER BY name", kind)
 
 
-def completed_groups(connection: sqlite3.Connection, exclude: frozenset[str], limit: int) -> list[str]:
+def completed_groups(
+    connection: sqlite3.Connection, *, exclude: frozenset[str] = frozenset(), limit: int = 1000
+) -> list[str]:
+    """A reopened rollout counts once, as soon as one of its sessions is closed and rewarded."""
     query = """
     SELECT group_id FROM session
     WHERE group_id IS NOT NULL AND status = 'closed' AND reward_state = 'given'
@@ -286,9 +286,5 @@ def completed_groups(connection: sqlite3.Connection, exclude: frozenset[str], li
 
 
 def group(connection: sqlite3.Connection, group_id: str) -> list[Trajectory]:
-    query = (
-        f"SELECT {SESSION.select()} FROM session WHERE group_id = ? "
-        "ORDER BY rollout_index IS NULL, rollout_index, created_us, rowid"
-    )
-    found = [SESSION.decode(row) for row in connection.execute(query, (group_id,)).fetchall()]
-    return [_read_trajectory(connection, one) for one in found]
+    rest = "WHERE group_id = ? ORDER BY rollout_index IS NULL, rollout_index, created_us, rowid"
+    return [_read_trajectory(connection, found) for found in select(connection, SESSION, rest, group_id)]

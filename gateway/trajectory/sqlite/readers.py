@@ -24,23 +24,23 @@ class Readers:
         self._closed = False
         self.idle: list[sqlite3.Connection] = []
 
-    def snapshot(self, query: Callable[..., T], *arguments: Any) -> T:
+    def snapshot(self, query: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """Run a query of several statements in one snapshot of the store."""
 
         def whole(connection: sqlite3.Connection) -> T:
             connection.execute("BEGIN")
-            found = query(connection, *arguments)
+            found = query(connection, *args, **kwargs)
             connection.execute("COMMIT")
             return found
 
         return self.look(whole)
 
-    def look(self, query: Callable[..., T], *arguments: Any) -> T:
+    def look(self, query: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """Run a query of one statement."""
         with translate_errors(self._path):
             connection = self._borrow()
             try:
-                found = query(connection, *arguments)
+                found = query(connection, *args, **kwargs)
             except BaseException:
                 connection.close()
                 raise

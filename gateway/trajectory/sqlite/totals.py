@@ -6,11 +6,11 @@ import sqlite3
 
 from crosswind.gateway.trajectory.record import TrainStep
 from crosswind.gateway.trajectory.sqlite.columns import TRAIN_STEP
+from crosswind.gateway.trajectory.sqlite.queries import select
 
 
 def steps(connection: sqlite3.Connection, run: str) -> list[TrainStep]:
-    query = f"SELECT {TRAIN_STEP.select()} FROM train_step WHERE run = ? ORDER BY step"
-    return [TRAIN_STEP.decode(row) for row in connection.execute(query, (run,))]
+    return select(connection, TRAIN_STEP, "WHERE run = ? ORDER BY step", run)
 
 
 def runs(connection: sqlite3.Connection) -> list[str]:

@@ -113,7 +113,7 @@ def test_a_choice_of_which_the_turn_says_all_takes_no_row(
 ) -> None:
     turn = rows.turn(completions=completions, finish_reason=finish_reason, response_id="r")
     store.write([rows.session(), turn])
-    assert store.turns("s") == [store.answered("s", "r")] == [turn]
+    assert store.turns("s") == [store.turn_of_response("s", "r")] == [turn]
     said = completions == (Completion(0, finish_reason=finish_reason),)
     with closing(sqlite3.connect(store.path)) as connection:
         assert connection.execute("SELECT count(*) FROM completion").fetchone() == (0 if said else stored,)
