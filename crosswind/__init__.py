@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         Wait,
     )
     from crosswind.injectors.operator import operator
-    from crosswind.injectors.streams import Stream
+    from crosswind.injectors.seeded_random import SeededRandom
     from crosswind.injectors.targets import (
         AddedTool,
         Draw,
@@ -81,7 +81,7 @@ _HOMES = {
     "StreamEvent": "crosswind.injectors.faults:StreamEvent",
     "Wait": "crosswind.injectors.faults:Wait",
     "operator": "crosswind.injectors.operator:operator",
-    "Stream": "crosswind.injectors.streams:Stream",
+    "SeededRandom": "crosswind.injectors.seeded_random:SeededRandom",
     "AddedTool": "crosswind.injectors.targets:AddedTool",
     "Draw": "crosswind.injectors.targets:Draw",
     "InstructionsTarget": "crosswind.injectors.targets:InstructionsTarget",
@@ -161,6 +161,7 @@ __all__ = [
     "RowRefused",
     "SampledTokens",
     "ScoredTokens",
+    "SeededRandom",
     "Send",
     "ServeError",
     "ServeRequest",
@@ -169,7 +170,6 @@ __all__ = [
     "Store",
     "StoreError",
     "StoreUnavailable",
-    "Stream",
     "StreamEvent",
     "Task",
     "ToolChange",

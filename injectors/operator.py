@@ -13,16 +13,16 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-from crosswind.injectors.contract import check_draw, check_result
 from crosswind.injectors.conversation import Site
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.result_validation import check_draw, check_result
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result
 
 
 class Operator(Protocol):
     """The extension point: one class, one file, found by the registry."""
 
-    def draw(self, target: Any, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: Any, rng: SeededRandom, severity: float) -> Draw | None:
         """Decide. None: there is nothing to do here. Severity is in (0, 1]; the class says what it means,
         in units."""
         ...
@@ -54,50 +54,52 @@ class Registered:
         kind = type(self.implementation)
         return {one.name: one.default for one in fields(kind)} if is_dataclass(kind) else {}
 
-    def draw(self, options: Mapping[str, Any], target: Any, rng: Stream, severity: float) -> Draw | None:
+    def draw(
+        self, options: Mapping[str, Any], target: Any, rng: SeededRandom, severity: float
+    ) -> Draw | None:
         """The operator's draw under a rule's options. What they decide is in the draw: `apply` needs none.
 
         Raises what the operator raises; a third party's OperatorFailed, too."""
-        if self.origin and (elsewhere := confinement()) is not None:
-            return elsewhere.draw(self, options, target, rng, severity)
+        if self.origin and (sandbox := current_sandbox()) is not None:
+            return sandbox.draw(self, options, target, rng, severity)
         operator = type(self.implementation)(**options) if options else self.implementation
         draw = operator.draw(target, rng, severity)
         return draw if not self.origin else check_draw(self.name, draw)
 
     def apply(self, target: Any, draw: Draw) -> Result:
         """Carry out a stored draw. Raises as `draw` does."""
-        if self.origin and (elsewhere := confinement()) is not None:
-            return elsewhere.apply(self, target, draw)
+        if self.origin and (sandbox := current_sandbox()) is not None:
+            return sandbox.apply(self, target, draw)
         result = self.implementation.apply(target, draw)
         return result if not self.origin else check_result(self.name, self.site, result)
 
 
-class Confinement(Protocol):
-    """Runs third parties' operators elsewhere. Both methods raise OperatorFailed."""
+class Sandbox(Protocol):
+    """Where third parties' operators run, if not in this process. Both methods raise OperatorFailed."""
 
     def draw(
-        self, entry: Registered, options: Mapping[str, Any], target: Any, rng: Stream, severity: float
+        self, entry: Registered, options: Mapping[str, Any], target: Any, rng: SeededRandom, severity: float
     ) -> Draw | None: ...
 
     def apply(self, entry: Registered, target: Any, draw: Draw) -> Result: ...
 
 
-_confinement: ContextVar[Confinement | None] = ContextVar("confinement", default=None)
+_sandbox: ContextVar[Sandbox | None] = ContextVar("sandbox", default=None)
 
 
-def confinement() -> Confinement | None:
-    """Where third parties' operators run; None: in this process."""
-    return _confinement.get()
+def current_sandbox() -> Sandbox | None:
+    """The sandbox of third parties' operators; None: they run in this process."""
+    return _sandbox.get()
 
 
 @contextmanager
-def confine(by: Confinement) -> Iterator[None]:
-    """Run third parties' operators there within the block, in this context only."""
-    token = _confinement.set(by)
+def use_sandbox(sandbox: Sandbox) -> Iterator[None]:
+    """Run third parties' operators in this sandbox within the block, in this context only."""
+    token = _sandbox.set(sandbox)
     try:
         yield
     finally:
-        _confinement.reset(token)
+        _sandbox.reset(token)
 
 
 OURS = __name__.partition(".")[0]

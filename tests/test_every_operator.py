@@ -17,14 +17,14 @@ from jsonschema_rs import meta
 
 from crosswind.injectors import registry
 from crosswind.injectors.cli import examples
-from crosswind.injectors.contract import check_draw, check_result
 from crosswind.injectors.conversation import Site, ToolSchema
 from crosswind.injectors.faults import Fault
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.guard import tools as tool_guard
 from crosswind.injectors.guard.tools import ToolConstraints
 from crosswind.injectors.operator import Registered
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.result_validation import check_draw, check_result
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import (
     Draw,
     InstructionsTarget,
@@ -160,7 +160,7 @@ def with_text(target: Target, text: str) -> Target:
 
 
 def act(entry: Registered, target: Target, seed: int | str, severity: float) -> tuple[Draw, Result] | None:
-    draw = entry.draw({}, target, Stream(f"test|{seed}"), severity)
+    draw = entry.draw({}, target, SeededRandom(f"test|{seed}"), severity)
     return None if draw is None else (draw, entry.apply(target, draw))
 
 
@@ -268,8 +268,8 @@ def test_any_target_is_accepted_and_not_changed_in_place(
 @every_operator
 def test_no_operator_keeps_a_state(entry: Registered) -> None:
     target = examples.sample_for(entry)
-    forth = [entry.draw({}, target, Stream(f"{seed}"), 0.7) for seed in range(30)]
-    back = [entry.draw({}, target, Stream(f"{seed}"), 0.7) for seed in reversed(range(30))]
+    forth = [entry.draw({}, target, SeededRandom(f"{seed}"), 0.7) for seed in range(30)]
+    back = [entry.draw({}, target, SeededRandom(f"{seed}"), 0.7) for seed in reversed(range(30))]
     assert forth == back[::-1]
 
 
@@ -277,7 +277,7 @@ def test_no_operator_keeps_a_state(entry: Registered) -> None:
 def test_a_draw_under_options_is_carried_out_without_them(entry: Registered) -> None:
     target = examples.sample_for(entry)
     for options in OPTIONS.get(entry.name, [{}]):
-        draws = [entry.draw(options, target, Stream(f"{seed}"), 1.0) for seed in range(20)]
+        draws = [entry.draw(options, target, SeededRandom(f"{seed}"), 1.0) for seed in range(20)]
         results = [entry.apply(target, json.loads(json.dumps(one))) for one in draws if one is not None]
         assert results, (entry.name, options)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.registry import resolve
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Result, Target, ToolClass, ToolResultTarget, UserTarget
 
 
@@ -24,5 +24,5 @@ def apply_operator(
             raise ValueError(f"target: {name} acts on {operator.site}; give one of the target classes")
         result = ToolResultTarget(target, 0, "get_record", "{}", ToolClass.READ_ONLY)
         target = UserTarget(target, 0) if operator.site is Site.USER_TEXT else result
-    draw = operator.draw(options, target, Stream(seed), severity)
+    draw = operator.draw(options, target, SeededRandom(seed), severity)
     return None if draw is None else operator.apply(target, draw)

@@ -17,10 +17,10 @@ import structlog
 from crosswind.gateway.config.sections import ThirdParty
 from crosswind.gateway.sandbox.process import NoAnswer, Process
 from crosswind.injectors import registry
-from crosswind.injectors.contract import OperatorFailed, check_draw, check_result
 from crosswind.injectors.engine.plan import Plan
-from crosswind.injectors.operator import Registered, confine
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.operator import Registered, use_sandbox
+from crosswind.injectors.result_validation import OperatorFailed, check_draw, check_result
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Result, ToolChange
 
 _log = structlog.get_logger("crosswind.confinement")
@@ -68,11 +68,11 @@ class Confined:
             return await asyncio.to_thread(self._decide, decision)
 
     def _decide(self, decision: Callable[[], T]) -> T:
-        with confine(self):
+        with use_sandbox(self):
             return decision()
 
     def draw(
-        self, entry: Registered, options: Mapping[str, Any], target: Any, rng: Stream, severity: float
+        self, entry: Registered, options: Mapping[str, Any], target: Any, rng: SeededRandom, severity: float
     ) -> Draw | None:
         """The operator's draw. Raises OperatorFailed if it gave no valid one."""
         answer = self._ask(entry.name, ("draw", entry.name, target, (dict(options), rng, severity)))

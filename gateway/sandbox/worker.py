@@ -17,8 +17,8 @@ from typing import IO, Any
 import msgspec
 
 from crosswind.injectors import registry
-from crosswind.injectors.contract import OperatorFailed
 from crosswind.injectors.faults import Fault
+from crosswind.injectors.result_validation import OperatorFailed
 from crosswind.injectors.targets import Result
 
 READY = b"ready"

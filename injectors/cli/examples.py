@@ -10,7 +10,7 @@ from typing import Any
 from crosswind.injectors.conversation import Site, ToolSchema
 from crosswind.injectors.faults import Fault, fault_from
 from crosswind.injectors.operator import Registered
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import (
     AddedTool,
     InstructionsTarget,
@@ -70,7 +70,7 @@ def make(entry: Registered, severity: float, seed: int) -> Example | None:
     it."""
     target = sample_for(entry)
     for attempt in range(TRIES):
-        stream = Stream(f"example|{entry.name}|{seed}|{attempt}")
+        stream = SeededRandom(f"example|{entry.name}|{seed}|{attempt}")
         draw = entry.draw({}, target, stream, severity)
         if draw is not None:
             result = entry.apply(target, draw)
@@ -104,7 +104,7 @@ def _as_json(tool: ToolSchema | AddedTool) -> str:
 def sample_for(entry: Registered) -> Target:
     """The sample on which the operator acts: of its site, in a stream if it can be."""
     target = sample(entry.site)
-    if any(entry.draw({}, target, Stream(f"sample|{number}"), 1.0) for number in range(TRIES)):
+    if any(entry.draw({}, target, SeededRandom(f"sample|{number}"), 1.0) for number in range(TRIES)):
         return target
     return sample(entry.site, streaming=False)
 

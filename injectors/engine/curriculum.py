@@ -16,7 +16,7 @@ import msgspec
 from crosswind.injectors.engine.plan import CLEAN, NOISY, Assignment
 from crosswind.injectors.engine.stored import StoredData
 from crosswind.injectors.registry import nearest
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -67,7 +67,7 @@ def assign(
         raise ValueError(
             f"rollout_index {rollout_index} isn't in a group of group_size {group_size}: use 0 to size - 1"
         )
-    rng = Stream(f"curriculum|{seed}|{curriculum.version}|{group_id}")
+    rng = SeededRandom(f"curriculum|{seed}|{curriculum.version}|{group_id}")
     active = {name: state for name, state in curriculum.types.items() if state.level > 0 and state.share > 0}
     in_noisy_group = rng.chance(curriculum.group_share)
     count = _noisy_count(curriculum.rho * group_size, group_size, rng)
@@ -81,7 +81,7 @@ def assign(
     return Assignment(NOISY, name, active[name].level)
 
 
-def _noisy_count(mean: float, group_size: int, rng: Stream) -> int:
+def _noisy_count(mean: float, group_size: int, rng: SeededRandom) -> int:
     """A whole number with the given mean, never 1. One draw is consumed."""
     point = rng.uniform()
     if group_size < 2:

@@ -21,7 +21,7 @@ from crosswind.injectors.identity import slot_line
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.load import Companion, Compose, Profile, ProfileError
 from crosswind.injectors.profiles.schedule import ALWAYS, STAGES, WHOLE, When, Window
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 
 CLEAN, NOISY = "clean", "noisy"
 SCOPES = ("session", "group", "task")
@@ -183,8 +183,8 @@ def make_plan(
     noise_type: str | None = None
     if dose.arm == NOISY and (profile.rules or dose.noise_type is not None):
         key = f"{seed.number}|{seed.scope}|{seed.key}|{profile.name}"
-        noise_type = _settle_type(profile, dose.noise_type, Stream(f"type|{key}"))
-        covered = Stream(f"coverage|{key}").chance(profile.coverage)
+        noise_type = _settle_type(profile, dose.noise_type, SeededRandom(f"type|{key}"))
+        covered = SeededRandom(f"coverage|{key}").chance(profile.coverage)
         if covered and _match_labels(profile, labels or {}):
             rules = _compile_rules(profile, level, noise_type)
     return Plan(
@@ -225,7 +225,7 @@ def _settle_level(profile: Profile, level: int | None) -> int | None:
     raise ProfileError(f"profile {profile.name!r} {fix}")
 
 
-def _settle_type(profile: Profile, noise_type: str | None, rng: Stream) -> str | None:
+def _settle_type(profile: Profile, noise_type: str | None, rng: SeededRandom) -> str | None:
     offered = list(dict.fromkeys(rule.operator for rule in profile.rules))
     if noise_type is not None:
         name = registry.resolve(noise_type).name

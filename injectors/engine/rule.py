@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from crosswind.injectors.contract import OperatorFailed
 from crosswind.injectors.engine.decision import Decision
 from crosswind.injectors.engine.plan import ActiveRule
 from crosswind.injectors.guard.solvability import NOTHING
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.result_validation import OperatorFailed
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Result
 from crosswind.injectors.text.languages import UNABLE
 from crosswind.injectors.wording import (
@@ -83,7 +83,7 @@ def attempt_rule(
     """Draw, carry the draw out, and have the guard check it. None where the operator draws nothing."""
     rule = active.rule
     try:
-        draw = active.entry.draw(rule.options, target, Stream(slot), rule.severity)
+        draw = active.entry.draw(rule.options, target, SeededRandom(slot), rule.severity)
     except Exception as error:
         return Attempt({}, refused=describe_failure(error))
     if draw is None:

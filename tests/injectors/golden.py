@@ -19,7 +19,7 @@ from crosswind.injectors.engine.plan import NOISY, Assignment, Seed, make_plan
 from crosswind.injectors.faults import Fault
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.load import load
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolChange
 from tests.injectors.dialogues import TOOLS, order_desk
 
@@ -30,7 +30,7 @@ def operator_draws(entry: Registered) -> list[Any]:
     out: list[Any] = []
     for severity in (0.3, 0.9):
         for seed in range(3):
-            draw = entry.implementation.draw(target, Stream(f"golden|{seed}"), severity)
+            draw = entry.implementation.draw(target, SeededRandom(f"golden|{seed}"), severity)
             if draw is None:
                 out.append(None)
             else:

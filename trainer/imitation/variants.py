@@ -15,7 +15,7 @@ from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import NOISY, Assignment, Plan, Seed, make_plan
 from crosswind.injectors.identity import call_anchor, logical_call, text_anchor
 from crosswind.injectors.profiles.load import load
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 
 Message = Mapping[str, Any]
 
@@ -75,7 +75,7 @@ class Shares:
                 raise ValueError(f"share {name} is {value!r}: it must be a number") from None
         return cls(**given)
 
-    def draw(self, rng: Stream) -> str | None:
+    def draw(self, rng: SeededRandom) -> str | None:
         """Which variant a demonstration becomes; None: it stays clean."""
         shares: Mapping[str, float] = self.as_dict()
         point = rng.uniform()
@@ -88,7 +88,7 @@ class Shares:
 
 def make_variant(messages: Sequence[Message], shares: Shares, *, seed: int, index: int) -> list[Message]:
     """The demonstration of that index as it is shown: clean or noisy. A pure function of its arguments."""
-    rng = Stream(f"imitation|{seed}|{index}")
+    rng = SeededRandom(f"imitation|{seed}|{index}")
     kind = shares.draw(rng)
     if kind is None:
         return list(messages)
@@ -101,7 +101,7 @@ def make_variant(messages: Sequence[Message], shares: Shares, *, seed: int, inde
     return list(messages)
 
 
-def _plan(kind: str, rng: Stream, key: str) -> Plan:
+def _plan(kind: str, rng: SeededRandom, key: str) -> Plan:
     profile = _profile()
     level = rng.integer(1, profile.highest_level or 1)
     noise_type = rng.choice(_TYPES[kind])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.trainer.config.settings import TrainConfig
 from crosswind.trainer.objectives.objective import LossScale
 from crosswind.trainer.rollouts import advantages
@@ -58,7 +58,7 @@ def assemble_batch(
     weights = {group.id: _advantages(group, config) for group in groups}
     if config.whitening == "buffer":
         weights |= advantages.whiten({group.id: weights[group.id] for group in kept})
-    for part in divide(Stream(shuffle_seed).shuffled(groups), config.optimiser.mini_batches):
+    for part in divide(SeededRandom(shuffle_seed).shuffled(groups), config.optimiser.mini_batches):
         part_weights: dict[str, list[float]] = {group.id: weights[group.id] for group in part}
         if config.whitening == "batch":
             part_weights |= advantages.whiten(

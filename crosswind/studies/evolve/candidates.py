@@ -11,7 +11,7 @@ from crosswind.injectors import registry
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.identity import digest
 from crosswind.injectors.operator import Registered
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.wording import all_written_forms
 
 SEVERITIES = tuple(step / 20 for step in range(1, 21))
@@ -144,10 +144,10 @@ def _literals(kind: Any) -> list[Any]:
 LONGEST_STEP = 5
 """Of a severity, in places of SEVERITIES."""
 
-Step = Callable[[Space, Candidate, Stream], Candidate]
+Step = Callable[[Space, Candidate, SeededRandom], Candidate]
 
 
-def mutate(space: Space, parent: Candidate, rng: Stream) -> Candidate:
+def mutate(space: Space, parent: Candidate, rng: SeededRandom) -> Candidate:
     """The parent with one or two small steps."""
     child = parent
     for _ in range(rng.integer(1, 2)):
@@ -155,7 +155,7 @@ def mutate(space: Space, parent: Candidate, rng: Stream) -> Candidate:
     return child
 
 
-def cross(one: Candidate, other: Candidate, rng: Stream) -> Candidate:
+def cross(one: Candidate, other: Candidate, rng: SeededRandom) -> Candidate:
     """Rules of both parents, each with an even chance; at least one."""
     genes = [*one.genes, *other.genes]
     kept = [gene for gene in genes if rng.chance(0.5)] or [rng.choice(genes)]
@@ -186,24 +186,24 @@ def _replace_gene(parent: Candidate, gene: Gene, instead: Gene) -> Candidate:
     return Candidate.of(parent.compose, [instead if one is gene else one for one in parent.genes])
 
 
-def _change_severity(space: Space, parent: Candidate, rng: Stream) -> Candidate:
+def _change_severity(space: Space, parent: Candidate, rng: SeededRandom) -> Candidate:
     gene = rng.choice(parent.genes)
     step = rng.integer(1, LONGEST_STEP) * (1 if rng.chance(0.5) else -1)
     at = min(len(SEVERITIES) - 1, max(0, SEVERITIES.index(gene.severity) + step))
     return _replace_gene(parent, gene, replace(gene, severity=SEVERITIES[at]))
 
 
-def _change_chance(space: Space, parent: Candidate, rng: Stream) -> Candidate:
+def _change_chance(space: Space, parent: Candidate, rng: SeededRandom) -> Candidate:
     gene = rng.choice(parent.genes)
     return _replace_gene(parent, gene, replace(gene, chance=rng.choice(CHANCES)))
 
 
-def _change_schedule(space: Space, parent: Candidate, rng: Stream) -> Candidate:
+def _change_schedule(space: Space, parent: Candidate, rng: SeededRandom) -> Candidate:
     gene = rng.choice(parent.genes)
     return _replace_gene(parent, gene, replace(gene, schedule=rng.integer(0, len(SCHEDULES) - 1)))
 
 
-def _change_options(space: Space, parent: Candidate, rng: Stream) -> Candidate:
+def _change_options(space: Space, parent: Candidate, rng: SeededRandom) -> Candidate:
     """Another value of an option; where no rule has one to choose, a step of severity."""
     open_to = [gene for gene in parent.genes if space.choices(gene.operator)]
     if not open_to:
@@ -214,24 +214,24 @@ def _change_options(space: Space, parent: Candidate, rng: Stream) -> Candidate:
     return _replace_gene(parent, gene, replace(gene, options=tuple(sorted(options.items()))))
 
 
-def _add_gene(space: Space, parent: Candidate, rng: Stream) -> Candidate:
+def _add_gene(space: Space, parent: Candidate, rng: SeededRandom) -> Candidate:
     if len(parent.genes) == MOST:
         return _exchange_gene(space, parent, rng)
     return Candidate.of(parent.compose, [*parent.genes, space.gene(rng.choice(space.operators))])
 
 
-def _drop_gene(space: Space, parent: Candidate, rng: Stream) -> Candidate:
+def _drop_gene(space: Space, parent: Candidate, rng: SeededRandom) -> Candidate:
     if len(parent.genes) == 1:
         return _add_gene(space, parent, rng)
     gone = rng.choice(parent.genes)
     return Candidate.of(parent.compose, [gene for gene in parent.genes if gene is not gone])
 
 
-def _exchange_gene(space: Space, parent: Candidate, rng: Stream) -> Candidate:
+def _exchange_gene(space: Space, parent: Candidate, rng: SeededRandom) -> Candidate:
     return _replace_gene(parent, rng.choice(parent.genes), space.gene(rng.choice(space.operators)))
 
 
-def _recompose(space: Space, parent: Candidate, rng: Stream) -> Candidate:
+def _recompose(space: Space, parent: Candidate, rng: SeededRandom) -> Candidate:
     """The other way to put the rules together, or another weight of one of them."""
     gene = rng.choice(parent.genes)
     if parent.compose == ONE_OF and rng.chance(0.5):

@@ -11,7 +11,7 @@ from crosswind.gateway.config.noise_model import ChatModel
 from crosswind.gateway.noise_model.chat_model import ModelFailed, ask_model
 from crosswind.injectors import registry
 from crosswind.injectors.identity import digest
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.studies.evolve.candidates import Candidate, Space
 from crosswind.studies.evolve.journal import Journal
 from crosswind.studies.evolve.search import Scored
@@ -39,7 +39,7 @@ class ModelPrompts:
     model: ChatModel
     journal: Journal
 
-    async def change_prompt(self, space: Space, parent: Scored, rng: Stream) -> Candidate | None:
+    async def change_prompt(self, space: Space, parent: Scored, rng: SeededRandom) -> Candidate | None:
         candidate = parent.individual.candidate
         writable = [gene for gene in candidate.genes if space.writable(gene.operator)]
         variation = rng.integer(1, VARIATIONS)

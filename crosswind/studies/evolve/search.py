@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.studies.evolve.candidates import ALL_OF, Candidate, Space, cross, mutate, thin, weaken
 from crosswind.studies.evolve.fitness import CandidateFitness, MeasuredDose
 
@@ -49,7 +49,7 @@ Progress = Callable[[int, Sequence[Scored]], None]
 class PromptWriter(Protocol):
     """Proposes candidates that differ from a parent in a prompt only."""
 
-    async def change_prompt(self, space: Space, parent: Scored, rng: Stream) -> Candidate | None:
+    async def change_prompt(self, space: Space, parent: Scored, rng: SeededRandom) -> Candidate | None:
         """The parent with a new prompt for one of its rules; None where no rule has one, or none came."""
         ...
 
@@ -90,7 +90,9 @@ class Search:
 
     def _screen(self) -> Iterator[Individual]:
         """Single operators, in an order of the seed's, for half of the budget at most."""
-        names = Stream(f"evolve|{self.seed}|screening").sample(self.space.operators, max(1, self.budget // 2))
+        names = SeededRandom(f"evolve|{self.seed}|screening").sample(
+            self.space.operators, max(1, self.budget // 2)
+        )
         for name in names:
             yield Individual(Candidate.of(ALL_OF, [self.space.gene(name)]), 0, "screening")
 
@@ -107,7 +109,7 @@ class Search:
         for number in range(TRIES):
             if len(found) == self.offspring:
                 break
-            rng = Stream(f"evolve|{self.seed}|{generation}|{number}")
+            rng = SeededRandom(f"evolve|{self.seed}|{generation}|{number}")
             child = await self._make_child(generation, survivors, rng)
             if child.id not in taken:
                 taken.add(child.id)
@@ -131,7 +133,9 @@ class Search:
     def _within(self, one: Scored) -> bool:
         return one.fitness.dose.excess(self.cap) == 0
 
-    async def _make_child(self, generation: int, survivors: Sequence[Scored], rng: Stream) -> Individual:
+    async def _make_child(
+        self, generation: int, survivors: Sequence[Scored], rng: SeededRandom
+    ) -> Individual:
         # The better a survivor, the likelier it is a parent.
         weights = [float(len(survivors) - place) for place in range(len(survivors))]
         one, other = rng.weighted(survivors, weights), rng.weighted(survivors, weights)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.faults import BlankAnswer
 from crosswind.injectors.operator import operator
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, ModelTarget, Recovery, Result
 
 
@@ -22,7 +22,7 @@ class Empty:
     Severity: the probability that a request is answered so.
     """
 
-    def draw(self, target: ModelTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ModelTarget, rng: SeededRandom, severity: float) -> Draw | None:
         return {"answer": "empty"} if rng.chance(severity) else None
 
     def apply(self, target: ModelTarget, draw: Draw) -> Result:
@@ -42,7 +42,7 @@ class ContentFilter:
     Severity: the probability that a request is answered so.
     """
 
-    def draw(self, target: ModelTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ModelTarget, rng: SeededRandom, severity: float) -> Draw | None:
         return {"answer": "content_filter"} if rng.chance(severity) else None
 
     def apply(self, target: ModelTarget, draw: Draw) -> Result:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.faults import AnswerContent, AnswerEdit, Share
 from crosswind.injectors.operator import operator
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, ModelTarget, Recovery, Result
 from crosswind.injectors.text.graphemes import shorten
 
@@ -38,7 +38,7 @@ class LengthCut:
     answer without text is left alone.
     """
 
-    def draw(self, target: ModelTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ModelTarget, rng: SeededRandom, severity: float) -> Draw | None:
         cut, keep = rng.chance(severity), rng.uniform(0.2, 0.8)
         return {"keep": round(keep, 3)} if cut else None
 
@@ -73,7 +73,7 @@ class MalformedArguments:
     come; an answer without a call is left alone.
     """
 
-    def draw(self, target: ModelTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ModelTarget, rng: SeededRandom, severity: float) -> Draw | None:
         damaged, pick, keep = rng.chance(severity), rng.uniform(), rng.uniform(0.2, 0.9)
         return {"pick": round(pick, 3), "keep": round(keep, 3)} if damaged else None
 
@@ -111,7 +111,7 @@ class UnknownTool:
     Severity: the probability that an answer is damaged so. An answer without a call is left alone.
     """
 
-    def draw(self, target: ModelTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ModelTarget, rng: SeededRandom, severity: float) -> Draw | None:
         damaged, pick, suffix = rng.chance(severity), rng.uniform(), rng.choice(SUFFIXES)
         return {"pick": round(pick, 3), "suffix": suffix} if damaged else None
 
@@ -145,7 +145,7 @@ class DuplicatedCallId:
     alone.
     """
 
-    def draw(self, target: ModelTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ModelTarget, rng: SeededRandom, severity: float) -> Draw | None:
         return {"edit": "duplicated_call_id"} if rng.chance(severity) else None
 
     def apply(self, target: ModelTarget, draw: Draw) -> Result:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.faults import ProviderRefusal
 from crosswind.injectors.operator import operator
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, ModelTarget, Recovery, Result
 
 
@@ -22,7 +22,7 @@ class RateLimited:
     Severity: the probability that a request is refused so.
     """
 
-    def draw(self, target: ModelTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ModelTarget, rng: SeededRandom, severity: float) -> Draw | None:
         refused, wait = rng.chance(severity), rng.integer(1, 3)
         return {"retry_after_s": wait} if refused else None
 
@@ -44,7 +44,7 @@ class Overloaded:
     Severity: the probability that a request is refused so.
     """
 
-    def draw(self, target: ModelTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ModelTarget, rng: SeededRandom, severity: float) -> Draw | None:
         return {"status": 503} if rng.chance(severity) else None
 
     def apply(self, target: ModelTarget, draw: Draw) -> Result:
@@ -66,7 +66,7 @@ class ContextLength:
     request is refused so.
     """
 
-    def draw(self, target: ModelTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ModelTarget, rng: SeededRandom, severity: float) -> Draw | None:
         return {"status": 400, "code": "context_length_exceeded"} if rng.chance(severity) else None
 
     def apply(self, target: ModelTarget, draw: Draw) -> Result:

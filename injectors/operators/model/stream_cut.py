@@ -5,7 +5,7 @@ from __future__ import annotations
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.faults import Action, Close, Count, Fault, Send, StreamEvent
 from crosswind.injectors.operator import operator
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, ModelTarget, Recovery, Result
 
 
@@ -34,7 +34,7 @@ class StreamCut:
     stream is left alone.
     """
 
-    def draw(self, target: ModelTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ModelTarget, rng: SeededRandom, severity: float) -> Draw | None:
         cut, events = rng.chance(severity), rng.integer(1, 12)
         return {"after_events": events} if cut and target.streaming else None
 

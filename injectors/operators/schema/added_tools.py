@@ -7,7 +7,7 @@ import re
 from collections.abc import Container, Mapping
 from typing import Any
 
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolTarget
 
 LONGEST_NAME = 64
@@ -42,7 +42,7 @@ def add_word(name: str, word: str) -> str:
     return f"{name}{'-' if '-' in last else '_'}{word}"
 
 
-def draw_place(target: ToolTarget, rng: Stream) -> str:
+def draw_place(target: ToolTarget, rng: SeededRandom) -> str:
     """Draw the declared tool behind which an added one stands, all equally likely; "" is the first place."""
     return rng.choice(["", *(tool.name for tool in target.declared)])
 

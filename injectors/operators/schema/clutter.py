@@ -21,7 +21,7 @@ from crosswind.injectors.operators.schema.added_tools import (
     unavailable,
 )
 from crosswind.injectors.operators.words.tools import DEEDS, UNRELATED, VERBS
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import AddedTool, Draw, Recovery, Result, ToolChange, ToolTarget
 from crosswind.injectors.wording import Unusable, written_form
 
@@ -48,7 +48,7 @@ class Bloat:
     per_tool: Annotated[int, Field(ge=1, le=32)] = 8
     """Added tools per declared tool at severity 1."""
 
-    def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolTarget, rng: SeededRandom, severity: float) -> Draw | None:
         count = sum(rng.chance(severity) for _ in range(self.per_tool))
         free = [name for name in rng.shuffled(list(UNRELATED)) if name not in target.taken]
         added = [[name, draw_place(target, rng)] for name in free[:count]]
@@ -78,7 +78,7 @@ class RedundantTool:
     num_tools: Annotated[int, Field(ge=1, le=8)] = 2
     """Neighbours per tool at severity 1, as in the benchmark's examples."""
 
-    def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolTarget, rng: SeededRandom, severity: float) -> Draw | None:
         count = sum(rng.chance(severity) for _ in range(self.num_tools))
         free = [one for one in rng.shuffled(neighbours(target.tool.name)) if one["name"] not in target.taken]
         added = [{**one, "behind": draw_place(target, rng)} for one in free[:count]]

@@ -14,7 +14,7 @@ from crosswind.injectors.operators.schema.added_tools import (
     unavailable,
 )
 from crosswind.injectors.operators.words.tools import COSTS_MORE, TAKES_LONGER
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import AddedTool, Draw, Recovery, Result, ToolChange, ToolTarget
 
 
@@ -29,7 +29,7 @@ class Distractor:
     def __init__(self, suffix: str, wordings: tuple[str, ...]) -> None:
         self._suffix, self._wordings = suffix, wordings
 
-    def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolTarget, rng: SeededRandom, severity: float) -> Draw | None:
         present = rng.chance(severity)
         wording, times = rng.choice(self._wordings), rng.choice((3, 4, 5, 8, 10))
         behind, order = draw_place(target, rng), f"{rng.integer(0, 2**32 - 1):08x}"

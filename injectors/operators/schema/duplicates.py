@@ -8,7 +8,7 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import Registered, register
 from crosswind.injectors.operators.schema.added_tools import draw_place
 from crosswind.injectors.operators.words.tools import FOREIGN_PARAMETERS
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import AddedTool, Draw, Recovery, Result, ToolChange, ToolTarget
 
 
@@ -20,7 +20,7 @@ class Duplicate:
     ) -> None:
         self.description, self.parameters = description, parameters
 
-    def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolTarget, rng: SeededRandom, severity: float) -> Draw | None:
         present, behind = rng.chance(severity), draw_place(target, rng)
         parameters: dict[str, Any] | None = {"type": "object", "properties": {}}
         if self.parameters == "wrong":
@@ -43,7 +43,7 @@ class Duplicate:
         return Result(ToolChange(target.tool, (twin,)), note)
 
 
-def _draw_wrong_parameters(target: ToolTarget, rng: Stream) -> dict[str, Any] | None:
+def _draw_wrong_parameters(target: ToolTarget, rng: SeededRandom) -> dict[str, Any] | None:
     """Draw parameters that the tool does not take: as many as its own, from one to three. None where all the
     names that we have are its own."""
     own = set(target.tool.parameters.get("properties") or {})

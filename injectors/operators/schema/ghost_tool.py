@@ -8,7 +8,7 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import check_general, read_text
 from crosswind.injectors.operators.schema.added_tools import add_word, complete_schema, draw_place
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import AddedTool, Draw, Recovery, Result, ToolChange, ToolTarget
 from crosswind.injectors.wording import Unusable, written_form
 
@@ -32,7 +32,7 @@ class GhostTool:
     Severity: the share of tools that have such a ghost.
     """
 
-    def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolTarget, rng: SeededRandom, severity: float) -> Draw | None:
         present, word, behind = rng.chance(severity), rng.choice(LATER), draw_place(target, rng)
         name = add_word(target.tool.name, word)
         return {"name": name, "behind": behind} if present and name not in target.taken else None

@@ -12,7 +12,7 @@ from crosswind.injectors.conversation import Site, ToolSchema
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import check_length, read_json, read_text
 from crosswind.injectors.operators.words.synonyms import IN_DESCRIPTIONS, LIKELY_VERBS, SURE_VERBS
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, ToolChange, ToolTarget
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.edits import apply_edits, edit, find_unprotected, phrases, touches
@@ -65,7 +65,7 @@ class ParaphraseTool:
     withdrawn, unless a model writes.
     """
 
-    def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolTarget, rng: SeededRandom, severity: float) -> Draw | None:
         edits = _draw_edits(target.tool.description, (target.tool,), rng, severity)
         if not edits and rng.chance(severity):
             return unable(target.tool.description, {"edits": []})
@@ -110,7 +110,7 @@ class ParaphraseParameter:
     English only: in another language the event is withdrawn, unless a model writes.
     """
 
-    def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolTarget, rng: SeededRandom, severity: float) -> Draw | None:
         before = _descriptions(target.tool.parameters)
         found = {name: _draw_edits(text, (target.tool,), rng, severity) for name, text in before.items()}
         edits = {name: one for name, one in found.items() if one}
@@ -181,7 +181,9 @@ def _with_parameters(target: ToolTarget, descriptions: Mapping[str, str]) -> Res
     return Result(ToolChange(tool), f"In {tool.name} other words describe {', '.join(descriptions)}.")
 
 
-def _draw_edits(text: str, tools: Sequence[ToolSchema], rng: Stream, severity: float) -> list[dict[str, Any]]:
+def _draw_edits(
+    text: str, tools: Sequence[ToolSchema], rng: SeededRandom, severity: float
+) -> list[dict[str, Any]]:
     """Draw the edits that reword a share `severity` of the rewordable phrases, within the bound on length."""
     out: list[dict[str, Any]] = []
     growth = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, ToolChange, ToolTarget
 
 
@@ -21,7 +21,7 @@ class Reorder:
     likely.
     """
 
-    def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolTarget, rng: SeededRandom, severity: float) -> Draw | None:
         moved = rng.chance(severity)
         places = ["", *(tool.name for tool in target.declared if tool.name != target.tool.name)]
         return {"behind": rng.choice(places)} if moved and len(places) > 1 else None

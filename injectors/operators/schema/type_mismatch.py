@@ -7,7 +7,7 @@ from typing import Any
 
 from crosswind.injectors.conversation import Site, ToolSchema
 from crosswind.injectors.operator import operator
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, ToolChange, ToolTarget
 
 DECLARED_AS = {
@@ -36,7 +36,7 @@ class TypeMismatch:
     later one does. Severity: the probability that a parameter of a plain type is declared wrong.
     """
 
-    def draw(self, target: ToolTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolTarget, rng: SeededRandom, severity: float) -> Draw | None:
         declared = [(name, rng.chance(severity), schema) for name, schema in _properties(target.tool)]
         wrong = [
             {"parameter": name, "takes": schema["type"], "says": DECLARED_AS[schema["type"]]}

@@ -26,7 +26,7 @@ from crosswind.injectors.operators.words.scenes import (
     SHOP_PRAISE,
     SHOP_PRODUCTS,
 )
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.edits import apply_edits, edit
 from crosswind.injectors.text.json_payload import parse_json
@@ -62,7 +62,7 @@ class IrrelevantState:
     `observation` marks one.
     """
 
-    def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         text, volume = target.text, round(MOST * severity)
         scene = recognise_scene(text)
         if scene is None:
@@ -89,7 +89,9 @@ class IrrelevantState:
         return Result(after, note)
 
 
-def _draw_household_sentences(target: ToolResultTarget, volume: int, rng: Stream) -> list[dict[str, Any]]:
+def _draw_household_sentences(
+    target: ToolResultTarget, volume: int, rng: SeededRandom
+) -> list[dict[str, Any]]:
     """Draw ⌊volume/12⌋ sentences at random places, each on an object with an id that is new to the scene.
 
     Its type is one that neither the scene nor a goal beside it mentions, as long as there is one. An object
@@ -111,7 +113,7 @@ def _draw_household_sentences(target: ToolResultTarget, volume: int, rng: Stream
     return sorted(made, key=lambda one: one["at"])
 
 
-def _draw_grid_lines(target: ToolResultTarget, volume: int, rng: Stream) -> list[dict[str, Any]]:
+def _draw_grid_lines(target: ToolResultTarget, volume: int, rng: SeededRandom) -> list[dict[str, Any]]:
     """Draw max(1, ⌊volume/10⌋) lines as one insertion. Their rows and columns are greater than any number in
     the text, so outside the grid that it describes; no two are the same.
     """
@@ -130,7 +132,7 @@ def _draw_grid_lines(target: ToolResultTarget, volume: int, rng: Stream) -> list
     return [edit(find_end(target.text), "", "".join(made))]
 
 
-def _draw_shop_entries(target: ToolResultTarget, volume: int, rng: Stream) -> list[dict[str, Any]]:
+def _draw_shop_entries(target: ToolResultTarget, volume: int, rng: SeededRandom) -> list[dict[str, Any]]:
     """Draw one insertion behind the page's own content. Result page: min(⌊(volume/100)·α·10⌋, 10) entries.
     Product page: max(1, ⌊volume/25⌋) features and max(1, ⌊volume/30⌋) advertisements.
     """
@@ -148,15 +150,15 @@ def _draw_shop_entries(target: ToolResultTarget, volume: int, rng: Stream) -> li
     return [edit(find_end(text), "", "".join(between + line for line in lines))] if lines else []
 
 
-def _draw_advertisement(rng: Stream) -> str:
+def _draw_advertisement(rng: SeededRandom) -> str:
     return f"[AD] {rng.choice(SHOP_PRAISE)}: see our {rng.choice(SHOP_CLOTHES)} today!"
 
 
-def _draw_product(rng: Stream) -> str:
+def _draw_product(rng: SeededRandom) -> str:
     return f"{rng.choice(SHOP_PRODUCTS)}, {rng.choice(SHOP_FLAWS)} (can't be chosen)"
 
 
-def _draw_foreign_page(target: ToolResultTarget, volume: int, rng: Stream) -> list[dict[str, Any]]:
+def _draw_foreign_page(target: ToolResultTarget, volume: int, rng: SeededRandom) -> list[dict[str, Any]]:
     """Draw a piece of a shop's page, of `volume` characters on average, as one insertion behind the
     observation.
     """
@@ -173,7 +175,7 @@ def _draw_foreign_page(target: ToolResultTarget, volume: int, rng: Stream) -> li
     return [edit(find_end(target.text), "", "\n" + " ".join(shown))] if shown else []
 
 
-def _draw_fields(taken: set[str], text: str, volume: int, rng: Stream) -> list[tuple[str, str]]:
+def _draw_fields(taken: set[str], text: str, volume: int, rng: SeededRandom) -> list[tuple[str, str]]:
     """Draw fields of `volume` characters of JSON on average. The scene has none of their names or values."""
     point = rng.uniform()
     room = float(volume)
@@ -191,7 +193,7 @@ def _draw_fields(taken: set[str], text: str, volume: int, rng: Stream) -> list[t
     return chosen
 
 
-_INSERTIONS: Mapping[Scene, Callable[[ToolResultTarget, int, Stream], list[dict[str, Any]]]] = {
+_INSERTIONS: Mapping[Scene, Callable[[ToolResultTarget, int, SeededRandom], list[dict[str, Any]]]] = {
     Scene.HOUSEHOLD: _draw_household_sentences,
     Scene.SHOP: _draw_shop_entries,
     Scene.GRID: _draw_grid_lines,

@@ -16,7 +16,7 @@ from crosswind.injectors.operators.insertion import (
 )
 from crosswind.injectors.operators.model_text import check_general, read_lines
 from crosswind.injectors.operators.words.results import INSTRUCTIONS, LOG_LINES, LOW_VALUE, REMARKS
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.json_payload import is_container, parse_json
 from crosswind.injectors.wording import written_form
@@ -45,7 +45,7 @@ class Misleading:
     keeps its place and its bytes; other JSON (numbers, arrays of numbers) is left alone.
     """
 
-    def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         count = sum(rng.uniform() < severity for _ in range(2))
         texts = rng.sample(REMARKS, 2)
         keys = rng.shuffled(REMARK_KEYS)
@@ -119,7 +119,7 @@ class RedundantResult:
     (numbers, arrays of numbers) is left alone.
     """
 
-    def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         count = sum(rng.uniform() < severity for _ in LOW_VALUE)
         keys = rng.shuffled(list(LOW_VALUE))
         value = parse_json(target.text)
@@ -197,7 +197,7 @@ class ContextPressure:
     its bytes; other JSON is left alone.
     """
 
-    def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         first, before = rng.integer(1_000, 9_000), rng.chance(0.5)
         value = parse_json(target.text)
         span = find_insertion_points(target.text, value)
@@ -245,7 +245,7 @@ class PromptInjection:
     plain text gets a line. Every true value keeps its bytes; other JSON is left alone.
     """
 
-    def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         hit = rng.chance(severity)
         canary = f"ZQ{rng.integer(0, 2**40 - 1):010X}"
         text = rng.choice(INSTRUCTIONS).format(canary)

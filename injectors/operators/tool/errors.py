@@ -10,7 +10,7 @@ from pydantic import Field
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.operator import Registered, operator, register
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, ToolClass, ToolResultTarget
 from crosswind.injectors.text.json_payload import is_container, parse_json
 
@@ -21,7 +21,7 @@ class FixedError:
     def __init__(self, what: str, text: str) -> None:
         self.what, self.text = what, text
 
-    def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         return {"text": self.text} if rng.chance(severity) else None
 
     def apply(self, target: ToolResultTarget, draw: Draw) -> Result:
@@ -128,7 +128,7 @@ class ExecutionFailure:
     kinds: Annotated[tuple[Kind, ...], Field(min_length=1)] = tuple(FAILURES)
     """Which failures there are to meet."""
 
-    def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         hit = rng.chance(severity)
         kind = rng.choice(self.kinds)
         return {"kind": kind, "text": FAILURES[kind]} if hit else None
@@ -159,7 +159,7 @@ class Prerequisite:
     called the prerequisite in between.
     """
 
-    def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         hit, which = rng.chance(severity), rng.uniform()
         names = [tool.name for tool in target.tools if tool.name != target.tool]
         reading = [name for name in names if classify(name) is ToolClass.READ_ONLY]
@@ -190,7 +190,7 @@ class SilentNoop:
     effect, and success would be the truth.
     """
 
-    def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         hit, text = rng.chance(severity), rng.choice(ACKNOWLEDGEMENTS)
         reads = target.tool_class is ToolClass.READ_ONLY and is_container(parse_json(target.text))
         return {"text": text} if hit and reads else None

@@ -18,7 +18,7 @@ from crosswind.injectors.operators.tool.values import (
     rewrite_json,
     scale,
 )
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.json_leaves import can_be_marked, dump_like, facts, leaves, replace_leaves
 from crosswind.injectors.text.json_payload import RESTATED, is_container, parse_json
@@ -46,7 +46,7 @@ class Erroneous:
     arguments hold stay, and nothing is dropped.
     """
 
-    def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         hit = rng.chance(severity)
         count = 1 + sum(rng.uniform() < severity for _ in range(2))
         if not hit:
@@ -73,7 +73,7 @@ class Erroneous:
         return Result(dump_like(replace_leaves(value, edits), like=target.text), note)
 
 
-def _draw_false_leaves(value: object, target: ToolResultTarget, count: int, rng: Stream) -> Draw | None:
+def _draw_false_leaves(value: object, target: ToolResultTarget, count: int, rng: SeededRandom) -> Draw | None:
     found = [(place, leaf) for place, leaf in facts(value, target) if isinstance(place[-1], str)]
     end = rng.choice(RESTATED)
     # Where a clean field already has that ending, a restated one couldn't be told from it.
@@ -85,7 +85,7 @@ def _draw_false_leaves(value: object, target: ToolResultTarget, count: int, rng:
     return {"false": kept, "end": end} if kept else None
 
 
-def _draw_false_figures(target: ToolResultTarget, count: int, rng: Stream) -> Draw | None:
+def _draw_false_figures(target: ToolResultTarget, count: int, rng: SeededRandom) -> Draw | None:
     chosen = sorted(rng.sample(find_figures(target), count))
     drawn = [(start, end, figure, scale(figure, rng.uniform(1.2, 1.9))) for start, end, figure in chosen]
     false = [[start, end, wrong] for start, end, figure, wrong in drawn if wrong != figure]
@@ -112,7 +112,7 @@ class StaleResource:
     objects and arrays with such facts can be stale.
     """
 
-    def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         hit, count = rng.chance(severity), rng.integer(1, 3)
         value = parse_json(target.text)
         if not hit or not is_container(value) or not can_be_marked(value, STALE):
@@ -130,7 +130,7 @@ class StaleResource:
         )
 
 
-def _before(leaf: Any, rng: Stream) -> Any | None:
+def _before(leaf: Any, rng: SeededRandom) -> Any | None:
     return draw_other(leaf, (), rng) if is_number(leaf) else find_earlier(leaf)
 
 
@@ -156,7 +156,7 @@ class FabricatedObservation:
     `errors` says that the values were generated. Only JSON objects and arrays are made up.
     """
 
-    def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         hit = rng.chance(severity)
         value = parse_json(target.text)
         if not hit or not is_container(value) or not can_be_marked(value, ERRORS):

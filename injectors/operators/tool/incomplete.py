@@ -8,7 +8,7 @@ from typing import Any
 
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.graphemes import whole
 from crosswind.injectors.text.json_leaves import dump_like
@@ -39,7 +39,7 @@ class Incomplete:
     fields says `"incomplete": true`, a list that lost its end closes with `{"truncated": true}`.
     """
 
-    def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         hit = rng.chance(severity)
         lost = LEAST + SPREAD * severity * rng.uniform()
         way, order = rng.uniform(), rng.uniform()

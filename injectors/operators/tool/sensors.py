@@ -17,7 +17,7 @@ from crosswind.injectors.operators.tool.values import (
     rewrite_json,
     scale,
 )
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, ToolResultTarget
 from crosswind.injectors.text.graphemes import whole
 from crosswind.injectors.text.json_leaves import MOST, Place, can_be_marked, facts
@@ -55,7 +55,7 @@ class Misread:
     and what the call's arguments hold are read correctly.
     """
 
-    def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         rate = rng.uniform(0, MOST_LIKELY * severity)
         value = parse_json(target.text)
         if not is_container(value):
@@ -80,7 +80,7 @@ def _field(place: Place) -> str:
     return next((key for key in reversed(place) if isinstance(key, str)), "")
 
 
-def _draw_misread(leaf: bool | str, words: list[str], rng: Stream, rate: float) -> bool | str | None:
+def _draw_misread(leaf: bool | str, words: list[str], rng: SeededRandom, rate: float) -> bool | str | None:
     """Draw what is read in place of a JSON value; None where it is read correctly."""
     if isinstance(leaf, bool):
         return _draw_reading([not leaf], rng, rate)
@@ -94,12 +94,12 @@ def _draw_misread(leaf: bool | str, words: list[str], rng: Stream, rate: float) 
     return replace_spans(leaf, spans) if spans else None
 
 
-def _draw_misread_cells(text: str, rows: int, rng: Stream, rate: float) -> list[tuple[int, int, str]]:
+def _draw_misread_cells(text: str, rows: int, rng: SeededRandom, rate: float) -> list[tuple[int, int, str]]:
     seen = [(at, _draw_reading(beside, rng, rate)) for at, beside in find_cells(text, rows)]
     return [(at, at + 1, symbol) for at, symbol in seen if symbol is not None and symbol != text[at]]
 
 
-def _draw_reading(beside: list[Any], rng: Stream, rate: float) -> Any | None:
+def _draw_reading(beside: list[Any], rng: SeededRandom, rate: float) -> Any | None:
     """Draw what is read in place of a value with these neighbours; None where it is read correctly."""
     hit, unknown, which = rng.chance(rate), rng.chance(0.5), rng.uniform()
     if not hit:
@@ -124,7 +124,7 @@ class NumericNoise:
     profile's bounds allow returns the truth.
     """
 
-    def draw(self, target: ToolResultTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: ToolResultTarget, rng: SeededRandom, severity: float) -> Draw | None:
         value = parse_json(target.text)
         low, high = 1 - severity, 1 + severity
         if is_container(value):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from crosswind.injectors.operators.words.vocabularies import LIFECYCLES, VOCABULARIES
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolResultTarget
 from crosswind.injectors.text.json_leaves import (
     MOST,
@@ -40,7 +40,7 @@ def _by_word(lists: tuple[tuple[str, ...], ...]) -> dict[str, tuple[str, ...]]:
 _BY_WORD, _LIFE_BY_WORD = _by_word(VOCABULARIES), _by_word(LIFECYCLES)
 
 
-def draw_other(value: Any, peers: Sequence[Any], rng: Stream) -> Any | None:
+def draw_other(value: Any, peers: Sequence[Any], rng: SeededRandom) -> Any | None:
     """Draw a false value in place of this one, or None where we have none. A text of the same shape among
     `peers`, the result's other values, will do."""
     if isinstance(value, bool):
@@ -91,7 +91,7 @@ def _are_codes(one: str, two: str) -> bool:
     return len(one) == len(two) and one.isalpha() and two.isalpha() and one.isupper() and two.isupper()
 
 
-def _other_float(value: float, rng: Stream) -> float | None:
+def _other_float(value: float, rng: SeededRandom) -> float | None:
     factor = rng.uniform(0.5, 0.9) if rng.chance(0.5) else rng.uniform(1.1, 1.6)
     decimals = len(repr(value).partition(".")[2]) if "e" not in repr(value) else 6
     found = round(value * factor, decimals)

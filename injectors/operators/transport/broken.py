@@ -17,7 +17,7 @@ from crosswind.injectors.faults import (
     Wait,
 )
 from crosswind.injectors.operator import operator
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, TransportTarget
 
 HANGS_MS = (2_000.0, 8_000.0)
@@ -48,7 +48,7 @@ class Hang:
     gives up before.
     """
 
-    def draw(self, target: TransportTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: TransportTarget, rng: SeededRandom, severity: float) -> Draw | None:
         hangs, time = rng.chance(severity), rng.uniform(*HANGS_MS)
         return {"hang_ms": round(time)} if hangs else None
 
@@ -84,7 +84,7 @@ class Reset:
     is sent on: what was done need not be done again.
     """
 
-    def draw(self, target: TransportTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: TransportTarget, rng: SeededRandom, severity: float) -> Draw | None:
         broken, after = rng.chance(severity), rng.chance(0.5) and target.repeatable
         return {"where": "response" if after else "request"} if broken else None
 
@@ -118,7 +118,7 @@ class TruncatedBody:
     are left to `transport.sse_cut`, and so are links to tools, where what was done need not be done again.
     """
 
-    def draw(self, target: TransportTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: TransportTarget, rng: SeededRandom, severity: float) -> Draw | None:
         cut, keep = rng.chance(severity), rng.uniform(0.2, 0.9)
         possible = target.repeatable and not target.streaming
         return {"keep": round(keep, 3)} if cut and possible else None
@@ -155,7 +155,7 @@ class SseCut:
     a shorter stream is left alone.
     """
 
-    def draw(self, target: TransportTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: TransportTarget, rng: SeededRandom, severity: float) -> Draw | None:
         cut, events, keep = rng.chance(severity), rng.integer(1, 8), rng.uniform(0.2, 0.9)
         possible = target.streaming and target.repeatable
         return {"after_events": events, "keep": round(keep, 3)} if cut and possible else None

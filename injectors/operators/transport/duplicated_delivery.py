@@ -9,7 +9,7 @@ from msgspec import Meta
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.faults import Fault, Resend
 from crosswind.injectors.operator import operator
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, TransportTarget
 
 
@@ -37,7 +37,7 @@ class DuplicatedDelivery:
     tokens and has no other effect.
     """
 
-    def draw(self, target: TransportTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: TransportTarget, rng: SeededRandom, severity: float) -> Draw | None:
         return {"times": 2} if rng.chance(severity) and target.repeatable else None
 
     def apply(self, target: TransportTarget, draw: Draw) -> Result:

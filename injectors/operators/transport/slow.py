@@ -10,7 +10,7 @@ from msgspec import Meta
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.faults import Action, Count, Delay, Fault, Milliseconds, Send, StreamEvent, Wait
 from crosswind.injectors.operator import operator
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, TransportTarget
 
 MEAN_DELAY_MS = 1000.0
@@ -39,7 +39,7 @@ class Latency:
     exponential jitter, whose mean is eight times as large for one answer in twenty (long tail). At most 10 s.
     """
 
-    def draw(self, target: TransportTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: TransportTarget, rng: SeededRandom, severity: float) -> Draw | None:
         tail = rng.chance(TAIL_SHARE)
         jitter = rng.exponential(1.0) * (TAIL_FACTOR if tail else 1.0) / (1 + TAIL_SHARE * (TAIL_FACTOR - 1))
         delay = round(min(severity * MEAN_DELAY_MS * (1 + jitter) / 2, LONGEST_MS), 3)
@@ -67,7 +67,7 @@ class FirstTokenDelay:
     long.
     """
 
-    def draw(self, target: TransportTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: TransportTarget, rng: SeededRandom, severity: float) -> Draw | None:
         delay = round(MEAN_FIRST_DELAY_MS * severity * rng.uniform(0.5, 1.5))
         return {"delay_ms": delay} if target.streaming and delay > 0 else None
 
@@ -111,7 +111,7 @@ class Bandwidth:
     Severity: the seconds that 2 KiB take (0.1: 20 KiB/s). A plain body and a stream are slowed alike.
     """
 
-    def draw(self, target: TransportTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: TransportTarget, rng: SeededRandom, severity: float) -> Draw | None:
         return {"bytes_per_s": round(SLOWEST_BYTES_PER_S / severity)} if severity > 0 else None
 
     def apply(self, target: TransportTarget, draw: Draw) -> Result:
@@ -149,7 +149,7 @@ class SseStall:
     and a half times as long. One to eight events come before; a shorter stream is left alone.
     """
 
-    def draw(self, target: TransportTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: TransportTarget, rng: SeededRandom, severity: float) -> Draw | None:
         events, factor = rng.integer(1, 8), rng.uniform(0.5, 1.5)
         stall = round(MEAN_STALL_MS * severity * factor)
         return {"after_events": events, "stall_ms": stall} if target.streaming and stall > 0 else None

@@ -9,7 +9,7 @@ from msgspec import Meta
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.faults import Fault, Reply
 from crosswind.injectors.operator import operator
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, TransportTarget
 
 STATUSES = (500, 502, 503, 504)
@@ -39,7 +39,7 @@ class Status:
     Severity: the probability that an exchange is answered so.
     """
 
-    def draw(self, target: TransportTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: TransportTarget, rng: SeededRandom, severity: float) -> Draw | None:
         failed, status = rng.chance(severity), rng.choice(STATUSES)
         return {"status": status} if failed else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.faults import Fault, Headers
 from crosswind.injectors.operator import operator
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, TransportTarget
 
 LABELS = ("text/html; charset=utf-8", "text/plain; charset=utf-8", "application/octet-stream")
@@ -37,7 +37,7 @@ class WrongContentType:
     refuses the answer asks again.
     """
 
-    def draw(self, target: TransportTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: TransportTarget, rng: SeededRandom, severity: float) -> Draw | None:
         wrong, label = rng.chance(severity), rng.choice(LABELS)
         return {"content_type": label} if wrong and target.repeatable else None
 

@@ -11,7 +11,7 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.user.sentences import is_prose
 from crosswind.injectors.operators.words.requests import COMPARED, DETERMINERS, NAMED, VAGUER
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.edits import apply_edits, drop_overlaps, edit, find_unprotected, phrases
@@ -41,7 +41,7 @@ class Ambiguous:
     brings all of it back.
     """
 
-    def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
         points = [rng.uniform(), rng.uniform()]
         if target.ordinal > 0 or not is_prose(target.text):
             return None

@@ -26,7 +26,7 @@ from crosswind.injectors.operators.words.asides import (
     TURNS_AWAY,
     YIELDS,
 )
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 from crosswind.injectors.wording import Unusable, written_form
 
@@ -52,7 +52,7 @@ class TopicDrift:
     indicate one; they need no tool and name no value. The last sentence leads back to the request.
     """
 
-    def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
         point = rng.uniform()
         questions = rng.sample(SIDE_QUESTIONS[find_field(target.text)], 2)
         away, back = rng.sample(TURNS_AWAY, 2), rng.choice(COMES_BACK)
@@ -123,7 +123,7 @@ class BoundaryProbing:
     target: Literal["policy", "knowledge"] | None = None
     """Which limits are probed; absent: drawn evenly."""
 
-    def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
         count = sum(rng.uniform() < severity for _ in range(2))
         drawn = rng.choice(("policy", "knowledge"))
         kind = self.target or drawn
@@ -174,7 +174,7 @@ class OutOfScope:
     where no declared tool's name, description or parameters mention it. The user's own words are all kept.
     """
 
-    def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
         count = sum(rng.uniform() < severity for _ in range(2))
         declared = (f"{tool.name} {tool.description} {json.dumps(tool.parameters)}" for tool in target.tools)
         # An errand that a tool could do would no longer be out of scope.
@@ -219,7 +219,7 @@ class Cue:
     def __init__(self, preference: str, wordings: Sequence[str]) -> None:
         self.preference, self.wordings = preference, wordings
 
-    def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
         present, wording = rng.chance(severity), rng.choice(self.wordings)
         return {"cue": wording} if present and is_prose(target.text) else None
 

@@ -13,7 +13,7 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.user.sentences import find_separator, is_prose, split_sentences
 from crosswind.injectors.operators.words.requests import BELIEFS, OTHERS
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 from crosswind.injectors.text.edits import apply_edits, drop_overlaps, edit, find_unprotected, splits
 from crosswind.injectors.text.entities import Span, numbers
@@ -59,7 +59,7 @@ class Inconsistent:
 
     settles: Literal["same_message", "next_message"] = "same_message"
 
-    def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
         if target.unsettled:
             return _draw_settlement(target)
         if self.settles == "next_message" and target.user_can_answer:
@@ -94,7 +94,7 @@ class Inconsistent:
 
 
 def _contradict(
-    target: UserTarget, span: Span, sentences: list[Span], early: bool, rng: Stream
+    target: UserTarget, span: Span, sentences: list[Span], early: bool, rng: SeededRandom
 ) -> dict[str, Any]:
     """Draw the edit that says a word wrongly before the true one, or doubts a value after its sentence."""
     text, (start, end) = target.text, span
@@ -114,7 +114,7 @@ def _contradict(
     return edit(start, "", f"{wrong}, no, I mean ")
 
 
-def _draw_doubt(target: UserTarget, rng: Stream) -> Draw | None:
+def _draw_doubt(target: UserTarget, rng: SeededRandom) -> Draw | None:
     """Draw a doubt about one of the message's choices or values. The next message has to settle it."""
     text = target.text
     found = sorted({*_find_choices(target, split_sentences(text)), *_find_values(target)})
@@ -189,7 +189,7 @@ def _is_quantity(phrase: str) -> bool:
     return _ASKED.fullmatch(phrase) is not None
 
 
-def _draw_beliefs(phrase: str, rng: Stream) -> str:
+def _draw_beliefs(phrase: str, rng: SeededRandom) -> str:
     """Draw a sentence with two beliefs about the quantity, which says that they are beliefs."""
     word = phrase.split()[1].lower()
     one, other = rng.shuffled(rng.choice(BELIEFS[word]))

@@ -9,7 +9,7 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.words.patterns import HEADING, OBJECTIVE, PATTERNS
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, InstructionsTarget, Recovery, Result
 from crosswind.injectors.wording import written_form
 
@@ -40,7 +40,7 @@ class InteractionPattern:
     kind: Kind | None = None
     """Which pattern; absent: drawn evenly."""
 
-    def draw(self, target: InstructionsTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: InstructionsTarget, rng: SeededRandom, severity: float) -> Draw | None:
         count = sum(rng.uniform() < severity for _ in range(2 if self.kind is None else 1))
         kinds = rng.sample(tuple(PATTERNS), 2)[:count] if self.kind is None else [self.kind][:count]
         return {"kinds": kinds} if kinds and target.text.strip() else None

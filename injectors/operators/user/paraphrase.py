@@ -11,7 +11,7 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_text
 from crosswind.injectors.operators.user.sentences import is_prose, split_sentences
 from crosswind.injectors.operators.words.synonyms import IN_REQUESTS
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 from crosswind.injectors.text.edits import (
     apply_edits,
@@ -48,7 +48,7 @@ class Paraphrase:
     measures is replaced. English only: in another language the event is withdrawn, unless a model writes.
     """
 
-    def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
         if not is_prose(target.text):
             return None
         found = [
@@ -87,7 +87,7 @@ class ParaphraseWording:
         )
 
 
-def _draw_candidates(target: UserTarget, rng: Stream) -> Iterator[list[dict[str, Any]]]:
+def _draw_candidates(target: UserTarget, rng: SeededRandom) -> Iterator[list[dict[str, Any]]]:
     """Edits that go together, in the text's order. They are all drawn whatever the severity is."""
     text, spans = target.text, split_sentences(target.text)
     for start, end in spans:

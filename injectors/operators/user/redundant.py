@@ -9,7 +9,7 @@ from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.model_text import read_lines
 from crosswind.injectors.operators.user.sentences import is_prose, split_sentences
 from crosswind.injectors.operators.words.asides import REPEATS, SMALL_TALK
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 from crosswind.injectors.wording import Unusable, written_form
 
@@ -37,7 +37,7 @@ class RedundantMessage:
     is changed, nothing is asked that wasn't asked, and no fact is added.
     """
 
-    def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
         text = target.text
         if not is_prose(text):
             return None
@@ -95,7 +95,7 @@ def _count_words(text: str) -> int:
     return len(_WORD.findall(text))
 
 
-def _draw_candidates(text: str, rng: Stream) -> list[tuple[str, bool]]:
+def _draw_candidates(text: str, rng: SeededRandom) -> list[tuple[str, bool]]:
     """Draw sentences in the order of use, small talk and repetitions by turns, each with whether it repeats
     the user's own.
     """

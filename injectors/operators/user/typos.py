@@ -14,7 +14,7 @@ from pydantic import Field
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.operator import operator
 from crosswind.injectors.operators.words.spelling import KEYBOARDS, MISSPELLINGS
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 from crosswind.injectors.text.edits import apply_edits, edit
 from crosswind.injectors.text.entities import LONGEST_TOKEN, MEANING_WORDS, Span
@@ -58,7 +58,7 @@ class Typos:
         if self.between is not None and self.between[0] > self.between[1]:
             raise ValueError(f"{list(self.between)} ends below its beginning: swap the two")
 
-    def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
+    def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
         # Everything is drawn in a fixed order, so that more severity means more of the same typos.
         count = self._draw_count(rng, severity)
         words = list(_find_words(target))
@@ -69,7 +69,7 @@ class Typos:
             return {"edits": [], UNABLE: CASELESS} if caseless else None
         return {"edits": edits}
 
-    def _draw_count(self, rng: Stream, severity: float) -> int:
+    def _draw_count(self, rng: SeededRandom, severity: float) -> int:
         if self.between is None:
             return sum(rng.uniform() < severity / 2 for _ in range(TRIALS))
         hit, (least, most) = rng.chance(severity), self.between
@@ -124,7 +124,7 @@ def _is_bound(around: str) -> bool:
     )
 
 
-def _mistype(word: str, rng: Stream) -> tuple[str, str | None]:
+def _mistype(word: str, rng: SeededRandom) -> tuple[str, str | None]:
     """Draw a kind of typo and the word with it; None where no kind gives a word that is different and
     harmless."""
     for kind in rng.shuffled(list(_KINDS)):
@@ -134,7 +134,7 @@ def _mistype(word: str, rng: Stream) -> tuple[str, str | None]:
     return "none", None
 
 
-def _adjacent(word: str, rng: Stream) -> str | None:
+def _adjacent(word: str, rng: SeededRandom) -> str | None:
     at = rng.integer(1, len(word) - 1)
     near = _NEIGHBOURS.get(word[at].lower())
     if near is None:
@@ -143,27 +143,27 @@ def _adjacent(word: str, rng: Stream) -> str | None:
     return word[:at] + (letter.upper() if word[at].isupper() else letter) + word[at + 1 :]
 
 
-def _swap(word: str, rng: Stream) -> str | None:
+def _swap(word: str, rng: SeededRandom) -> str | None:
     at = rng.integer(1, len(word) - 2)
     return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
 
 
-def _drop(word: str, rng: Stream) -> str | None:
+def _drop(word: str, rng: SeededRandom) -> str | None:
     at = rng.integer(1, len(word) - 1)
     return word[:at] + word[at + 1 :]
 
 
-def _double(word: str, rng: Stream) -> str | None:
+def _double(word: str, rng: SeededRandom) -> str | None:
     at = rng.integer(1, len(word) - 1)
     return word[: at + 1] + word[at:]
 
 
-def _misspell(word: str, rng: Stream) -> str | None:
+def _misspell(word: str, rng: SeededRandom) -> str | None:
     spelt = MISSPELLINGS.get(word.lower())
     return spelt.capitalize() if spelt and word[0].isupper() else spelt
 
 
-_KINDS: dict[str, Callable[[str, Stream], str | None]] = {
+_KINDS: dict[str, Callable[[str, SeededRandom], str | None]] = {
     "adjacent key": _adjacent,
     "swapped": _swap,
     "dropped": _drop,

@@ -21,7 +21,7 @@ from crosswind.injectors.engine.plan import Assignment, Plan, Seed, make_plan
 from crosswind.injectors.engine.resume import Perturbed, Walks
 from crosswind.injectors.guard.bounds import Bounds
 from crosswind.injectors.profiles.load import load, parse
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, Result, UserTarget
 from tests.injectors.dialogues import TOOLS, call, conversations, order_desk
 
@@ -339,7 +339,7 @@ def awkward() -> Iterator[None]:
         class Awkward:
             """Severity: none."""
 
-            def draw(self, target: UserTarget, rng: Stream, severity: float) -> Draw | None:
+            def draw(self, target: UserTarget, rng: SeededRandom, severity: float) -> Draw | None:
                 return {}
 
             def apply(self, target: UserTarget, draw: Draw) -> Result:

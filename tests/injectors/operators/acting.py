@@ -13,7 +13,7 @@ from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.profiles.load import load, parse
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.text.entities import find_protected_spans
 from tests.injectors.dialogues import call
@@ -57,7 +57,7 @@ def acts(
     """What the operator does to the target under each of so many seeds. The guard must let each pass."""
     entry = registry.resolve(name)
     for seed in range(seeds):
-        draw = entry.implementation.draw(target, Stream(f"{name}|{seed}"), severity)
+        draw = entry.implementation.draw(target, SeededRandom(f"{name}|{seed}"), severity)
         if draw is None:
             yield None
             continue

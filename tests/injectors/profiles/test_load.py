@@ -16,7 +16,7 @@ from crosswind.injectors.engine.plan import Assignment, Plan, Seed, make_plan
 from crosswind.injectors.profiles import load as profile
 from crosswind.injectors.profiles.load import Compose, ProfileError, load, parse
 from crosswind.injectors.profiles.schedule import When
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from tests import ROOT
 
 RULES = "rules:\n  - operator: tool.timeout\n    severity: 0.5\n"
@@ -227,7 +227,7 @@ def test_options_reach_the_draw_and_a_replay_needs_none() -> None:
     [rule] = make_plan(load("agentnoisebench/failure"), Seed(0, "t", "task")).rules
     entry = registry.resolve("failure")
     target = examples.sample(Site.TOOL_RESULT)
-    draws = [entry.draw(rule.options, target, Stream(f"{seed}"), 1.0) or {} for seed in range(200)]
+    draws = [entry.draw(rule.options, target, SeededRandom(f"{seed}"), 1.0) or {} for seed in range(200)]
     assert {draw["kind"] for draw in draws} == {"401", "403", "408", "429"}
     assert {str(entry.implementation.apply(target, draw).payload)[:8] for draw in draws} == {
         "HTTP 401",
@@ -235,7 +235,10 @@ def test_options_reach_the_draw_and_a_replay_needs_none() -> None:
         "HTTP 408",
         "HTTP 429",
     }
-    assert len({(entry.draw({}, target, Stream(f"{seed}"), 1.0) or {})["kind"] for seed in range(200)}) == 7
+    assert (
+        len({(entry.draw({}, target, SeededRandom(f"{seed}"), 1.0) or {})["kind"] for seed in range(200)})
+        == 7
+    )
 
 
 def test_labels_keep_noise_to_the_sessions_that_have_them() -> None:

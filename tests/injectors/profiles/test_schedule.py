@@ -12,7 +12,7 @@ from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.profiles.load import parse
 from crosswind.injectors.profiles.schedule import STAGES, WHOLE, Burst, Occasion, Stage, When, due
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from tests.injectors.dialogues import TOOLS, call
 
 
@@ -57,7 +57,7 @@ def test_a_burst_is_the_markov_chain_that_its_chances_describe() -> None:
     burst = Burst(enter=0.1, leave=0.3)
     state, chain = False, []
     for index in range(4000):
-        drawn = Stream(f"k|burst|{index}").uniform()
+        drawn = SeededRandom(f"k|burst|{index}").uniform()
         state = drawn < 0.1 if not state else drawn < 0.7
         chain.append(state)
     assert [burst.holds("k", index) for index in range(4000)] == chain

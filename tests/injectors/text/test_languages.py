@@ -19,7 +19,7 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.load import parse
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.text.entities import find_protected_spans
 from crosswind.injectors.text.graphemes import shorten, whole
@@ -71,7 +71,7 @@ def test_what_acts_changes_something_and_tears_no_character(entry: Registered, a
     for name, text in TEXTS.items():
         shown = wrapped(text) if as_json else text
         for seed in range(12):
-            drawn = entry.draw({}, target(entry, shown), Stream(f"{name}|{seed}"), 1.0)
+            drawn = entry.draw({}, target(entry, shown), SeededRandom(f"{name}|{seed}"), 1.0)
             if drawn is None or UNABLE in drawn:
                 continue
             after = str(entry.apply(target(entry, shown), drawn).payload)
@@ -114,7 +114,7 @@ def test_what_knows_english_words_only_says_so_of_other_languages(name: str) -> 
     for language in ("german", "chinese", "arabic"):
         for text in (LONGER[language].replace("W17", "").replace("5", ""),):
             for seed in range(50):
-                drawn = entry.draw({}, target(entry, text), Stream(str(seed)), 1.0)
+                drawn = entry.draw({}, target(entry, text), SeededRandom(str(seed)), 1.0)
                 assert drawn is not None and drawn[UNABLE] == ENGLISH_ONLY, (language, text)
                 assert entry.apply(target(entry, text), drawn).payload == text
 

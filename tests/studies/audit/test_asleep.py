@@ -15,7 +15,7 @@ from crosswind.injectors.engine.counters import BranchCounters
 from crosswind.injectors.engine.faults import LinkRules
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.guard import tools as tool_guard
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, Recovery, ToolChange, ToolResultTarget, ToolTarget, UserTarget
 from tests.gateway.dialogue import body, result, user
 from tests.gateway.servers import gateway, upstream
@@ -28,7 +28,7 @@ class Evil:
     def __init__(self, harm: Callable[[Any], Any], draw: Draw) -> None:
         self._harm, self._draw = harm, draw
 
-    def draw(self, target: Any, rng: Stream, severity: float) -> Draw:
+    def draw(self, target: Any, rng: SeededRandom, severity: float) -> Draw:
         return self._draw
 
     def apply(self, target: Any, draw: Draw) -> operator.Result:

@@ -15,7 +15,7 @@ from crosswind.injectors.conversation import Site
 from crosswind.injectors.guard import solvability
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.operator import Registered
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Recovery, ToolResultTarget, UserTarget
 from crosswind.injectors.text import entities
 from crosswind.injectors.text.entities import find_protected_spans
@@ -42,7 +42,7 @@ def test_what_the_guard_lets_a_user_say_has_all_facts(
     entry: Registered, text: str, seed: int, severity: float
 ) -> None:
     target = UserTarget(text, 0, find_protected_spans(text))
-    draw = entry.implementation.draw(target, Stream(f"{seed}"), severity)
+    draw = entry.implementation.draw(target, SeededRandom(f"{seed}"), severity)
     if draw is None:
         return
     after = str(entry.implementation.apply(target, draw).payload)
@@ -76,7 +76,7 @@ def test_what_the_guard_lets_a_tool_say_is_true_or_shows_that_it_is_not(
     sample = examples.sample(Site.TOOL_RESULT)
     assert isinstance(sample, ToolResultTarget)
     target = ToolResultTarget(text, 0, sample.tool, sample.arguments, sample.tool_class, 0, sample.tools)
-    draw = entry.implementation.draw(target, Stream(f"{seed}"), severity)
+    draw = entry.implementation.draw(target, SeededRandom(f"{seed}"), severity)
     if draw is None:
         return
     after = str(entry.implementation.apply(target, draw).payload)

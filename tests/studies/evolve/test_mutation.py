@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.injectors.profiles import load as profile
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.studies.evolve.candidates import (
     ALL_OF,
     CHANCES,
@@ -27,7 +27,7 @@ AGAINST = profile.load("agentnoisebench/all")
 
 def walked(seed: int, steps: int) -> Candidate:
     """What so many draws of the seed make of a single operator."""
-    rng = Stream(f"walk|{seed}")
+    rng = SeededRandom(f"walk|{seed}")
     found = Candidate.of(ALL_OF, [SPACE.gene(rng.choice(SPACE.operators))])
     for _ in range(steps):
         other = Candidate.of(ALL_OF, [SPACE.gene(rng.choice(SPACE.operators))])
@@ -65,7 +65,9 @@ def test_options_with_a_few_values_are_open_to_the_search() -> None:
     assert SPACE.choices("user.typos") == {}
     seen = set()
     for seed in range(200):
-        child = mutate(SPACE, Candidate.of(ALL_OF, [SPACE.gene("user.boundary_probing")]), Stream(str(seed)))
+        child = mutate(
+            SPACE, Candidate.of(ALL_OF, [SPACE.gene("user.boundary_probing")]), SeededRandom(str(seed))
+        )
         seen |= {dict(gene.options).get("target", "unset") for gene in child.genes}
     assert {"policy", "knowledge"} <= seen
 

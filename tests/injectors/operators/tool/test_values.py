@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from crosswind.injectors.operators.tool.values import draw_other, find_earlier, find_neighbours
 from crosswind.injectors.operators.words.vocabularies import VOCABULARIES
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.text.json_leaves import is_asked_for
 from tests.injectors.operators.acting import result_target
 
@@ -31,7 +31,7 @@ PIECES = st.lists(st.sampled_from([*'ab_1 .-"', "½", "²", "é", "\u0301", "ab"
 @settings(max_examples=200, deadline=None)
 @given(value=SCALARS, peers=st.lists(SCALARS, max_size=4), seed=st.integers(0, 10**6))
 def test_a_false_value_is_another_one_of_the_same_type(value: Any, peers: list[Any], seed: int) -> None:
-    found = draw_other(value, peers, Stream(str(seed)))
+    found = draw_other(value, peers, SeededRandom(str(seed)))
     if found is None:
         assert isinstance(value, str | float)
         return

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from crosswind.injectors import registry
 from crosswind.injectors.cli.examples import USER_TEXT
-from crosswind.injectors.streams import Stream
+from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.text import entities
 from tests.injectors.dialogues import texts
 from tests.injectors.operators.acting import acts, shown, user_target
@@ -33,7 +33,7 @@ def test_the_draw_stores_what_is_withheld() -> None:
 @given(text=texts, seed=st.integers(0, 1000))
 def test_nothing_is_withheld_from_who_can_not_ask(text: str, seed: int) -> None:
     ambiguous, target = registry.resolve("user.ambiguous"), user_target(text, can_answer=False)
-    draw = ambiguous.draw({}, target, Stream(f"a|{seed}"), 1.0)
+    draw = ambiguous.draw({}, target, SeededRandom(f"a|{seed}"), 1.0)
     if draw is not None:
         assert entities.find_lost(text, str(ambiguous.apply(target, draw).payload)) is None
 

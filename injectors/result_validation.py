@@ -1,4 +1,4 @@
-"""Check what third parties' operators return: draws that can be stored, payloads that fit the site."""
+"""Validate what third parties' operators return: draws that can be stored, payloads that fit the site."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seeded random streams keyed by names, equal on every platform and Python version.
+"""Random generators seeded by names, equal on every platform and Python version.
 
 Only `random.Random.random` and `getrandbits` are built upon: Python guarantees their sequence for a given
 seed, which it does not for `choice`, `shuffle` or `sample`.
@@ -15,8 +15,8 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-class Stream:
-    """One stream of draws. Two streams of the same key give the same sequence, in any process."""
+class SeededRandom:
+    """A random generator. Two of the same key give the same sequence, in any process."""
 
     __slots__ = ("_random",)
 
