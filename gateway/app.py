@@ -18,10 +18,10 @@ from crosswind.gateway.noise_model.generation import TextGenerator
 from crosswind.gateway.noise_model.preparation import TextPreparation
 from crosswind.gateway.peers.peers import Peers
 from crosswind.gateway.proxy.models import ModelList
-from crosswind.gateway.proxy.outgoing import RequestBuilder
 from crosswind.gateway.proxy.passthrough import PassThrough
 from crosswind.gateway.proxy.proxy import DataPlane, Proxy
 from crosswind.gateway.proxy.relay import ResponseRelay
+from crosswind.gateway.proxy.request_builder import RequestBuilder
 from crosswind.gateway.proxy.shared_calls import SharedCalls
 from crosswind.gateway.proxy.short_circuit import ShortCircuit
 from crosswind.gateway.proxy.stored_responses import StoredResponses

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from crosswind.gateway.noise.decide import Circumstances, Decided, decide, prompt_of
 from crosswind.gateway.noise.events import EventBuilder
-from crosswind.gateway.noise.faults import NO_FAULTS, Faults
+from crosswind.gateway.noise.fault_runner import NO_FAULTS, Faults
 from crosswind.gateway.noise.tool_view import TurnTools, show_declared
 from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.hidden_tools import HistoryEdits

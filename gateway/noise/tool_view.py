@@ -27,7 +27,7 @@ MOST_ROUNDS = 3
 class TurnTools(CallMapping):
     """The tools as a turn's policy sees them: the `CallMapping` by which the turn's answer is read."""
 
-    closing: ToolMapping
+    mapping: ToolMapping
     shown: ShownTools
     answered: Mapping[str, int]
     """By tool: the calls answered inside the gateway before this turn."""
@@ -90,8 +90,8 @@ def show_tools(
     """
     tools = request.conversation.tools
     raw = request.document.raw("tools")
-    closing = codec.tool_mapping
-    if closing is None or raw is None or not tools or not (acts_on_tools(plan) or ledger.tools is not None):
+    mapping = codec.tool_mapping
+    if mapping is None or raw is None or not tools or not (acts_on_tools(plan) or ledger.tools is not None):
         return show_declared(codec, ledger, request)
     choice = request.document.value("tool_choice")
     shown = perturb_tools(
@@ -100,20 +100,20 @@ def show_tools(
         ToolConstraints(
             request.choices,
             tool_choice_names(choice),
-            "suffixed" if "suffixed" in (duplicates, closing.duplicates) else "allowed",
-            ledger.last_tools.strict_tools(closing, raw),
-            ledger.last_tools.reserved_names(closing, raw),
+            "suffixed" if "suffixed" in (duplicates, mapping.duplicates) else "allowed",
+            ledger.last_tools.strict_tools(mapping, raw),
+            ledger.last_tools.reserved_names(mapping, raw),
         ),
         known=ledger.shown_tools(tools_anchor(tools)),
         allow_new=allow_new,
         turn=turn,
         texts=texts,
     )
-    view = TurnTools(closing, shown, dict(ledger.answered))
+    view = TurnTools(mapping, shown, dict(ledger.answered))
     if request.choices > 1 or tool_choice_names(choice):
         view.lasting = replace(shown, anchor=f"{shown.anchor}!")
     if not shown.untouched:
-        view.members["tools"] = ledger.last_tools.write_tools(closing, raw, shown.tools)
+        view.members["tools"] = ledger.last_tools.write_tools(mapping, raw, shown.tools)
     names = shown.shown_of
     written = request.document.raw("tool_choice")
     if names and written is not None:
@@ -123,7 +123,7 @@ def show_tools(
         for index, step in enumerate(request.steps if ledger.reinsertions else ())
         if (put := ledger.reinsertion(codec.name, step.policy_anchor)) is not None
     }
-    view.forward = HistoryEdits(closing, names, put_back, _pending(codec, ledger, request))
+    view.forward = HistoryEdits(mapping, names, put_back, _pending(codec, ledger, request))
     return view
 
 

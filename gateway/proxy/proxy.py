@@ -18,16 +18,16 @@ from crosswind.gateway.noise.limits import CAPPED, FaultsInFlight
 from crosswind.gateway.noise_model.preparation import TextPreparation
 from crosswind.gateway.protocols.codec import Codec, api_roots
 from crosswind.gateway.protocols.request import SplitBody
-from crosswind.gateway.proxy.client_link import Outlet, judge_delivery
-from crosswind.gateway.proxy.outgoing import RequestBuilder
 from crosswind.gateway.proxy.passthrough import PassThrough
 from crosswind.gateway.proxy.relay import ResponseRelay
+from crosswind.gateway.proxy.request_builder import RequestBuilder
+from crosswind.gateway.proxy.response_sink import ResponseSink, judge_delivery
 from crosswind.gateway.proxy.routes import HEALTH, IncomingCall, Route, find_route, read_claim
 from crosswind.gateway.proxy.shared_calls import SharedCalls
 from crosswind.gateway.proxy.short_circuit import ShortCircuit
 from crosswind.gateway.proxy.websockets import WebSockets
 from crosswind.gateway.recorder.redaction import Redactor
-from crosswind.gateway.sessions.inference import Traces
+from crosswind.gateway.sessions.inference import SessionHints
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.turns import TurnRequest
@@ -126,8 +126,8 @@ class Proxy:
         if not split.converses and not named:
             return await self.passthrough.forward(http, route, caller, body.raw)
         call = IncomingCall(http, route, codec, caller, self.upstreams.choose(codec.name, split.model), body)
-        traces = Traces() if named else call.traces(split)
-        session = await self.sessions.find(claim, traces)
+        hints = SessionHints() if named else call.hints(split)
+        session = await self.sessions.find(claim, hints)
         add_log_context("session", session.record.id)
         session.busy += 1
         try:
@@ -164,23 +164,23 @@ class Proxy:
         )
 
     async def _exchange_shared(
-        self, call: IncomingCall, exchange: Exchange, body: bytes, outlet: Outlet
+        self, call: IncomingCall, exchange: Exchange, body: bytes, sink: ResponseSink
     ) -> int:
         """An exchange that may outlive its client's connection."""
         exchange.session.busy += 1
         try:
-            return await self._exchange(call, exchange, body, outlet)
+            return await self._exchange(call, exchange, body, sink)
         finally:
             self.sessions.release(exchange.session)
 
-    async def _exchange(self, call: IncomingCall, exchange: Exchange, body: bytes, outlet: Outlet) -> int:
+    async def _exchange(self, call: IncomingCall, exchange: Exchange, body: bytes, sink: ResponseSink) -> int:
         """Send the request, relay the answer, and record the turn."""
         noise = exchange.noise
         if noise.faults and not self.in_flight.admit():
             noise.withhold_faults(CAPPED)
         faulty = bool(noise.faults)
         try:
-            if (status := await self.short_circuit.answer(outlet, exchange)) is not None:
+            if (status := await self.short_circuit.answer(sink, exchange)) is not None:
                 return status
             answer = await self._send(call, exchange, body)
             if (again := await self.builder.build_without_capture(call, exchange, answer)) is not None:
@@ -189,14 +189,14 @@ class Proxy:
             try:
                 if (seconds := exchange.noise.faults.seconds_before_answer()) > 0:
                     await asyncio.sleep(seconds)
-                status = await self.relay.relay(outlet, exchange, answer, partial(self._send, call, exchange))
+                status = await self.relay.relay(sink, exchange, answer, partial(self._send, call, exchange))
                 if self.preparation is not None:
                     self.preparation.look_ahead_of_results(exchange)
                 return status
             finally:
                 answer.close()
         except UpstreamError as error:
-            return await self._answer_upstream_failure(outlet, exchange, error)
+            return await self._answer_upstream_failure(sink, exchange, error)
         except asyncio.CancelledError:
             self.recording.record_abandoned(exchange, gone=call.http.gone)
             if not call.http.gone:
@@ -212,7 +212,7 @@ class Proxy:
     async def _send(self, call: IncomingCall, exchange: Exchange, body: bytes) -> UpstreamResponse:
         http, upstream = call.http, call.upstream
         faults = exchange.noise.faults
-        body, changes = call.posted.to_send(body)
+        body, changes = call.body.to_send(body)
         if exchange.edited or faults.on_answer:
             changes[b"accept-encoding"] = b"identity"
         outgoing = UpstreamRequest(
@@ -229,21 +229,23 @@ class Proxy:
         exchange.mark_answered(answer.status, answer.replica, answer.attempts)
         return answer
 
-    async def _answer_upstream_failure(self, outlet: Outlet, exchange: Exchange, error: UpstreamError) -> int:
+    async def _answer_upstream_failure(
+        self, sink: ResponseSink, exchange: Exchange, error: UpstreamError
+    ) -> int:
         """Record that the upstream gave no answer, and answer with an error in the protocol's shape."""
         self.metrics.upstream_errors.labels(error.code).inc()
         exchange.fail(Source.UPSTREAM, error.code, error.message, error.attempts)
         settled = await self.recording.settle(exchange)
-        await self._answer_error(outlet, exchange.codec, error)
-        self.recording.record_delivery(exchange, settled, judge_delivery(outlet))
+        await self._answer_error(sink, exchange.codec, error)
+        self.recording.record_delivery(exchange, settled, judge_delivery(sink))
         return error.status
 
-    async def _answer_error(self, outlet: Outlet, shape: Codec | None, error: ServiceError) -> None:
-        if not outlet.started:
+    async def _answer_error(self, sink: ResponseSink, shape: Codec | None, error: ServiceError) -> None:
+        if not sink.started:
             _log.info("answered with an error", status=error.status, code=error.code, error=error.message)
             marker = [(b"x-crosswind-error", error.code.encode())] if self.settings.markers else []
             body = shape.error_body(error) if shape else error.body()
-            await outlet.answer(error.status, body, [*JSON, *marker])
+            await sink.answer(error.status, body, [*JSON, *marker])
 
 
 class DataPlane:

@@ -12,7 +12,7 @@ from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.content_encoding import ContentDecoder
 from crosswind.gateway.http.headers import Headers, drop_hop_by_hop
-from crosswind.gateway.proxy.client_link import FaultyOutlet, Outlet, judge_delivery, shape_answer
+from crosswind.gateway.proxy.response_sink import FaultySink, ResponseSink, judge_delivery, shape_answer
 from crosswind.gateway.proxy.stream import StreamRelay, check_readable, too_large
 from crosswind.gateway.trajectory.fitness import Source
 from crosswind.gateway.trajectory.record import Delivered
@@ -34,27 +34,29 @@ class ResponseRelay:
     settings: Settings
     recording: Recording
 
-    async def relay(self, client: Outlet, exchange: Exchange, answer: UpstreamResponse, again: Again) -> int:
+    async def relay(
+        self, client: ResponseSink, exchange: Exchange, answer: UpstreamResponse, again: Again
+    ) -> int:
         """Relay an answer, record its turn, give its status. UpstreamError where a plain one breaks off.
 
         `again` sends inner rounds; the client gets one answer.
         """
         if answer.status >= 400:
             exchange.fail(Source.UPSTREAM, f"status_{answer.status}", "the upstream answered with an error")
-        outlet = client
+        sink = client
         if exchange.noise.faults.on_answer:
-            outlet = FaultyOutlet(client, exchange, event_limit=self.settings.limits.event)
+            sink = FaultySink(client, exchange, event_limit=self.settings.limits.event)
         if answer.header("content-type").startswith("text/event-stream"):
-            await self._relay_streamed(outlet, exchange, answer, again)
+            await self._relay_streamed(sink, exchange, answer, again)
         else:
-            await self._relay_plain(outlet, exchange, answer, again)
+            await self._relay_plain(sink, exchange, answer, again)
         return answer.status
 
     def _decoder(self, answer: UpstreamResponse) -> ContentDecoder:
         return ContentDecoder(answer.header("content-encoding"), self.settings.limits.decoded)
 
     async def _relay_plain(
-        self, outlet: Outlet, exchange: Exchange, answer: UpstreamResponse, again: Again
+        self, sink: ResponseSink, exchange: Exchange, answer: UpstreamResponse, again: Again
     ) -> None:
         """A plain body is released once its turn is durable: its last byte is what clients act on."""
         limit = self.settings.limits.answer
@@ -62,7 +64,7 @@ class ResponseRelay:
         exchange.mark_first_byte()
         if len(raw) > limit:
             exchange.mark_too_large()
-            return await self._relay_unread(outlet.bare(), exchange, answer, raw)
+            return await self._relay_unread(sink.bare(), exchange, answer, raw)
         decoding = self._decoder(answer)
         read = exchange.answer.read_body(decoding.feed(raw))
         check_readable(exchange, decoding)
@@ -76,11 +78,11 @@ class ResponseRelay:
         body = shape_answer(exchange, read if exchange.edited else raw)
         settled = await self.recording.settle(exchange)
         headers = _without(_headers(answer, edited=exchange.edited), b"content-length")
-        await outlet.answer(answer.status, body, headers)
-        self.recording.record_delivery(exchange, settled, judge_delivery(outlet))
+        await sink.answer(answer.status, body, headers)
+        self.recording.record_delivery(exchange, settled, judge_delivery(sink))
 
     async def _relay_unread(
-        self, outlet: Outlet, exchange: Exchange, answer: UpstreamResponse, begun: bytes
+        self, sink: ResponseSink, exchange: Exchange, answer: UpstreamResponse, begun: bytes
     ) -> None:
         """Relay a plain body unread, its last part once the turn is durable. UpstreamError where it must be
         read, since noise changed the tools.
@@ -90,20 +92,20 @@ class ResponseRelay:
             raise too_large("limits.answer")
         for operator in exchange.noise.faults.on_whole_answer:
             exchange.noise.withdraw(operator, "the answer is larger than `limits.answer`")
-        await outlet.start(answer.status, drop_hop_by_hop(answer.headers))
+        await sink.start(answer.status, drop_hop_by_hop(answer.headers))
         cut: UpstreamError | None = None
         last = begun
         try:
             async for chunk in answer.chunks():
-                await outlet.chunk(last)
+                await sink.chunk(last)
                 last = chunk
         except UpstreamError as error:
             cut = error
             self._note_cut(exchange, error)
         settled = await self.recording.settle(exchange)
         # Without an end the server cuts the connection, as the client would have seen it.
-        await (outlet.end(last) if cut is None else outlet.chunk(last))
-        self.recording.record_delivery(exchange, settled, Delivered.NO if cut else judge_delivery(outlet))
+        await (sink.end(last) if cut is None else sink.chunk(last))
+        self.recording.record_delivery(exchange, settled, Delivered.NO if cut else judge_delivery(sink))
 
     def _note_cut(self, exchange: Exchange, error: UpstreamError) -> None:
         """Note that the upstream broke off its answer."""
@@ -112,14 +114,14 @@ class ResponseRelay:
         _log.warning("the upstream broke off its answer", turn=exchange.place.index, error=error.message)
 
     async def _relay_streamed(
-        self, outlet: Outlet, exchange: Exchange, answer: UpstreamResponse, again: Again
+        self, sink: ResponseSink, exchange: Exchange, answer: UpstreamResponse, again: Again
     ) -> None:
         """Relay a stream event by event, with its inner rounds; the completing event waits for the record."""
         decoding = self._decoder(answer)
         check_readable(exchange, decoding)
-        stream = StreamRelay(outlet, exchange, decoding, self.settings)
+        stream = StreamRelay(sink, exchange, decoding, self.settings)
         headers = _headers(answer, edited=exchange.edited)
-        await outlet.start(answer.status, headers, follows=answer.arrived)
+        await sink.start(answer.status, headers, follows=answer.arrived)
         cut: UpstreamError | None = None
         try:
             await self._relay_stream(stream, answer)
@@ -153,18 +155,18 @@ class ResponseRelay:
         """The upstream's stream is over, or was `cut`. `announced`: the client knows the length, so that no
         error event can be added.
         """
-        exchange, outlet = stream.exchange, stream.outlet
+        exchange, sink = stream.exchange, stream.sink
         if cut is not None:
             self._note_cut(exchange, cut)
         settled = stream.settled or await self._settle(stream, last=cut is None)
         if cut is None:
-            await outlet.end(stream.pending)
+            await sink.end(stream.pending)
         elif not (announced or stream.encoded):
             # No end is sent after it, so the server cuts the connection, as the client would have seen it.
             await stream.send(exchange.codec.error_event(cut))
         else:
             await stream.send()
-        self.recording.record_delivery(exchange, settled, Delivered.NO if cut else judge_delivery(outlet))
+        self.recording.record_delivery(exchange, settled, Delivered.NO if cut else judge_delivery(sink))
 
     async def _settle(self, stream: StreamRelay, *, last: bool) -> SettledTurn:
         """Record the turn, wait until it is durable, and release what was held, once. Where nothing comes

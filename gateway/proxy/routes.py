@@ -17,7 +17,7 @@ from crosswind.gateway.noise.kill_switch import may_ask_for
 from crosswind.gateway.protocols.codec import Codec, api_roots, codec_of_client, find_codec
 from crosswind.gateway.protocols.request import NO_PARAMETERS, SplitBody
 from crosswind.gateway.recorder.redaction import SHORTEST
-from crosswind.gateway.sessions.inference import Traces, read_traces
+from crosswind.gateway.sessions.inference import SessionHints, read_hints
 from crosswind.gateway.sessions.session import SessionClaim
 from crosswind.gateway.trajectory.content import content_key
 from crosswind.gateway.upstreams.upstream import Upstream
@@ -100,7 +100,7 @@ class IncomingCall(msgspec.Struct, frozen=True):
     codec: Codec
     caller: Caller
     upstream: Upstream
-    posted: RequestBody
+    body: RequestBody
 
     @property
     def counted_retry(self) -> bool:
@@ -120,11 +120,11 @@ class IncomingCall(msgspec.Struct, frozen=True):
         key = self.http.header(b"idempotency-key")
         return None if key is None else digest(key)
 
-    def traces(self, split: SplitBody) -> Traces:
-        """The traces by which its session is inferred. A retry may come under the same idempotency key."""
-        named, body = self.idempotency_key, self.posted.body
+    def hints(self, split: SplitBody) -> SessionHints:
+        """The hints by which its session is inferred. A retry may come under the same idempotency key."""
+        named, body = self.idempotency_key, self.body.body
         key = content_key(body if named is None else b"%b\0%b" % (named.encode(), body))
-        return read_traces(split, self.codec, key, counted=self.counted_retry, keyed=named is not None)
+        return read_hints(split, self.codec, key, counted=self.counted_retry, keyed=named is not None)
 
 
 def _name(given: str | None, caller: Caller) -> str | None:

@@ -13,7 +13,7 @@ from typing import Any
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.asgi import ClientGone, Http
 from crosswind.gateway.http.headers import Headers
-from crosswind.gateway.proxy.client_link import Outlet
+from crosswind.gateway.proxy.response_sink import ResponseSink
 
 _NOT_HELD = "the upstream's answer is larger than limits.answer, so that it is not held for a retry"
 Key = tuple[str, bytes]
@@ -21,7 +21,7 @@ Key = tuple[str, bytes]
 
 
 class SharedCall:
-    """One call in flight, and the outlet that keeps its answer."""
+    """One call in flight, and the sink that keeps its answer."""
 
     def __init__(self, late: Callable[[], None]) -> None:
         self.late = late
@@ -112,7 +112,7 @@ class SharedCalls:
         self,
         key: Key,
         http: Http,
-        call: Callable[[Outlet], Coroutine[Any, Any, int]],
+        call: Callable[[ResponseSink], Coroutine[Any, Any, int]],
         late: Callable[[], None],
     ) -> int:
         """Make a call that a retry may join, and deliver its answer; gives its status."""

@@ -12,7 +12,7 @@ from crosswind.gateway.http.asgi import JSON
 from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.protocols.json_values import encode
 from crosswind.gateway.protocols.provider_errors import ProviderErrors, status_phrase
-from crosswind.gateway.proxy.client_link import Outlet
+from crosswind.gateway.proxy.response_sink import ResponseSink
 from crosswind.gateway.trajectory.record import Delivered
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.recording import Recording
@@ -31,55 +31,62 @@ class ShortCircuit:
     markers: bool = False
     """Whether an injected error says in a header that it is one."""
 
-    async def answer(self, outlet: Outlet, exchange: Exchange) -> int | None:
+    async def answer(self, sink: ResponseSink, exchange: Exchange) -> int | None:
         """The status that was answered in the upstream's place; None where it is to be asked."""
         for operator, action in exchange.noise.faults.before_request():
             match action:
                 case Wait(seconds):
                     await asyncio.sleep(seconds)
                 case Close(how):
-                    return await self._close(outlet, exchange, operator, reset=how == "reset")
+                    return await self._close(sink, exchange, operator, reset=how == "reset")
                 case Reply():
-                    return await self._reply(outlet, exchange, operator, action)
-        return await self._answer_as_provider(outlet, exchange)
+                    return await self._reply(sink, exchange, operator, action)
+        return await self._answer_as_provider(sink, exchange)
 
-    async def _answer_as_provider(self, outlet: Outlet, exchange: Exchange) -> int | None:
+    async def _answer_as_provider(self, sink: ResponseSink, exchange: Exchange) -> int | None:
         faults, errors = exchange.noise.faults, exchange.codec.provider_errors
         if errors is None:
             return None
         if (refusal := faults.first(ProviderRefusal)) is not None:
-            return await self._refuse(outlet, exchange, refusal[0], errors.word_refusal(refusal[1]))
+            return await self._refuse(sink, exchange, refusal[0], errors.word_refusal(refusal[1]))
         if (blank := faults.first(BlankAnswer)) is not None:
-            return await self._answer_blank(outlet, exchange, *blank, errors)
+            return await self._answer_blank(sink, exchange, *blank, errors)
         return None
 
-    async def _close(self, outlet: Outlet, exchange: Exchange, operator: str, *, reset: bool) -> int:
+    async def _close(self, sink: ResponseSink, exchange: Exchange, operator: str, *, reset: bool) -> int:
         async with self._recorded(exchange, operator, "the connection was closed", Delivered.NO):
-            outlet.cut(reset=reset)
+            sink.cut(reset=reset)
         return CUT
 
-    async def _reply(self, outlet: Outlet, exchange: Exchange, operator: str, reply: Reply) -> int:
+    async def _reply(self, sink: ResponseSink, exchange: Exchange, operator: str, reply: Reply) -> int:
         phrase = status_phrase(reply.status)
         if reply.body is None:
             code = phrase.lower().replace(" ", "_")
             error = ServiceError(reply.status, phrase, kind="server_error", code=code)
-            return await self._refuse(outlet, exchange, operator, error)
+            return await self._refuse(sink, exchange, operator, error)
         headers = [(b"content-type", reply.content_type.encode()), *self._marker(operator)]
         async with self._recorded(exchange, operator, phrase):
-            await outlet.answer(reply.status, reply.body, headers)
+            await sink.answer(reply.status, reply.body, headers)
         return reply.status
 
-    async def _refuse(self, outlet: Outlet, exchange: Exchange, operator: str, error: ServiceError) -> int:
+    async def _refuse(
+        self, sink: ResponseSink, exchange: Exchange, operator: str, error: ServiceError
+    ) -> int:
         headers = [*JSON, *error.headers, *self._marker(operator)]
         async with self._recorded(exchange, operator, error.message):
-            await outlet.answer(error.status, exchange.codec.error_body(error), headers)
+            await sink.answer(error.status, exchange.codec.error_body(error), headers)
         return error.status
 
     def _marker(self, operator: str) -> Headers:
         return [(b"x-crosswind-injected", operator.encode())] if self.markers else []
 
     async def _answer_blank(
-        self, outlet: Outlet, exchange: Exchange, operator: str, fault: BlankAnswer, errors: ProviderErrors
+        self,
+        sink: ResponseSink,
+        exchange: Exchange,
+        operator: str,
+        fault: BlankAnswer,
+        errors: ProviderErrors,
     ) -> int | None:
         answer = errors.make_blank(exchange.request, fault.answer)
         if answer is None:
@@ -88,10 +95,10 @@ class ShortCircuit:
         shown = encode(answer)
         async with self._recorded(exchange, operator, "answered without content", shown=shown):
             if exchange.request.stream:
-                await outlet.start(200, _SSE)
-                await outlet.end(errors.write_stream(answer, exchange.request))
+                await sink.start(200, _SSE)
+                await sink.end(errors.write_stream(answer, exchange.request))
             else:
-                await outlet.answer(200, shown, JSON)
+                await sink.answer(200, shown, JSON)
         return 200
 
     @asynccontextmanager

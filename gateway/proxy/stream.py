@@ -11,7 +11,7 @@ from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import UpstreamError
 from crosswind.gateway.http.content_encoding import ContentDecoder
 from crosswind.gateway.http.sse import EventSplitter, SseEvent
-from crosswind.gateway.proxy.client_link import Outlet, edit_of
+from crosswind.gateway.proxy.response_sink import ResponseSink, edit_of
 from crosswind.gateway.turn.exchange import Exchange
 from crosswind.gateway.turn.recording import SettledTurn
 
@@ -28,9 +28,9 @@ class StreamRelay:
     """
 
     def __init__(
-        self, outlet: Outlet, exchange: Exchange, decoding: ContentDecoder, settings: Settings
+        self, sink: ResponseSink, exchange: Exchange, decoding: ContentDecoder, settings: Settings
     ) -> None:
-        self.outlet = outlet
+        self.sink = sink
         self.exchange = exchange
         self.encoded = not decoding.plain and not exchange.edited
         """It goes out encoded, as it came; an edited answer goes out decoded."""
@@ -59,7 +59,7 @@ class StreamRelay:
             self._drop_kept()
         out = self.feed(chunk)
         check_readable(self.exchange, self._decoding)
-        if self.pending or not self.outlet.write(out):
+        if self.pending or not self.sink.write(out):
             self.pending += out
             return False
         return not self.completed
@@ -80,7 +80,7 @@ class StreamRelay:
     async def send(self, more: bytes = b"") -> None:
         """Send what is pending, and more."""
         out, self.pending = self.pending + more, b""
-        await self.outlet.chunk(out)
+        await self.sink.chunk(out)
 
     def feed(self, chunk: bytes) -> bytes:
         """Take a chunk as it arrived; gives the bytes to relay now."""

@@ -20,7 +20,7 @@ from crosswind.gateway.http.auth import Authenticator, protocols_without_credent
 from crosswind.gateway.http.headers import Headers
 from crosswind.gateway.proxy.routes import Route, find_route, read_claim
 from crosswind.gateway.recorder.recorder import Recorder
-from crosswind.gateway.sessions.inference import Traces
+from crosswind.gateway.sessions.inference import SessionHints
 from crosswind.gateway.sessions.session import SessionClaim
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.telemetry.metrics import Metrics
@@ -112,7 +112,7 @@ class WebSockets:
         """Label the session that the request names, in memory and on record. None where it names none."""
         if claim.session_id is None and claim.caller.session_key is None:
             return None
-        session = await self.sessions.find(claim, Traces())
+        session = await self.sessions.find(claim, SessionHints())
         name = session.record.id
         if LABEL not in session.record.labels:
             rows: list[Row] = [SessionMarked(name, labels={LABEL: True})]

@@ -31,7 +31,7 @@ MOST_TEXTS = 8
 _CALL = "call:"
 
 
-class Traces(msgspec.Struct, frozen=True):
+class SessionHints(msgspec.Struct, frozen=True):
     """What a request reveals about its session. `delivered` are ids of the policy's last messages in it."""
 
     first_user_turn: str = ""
@@ -62,7 +62,7 @@ class Inferred:
     quarantine: str | None = None
 
 
-def read_traces(split: SplitBody, codec: Codec, body: bytes, *, counted: bool, keyed: bool) -> Traces:
+def read_hints(split: SplitBody, codec: Codec, body: bytes, *, counted: bool, keyed: bool) -> SessionHints:
     """Read the first user message, and the policy's messages from the end back to the last tool calls, which
     identify a session better than texts.
     """
@@ -75,11 +75,11 @@ def read_traces(split: SplitBody, codec: Codec, body: bytes, *, counted: bool, k
         begun |= bool(read.calls) or read.own_text is not None
         ids = find_delivered_ids([read], first)
         if ids and ids[0].startswith(_CALL):
-            return Traces(first, (*ids, *said), True, split.held_by, body, counted, keyed)
+            return SessionHints(first, (*ids, *said), True, split.held_by, body, counted, keyed)
         said += ids
         if len(said) == MOST_TEXTS:
             break
-    return Traces(first, tuple(said), begun, split.held_by, body, counted, keyed)
+    return SessionHints(first, tuple(said), begun, split.held_by, body, counted, keyed)
 
 
 def find_delivered_ids(messages: list[ParsedMessage], first_user_turn: str) -> tuple[str, ...]:
@@ -91,9 +91,9 @@ def find_delivered_ids(messages: list[ParsedMessage], first_user_turn: str) -> t
     return (f"said:{digest(first_user_turn, normalise(said))}",) if said else ()
 
 
-def make_unresolved(traces: Traces, salt: str, why: str) -> Inferred:
+def make_unresolved(hints: SessionHints, salt: str, why: str) -> Inferred:
     """The quarantined session shared by conversations that begin alike and can't be told apart."""
-    return Inferred(f"inferred-{digest(salt, traces.first_user_turn)}", 0.3, why)
+    return Inferred(f"inferred-{digest(salt, hints.first_user_turn)}", 0.3, why)
 
 
 class Inference:
@@ -114,41 +114,41 @@ class Inference:
             if len(self._owners) > REMEMBERED:
                 self._owners.popitem(last=False)
 
-    async def infer(self, traces: Traces, *, salt: str) -> Inferred:
+    async def infer(self, hints: SessionHints, *, salt: str) -> Inferred:
         """Infer the session of a request. `salt` keeps requests of other seeds and profiles apart.
 
         Raises StoreError if the store can't be read.
         """
         doubtful: tuple[str, ...] = ()
-        for name in traces.delivered:
+        for name in hints.delivered:
             owners = await self._owners_of(name)
             if len(owners) == 1:
                 return Inferred(owners[0], 1.0 if name.startswith(_CALL) else 0.9)
             doubtful = doubtful or owners
         if doubtful:
             return Inferred(doubtful[0], 0.5, "inferred: its history was delivered in several sessions alike")
-        if traces.begun or traces.after is not None:
+        if hints.begun or hints.after is not None:
             return make_unresolved(
-                traces, salt, "inferred: its history holds answers that were not delivered here"
+                hints, salt, "inferred: its history holds answers that were not delivered here"
             )
-        return await self._first(traces, salt)
+        return await self._first(hints, salt)
 
-    async def _first(self, traces: Traces, salt: str) -> Inferred:
+    async def _first(self, hints: SessionHints, salt: str) -> Inferred:
         """The session of a conversation that begins. A marked retry belongs to the session of its first
         attempt.
         """
-        known = self._begun(traces.body) if traces.counted or traces.keyed else None
-        if known is None and traces.begun_as is not None:
-            stored = await asyncio.to_thread(self._store.sessions_of_delivered_id, traces.begun_as)
+        known = self._begun(hints.body) if hints.counted or hints.keyed else None
+        if known is None and hints.begun_as is not None:
+            stored = await asyncio.to_thread(self._store.sessions_of_delivered_id, hints.begun_as)
             known = stored[0] if stored else None
-        alike = digest(salt, traces.first_user_turn)
+        alike = digest(salt, hints.first_user_turn)
         session_id = known or f"inferred-{alike[:16]}-{secrets.token_hex(6)}"
-        self._first_turns[traces.body] = session_id
+        self._first_turns[hints.body] = session_id
         if len(self._first_turns) > REMEMBERED:
             self._first_turns.popitem(last=False)
         if self._leases is not None and known is None:
             try:
-                await self._leases.began(traces.body, session_id)
+                await self._leases.began(hints.body, session_id)
             except LeasesUnavailable as error:
                 _log.error("other workers can't learn of a session", error=str(error))
         return Inferred(session_id, 0.9)

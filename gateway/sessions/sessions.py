@@ -14,7 +14,7 @@ from crosswind.gateway.http.auth import Caller, invalid_key_error
 from crosswind.gateway.protocols.codec import Codec, SessionReader
 from crosswind.gateway.sessions.cache import SessionCache
 from crosswind.gateway.sessions.errors import closed_session, refuse, store_down, unknown_session
-from crosswind.gateway.sessions.inference import Inference, Traces, make_unresolved
+from crosswind.gateway.sessions.inference import Inference, SessionHints, make_unresolved
 from crosswind.gateway.sessions.keys import SessionKeys
 from crosswind.gateway.sessions.ledger import Ledger
 from crosswind.gateway.sessions.profiles import Profiles
@@ -59,7 +59,7 @@ class Sessions:
         self._settings = settings
         self._live.limits = settings.limits
 
-    async def find(self, claim: SessionClaim, traces: Traces) -> LiveSession:
+    async def find(self, claim: SessionClaim, hints: SessionHints) -> LiveSession:
         """The session of a request. An unseen one is opened if the configuration allows it.
 
         Raises ServiceError 401 for a wrong session key, 403 for another tenant's session, 404 for an unknown
@@ -67,7 +67,7 @@ class Sessions:
         """
         session_id = await self._named_session(claim)
         if session_id is None:
-            return self._resident(await self._infer(claim, traces))
+            return self._resident(await self._infer(claim, hints))
         session = await self.get(session_id)
         if session is not None and session.record.status is SessionStatus.CLOSED and not claim.session_id:
             session_id = await self._keys.owner_now(claim.caller) or session_id
@@ -220,12 +220,12 @@ class Sessions:
         )
         return make_stand_in(self._profiles, session_id)
 
-    async def _infer(self, claim: SessionClaim, traces: Traces) -> LiveSession:
+    async def _infer(self, claim: SessionClaim, hints: SessionHints) -> LiveSession:
         """The session of a request that names none."""
         if self._settings.sessions == "strict":
             raise unknown_session(None)
-        if traces.after is not None:
-            owner = await self.of_response(traces.after, claim.caller)
+        if hints.after is not None:
+            owner = await self.of_response(hints.after, claim.caller)
             session = None if owner is None else await self.get(owner)
             if session is not None and session.record.status is SessionStatus.CLOSED:
                 raise closed_session(session.record.id)
@@ -234,33 +234,33 @@ class Sessions:
         opening = self._make_opening("", "inferred", claim)
         salt = digest(str(opening.seed), opening.profile, opening.tenant or "")
         try:
-            inferred = await self._inference.infer(traces, salt=salt)
+            inferred = await self._inference.infer(hints, salt=salt)
         except StoreError as error:
             _log.error("a session can't be inferred: the store can't be read", error=str(error))
-            inferred = make_unresolved(traces, salt, "inferred: the store could not be read")
+            inferred = make_unresolved(hints, salt, "inferred: the store could not be read")
         session = await self.get(inferred.session_id)
         if session is not None and session.record.tenant != opening.tenant:
             # A call's id alone doesn't open another tenant's session.
-            inferred = make_unresolved(traces, salt, "inferred: its history was delivered to another tenant")
+            inferred = make_unresolved(hints, salt, "inferred: its history was delivered to another tenant")
             session = await self.get(inferred.session_id)
         if session is None:
             session = await self._open_unseen(
                 structs.replace(
                     opening,
                     session_id=inferred.session_id,
-                    name=digest(traces.first_user_turn),
+                    name=digest(hints.first_user_turn),
                     confidence=inferred.confidence,
                     quarantine=inferred.quarantine,
                 )
             )
-            if traces.begun_as is not None:
-                session.pending.append(DeliveredId(traces.begun_as, session.record.id))
+            if hints.begun_as is not None:
+                session.pending.append(DeliveredId(hints.begun_as, session.record.id))
         elif session.record.status is SessionStatus.CLOSED:
             raise closed_session(session.record.id)
         elif inferred.quarantine is not None and session.record.quarantine is None:
             session.mark(quarantine=inferred.quarantine, confidence=inferred.confidence)
             session.pending.append(SessionMarked(session.record.id, quarantine=inferred.quarantine))
-        session.first_user_turn = traces.first_user_turn
+        session.first_user_turn = hints.first_user_turn
         return session
 
     def _make_opening(self, session_id: str, identity: str, claim: SessionClaim) -> Opening:

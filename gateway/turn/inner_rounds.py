@@ -32,11 +32,11 @@ def next_body(exchange: Exchange) -> bytes | None:
     if len(exchange.results) == MOST_ROUNDS:
         results = [(call, UNKNOWN_TOOL) for call, _ in results]
         _leave(exchange, {call.name for call, _ in results})
-    results_of = tools.closing.result_messages(results)
+    results_of = tools.mapping.result_messages(results)
     if exchange.request.split.gathers:
         exchange.appended[:] = results_of
     else:
-        exchange.appended += [*tools.closing.history_messages(reader.produced_body()), *results_of]
+        exchange.appended += [*tools.mapping.history_messages(reader.produced_body()), *results_of]
     exchange.results.append(results)
     reader.start_next_round()
     noise = exchange.noise
@@ -66,7 +66,7 @@ def _leave(exchange: Exchange, names: set[str]) -> None:
     left = tuple(tool for tool in tools.shown.tools if tool.name not in gone)
     tools.shown = replace(tools.shown, tools=left, injections=())
     asked = tuple(tool for tool in left if tool.name not in tools.shown.phantoms)
-    exchange.edits["tools"] = tools.closing.write_tools(raw, asked)
+    exchange.edits["tools"] = tools.mapping.write_tools(raw, asked)
     exchange.left |= gone
 
 
@@ -89,7 +89,7 @@ def ledger_rows(exchange: Exchange) -> list[Row]:
         (one.produced_body, results)
         for one, results in zip(reader.inner_rounds(), exchange.results, strict=True)
     ]
-    for found, put in tools.closing.find_reinsertions(reader, tools, before, (reader.produced_body(), last)):
+    for found, put in tools.mapping.find_reinsertions(reader, tools, before, (reader.produced_body(), last)):
         anchor = delivered_anchor(exchange.request, found)
         if anchor is not None:
             kept = replace(put, protocol=exchange.codec.name)

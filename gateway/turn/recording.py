@@ -83,14 +83,14 @@ class Recording:
 
     def _record_delivered_ids(self, exchange: Exchange, turn: Turn) -> list[DeliveredId]:
         """The ids by which later requests of an inferred session will be recognised."""
-        session, closing = exchange.session, exchange.codec.tool_mapping
+        session, mapping = exchange.session, exchange.codec.tool_mapping
         view = turn.delivered_view or turn.produced
         if session.record.identity != "inferred" or not exchange.answer.finished:
             return []
-        if closing is None or view is None:
+        if mapping is None or view is None:
             return []
         messages = [
-            exchange.codec.message_format.parse(decode(raw)) for raw in closing.history_messages(view.bytes())
+            exchange.codec.message_format.parse(decode(raw)) for raw in mapping.history_messages(view.bytes())
         ]
         ids = find_delivered_ids(messages, session.first_user_turn)
         self.inference.remember(session.record.id, ids)

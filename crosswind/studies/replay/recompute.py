@@ -18,7 +18,7 @@ from crosswind.gateway.noise.pipeline import Noise, add_noise
 from crosswind.gateway.noise.tool_view import MOST_ROUNDS
 from crosswind.gateway.protocols.codec import codec_named
 from crosswind.gateway.protocols.json_values import decode, encode
-from crosswind.gateway.proxy.outgoing import write_body
+from crosswind.gateway.proxy.request_builder import write_body
 from crosswind.gateway.recorder.redaction import MASK, Redactor
 from crosswind.gateway.sessions.restore import apply_answer
 from crosswind.gateway.sessions.session import LiveSession

@@ -34,7 +34,7 @@ DEFECT = raising(RuntimeError("a defect"))
     [
         "crosswind.gateway.protocols.chat.codec.ChatMessages.write",
         "crosswind.gateway.noise.pipeline._record_faults",
-        "crosswind.gateway.proxy.outgoing.Exchange",
+        "crosswind.gateway.proxy.request_builder.Exchange",
     ],
     ids=["written", "decided", "made"],
 )
@@ -42,7 +42,7 @@ async def test_noise_that_could_not_be_shown_is_withdrawn_and_stays_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, restarted: bool, fails: str
 ) -> None:
     failing = DEFECT
-    if fails == "crosswind.gateway.proxy.outgoing.Exchange":
+    if fails == "crosswind.gateway.proxy.request_builder.Exchange":
         made = Exchange
 
         def failing(*given: Any, **named: Any) -> Any:

@@ -132,10 +132,8 @@ def framed(draw: st.DrawFn) -> bytes:
 def relay(answer: Any) -> StreamRelay:
     """A relay that only feeds: it sends nothing, and records nothing."""
     exchange: Any = SimpleNamespace(answer=answer, edited=False)
-    outlet: Any = None
-    return StreamRelay(
-        outlet, exchange, ContentDecoder("", 1 << 20), Settings(upstream="http://localhost/v1")
-    )
+    sink: Any = None
+    return StreamRelay(sink, exchange, ContentDecoder("", 1 << 20), Settings(upstream="http://localhost/v1"))
 
 
 @settings(deadline=None)

@@ -28,7 +28,7 @@ _SPOILED = {
 """What the record says of a stream that a fault spoiled, by how the fault closed it."""
 
 
-class Outlet(Protocol):
+class ResponseSink(Protocol):
     """Where an answer goes."""
 
     @property
@@ -65,16 +65,16 @@ class Outlet(Protocol):
         """Close the connection without an end, with `reset` at once and unclean."""
         ...
 
-    def bare(self) -> Outlet:
+    def bare(self) -> ResponseSink:
         """The client itself, for an answer too large to be held. UpstreamError where there is none."""
         ...
 
 
-class FaultyOutlet:
-    """An outlet on which the faults of an exchange act. `event_limit` bounds an event, in bytes."""
+class FaultySink:
+    """An sink on which the faults of an exchange act. `event_limit` bounds an event, in bytes."""
 
-    def __init__(self, outlet: Outlet, exchange: Exchange, *, event_limit: int) -> None:
-        self._outlet = outlet
+    def __init__(self, sink: ResponseSink, exchange: Exchange, *, event_limit: int) -> None:
+        self._sink = sink
         self._exchange = exchange
         self._faults = exchange.noise.faults
         self._splitter = EventSplitter(event_limit)
@@ -86,15 +86,15 @@ class FaultyOutlet:
 
     @property
     def broken(self) -> bool:
-        return self._ended or self._outlet.broken
+        return self._ended or self._sink.broken
 
     @property
     def started(self) -> bool:
-        return self._outlet.started
+        return self._sink.started
 
     async def start(self, status: int, headers: Headers, *, follows: bool = False) -> None:
         if not await self._close_early():
-            await self._outlet.start(status, self._faults.change_headers(headers))
+            await self._sink.start(status, self._faults.change_headers(headers))
 
     def write(self, body: bytes) -> bool:
         return False
@@ -120,7 +120,7 @@ class FaultyOutlet:
         if (rest := self._splitter.rest()) is not None:
             await self._pass_event(rest)
         if not self.broken:
-            await self._outlet.end()
+            await self._sink.end()
 
     async def answer(self, status: int, body: bytes, headers: Headers) -> None:
         if await self._close_early():
@@ -128,19 +128,19 @@ class FaultyOutlet:
         headers = self._faults.change_headers(headers)
         actions = self._faults.pass_body(body)
         if actions == [Send(body)]:
-            return await self._outlet.answer(status, body, headers)
+            return await self._sink.answer(status, body, headers)
         whole = any(isinstance(action, Close) for action in actions)
         # A body that is cut keeps the Content-Length of the whole, so that its client sees the cut.
         length = len(body) if whole else sum(len(one.body) for one in actions if isinstance(one, Send))
-        await self._outlet.start(status, [*headers, (b"content-length", str(length).encode())])
+        await self._sink.start(status, [*headers, (b"content-length", str(length).encode())])
         if not await self._play(actions):
-            await self._outlet.end()
+            await self._sink.end()
 
     def cut(self, *, reset: bool = False) -> None:
-        self._outlet.cut(reset=reset)
+        self._sink.cut(reset=reset)
 
-    def bare(self) -> Outlet:
-        return self._outlet.bare()
+    def bare(self) -> ResponseSink:
+        return self._sink.bare()
 
     def _write_edited_stream(self) -> bytes:
         """The collected stream, or that of the edited answer."""
@@ -173,20 +173,20 @@ class FaultyOutlet:
                 case Wait(seconds):
                     await asyncio.sleep(seconds)
                 case Send(body):
-                    await self._outlet.chunk(body)
+                    await self._sink.chunk(body)
                 case Close("end"):
-                    await self._outlet.end()
+                    await self._sink.end()
                     self._ended = True
                     return True
                 case Close(how):
-                    self._outlet.cut(reset=how == "reset")
+                    self._sink.cut(reset=how == "reset")
                     return True
         return False
 
 
-def judge_delivery(outlet: Outlet) -> Delivered:
+def judge_delivery(sink: ResponseSink) -> Delivered:
     """Whether what was sent reached its client."""
-    return Delivered.NO if outlet.broken else Delivered.YES
+    return Delivered.NO if sink.broken else Delivered.YES
 
 
 def edit_of(exchange: Exchange) -> tuple[str, AnswerEdit] | None:

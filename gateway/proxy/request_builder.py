@@ -138,7 +138,7 @@ class RequestBuilder:
         answer = (
             codec.answer_reader(request, captured=captured)
             if noise.tools is None
-            else noise.tools.closing.answer_reader(request, noise.tools, captured=captured)
+            else noise.tools.mapping.answer_reader(request, noise.tools, captured=captured)
         )
         exchange = Exchange(
             codec,
