@@ -9,7 +9,7 @@ with Client("http://127.0.0.1:8081") as client:
 """
 
 from crosswind.gateway.client.asynchronous import AsyncClient
-from crosswind.gateway.client.payloads import DEFAULT_TIMEOUT_S, GatewayError, OpenedSession, SessionInfo
+from crosswind.gateway.client.calls import DEFAULT_TIMEOUT_S, GatewayError, OpenedSession, SessionInfo
 from crosswind.gateway.client.synchronous import Client
 
 __all__ = [
