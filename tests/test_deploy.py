@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +17,7 @@ import yaml
 from crosswind.gateway.cli import root
 from tests import ROOT
 
-TOP = ROOT
-DEPLOY = TOP / "deploy"
+DEPLOY = ROOT / "deploy"
 DOCKERFILES = sorted(DEPLOY.glob("Dockerfile*"))
 
 
@@ -44,7 +46,7 @@ def test_an_image_copies_what_there_is_and_starts_what_is_known(file: Path) -> N
     for word, rest in instructions:
         if word == "COPY" and not rest.startswith("--from"):
             *sources, _ = rest.split()
-            assert all((TOP / source).exists() for source in sources), rest
+            assert all((ROOT / source).exists() for source in sources), rest
     (said,) = [rest for word, rest in instructions if word == "CMD"]
     _parses(json.loads(said))
 
@@ -53,12 +55,21 @@ def test_an_image_copies_what_there_is_and_starts_what_is_known(file: Path) -> N
 def test_compose_builds_files_that_there_are_and_starts_what_is_known(name: str) -> None:
     services = yaml.safe_load((DEPLOY / name).read_text())["services"]
     for service in services.values():
-        assert (TOP / service["build"]["dockerfile"]).is_file()
+        assert (ROOT / service["build"]["dockerfile"]).is_file()
         if "command" in service:
             _parses(service["command"])
 
 
 def test_vllms_environment_is_made_of_all_that_its_layer_copies() -> None:
     """It imports the standard library only, and reads nothing but the locks."""
-    text = (TOP / "policies/vllm/environment.py").read_text()
-    assert not re.search(r"^\s*(?:from|import) (?:policies|gateway)\b", text, re.MULTILINE)
+    text = (ROOT / "policies/vllm/environment.py").read_text()
+    assert not re.search(r"^\s*(?:from|import) crosswind\b", text, re.MULTILINE)
+
+
+def test_a_copy_without_its_links_is_not_built(tmp_path: Path) -> None:
+    (tmp_path / "crosswind").mkdir()
+    (tmp_path / "crosswind" / "gateway").write_text("../gateway")
+    shutil.copy(ROOT / "setup.py", tmp_path)
+    command = [sys.executable, "setup.py", "--name"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "the links crosswind/gateway" in done.stderr

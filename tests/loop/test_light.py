@@ -20,7 +20,7 @@ from tests.loop.children import ROOT, Children
 from tests.loop.clients import unique_answers
 
 PACKAGES = ("crosswind", "gateway", "injectors", "simulators", "trainer", "policies")
-FILES = ("pyproject.toml", "README.md", "LICENSE")
+FILES = ("pyproject.toml", "setup.py", "README.md", "LICENSE")
 PIP_S = 400
 ALONE = {"PYTHONPATH": ""}
 """Whatever the tests themselves are found by must not stand in for what is installed."""
