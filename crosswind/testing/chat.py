@@ -41,7 +41,7 @@ async def create(provider: ScriptedProvider, request: ReceivedRequest, _: re.Mat
     count = body.get("n") or 1
     usage = _usage(dialogue, answer, count)
     if body.get("stream"):
-        return RouteResponse(events=_streamed(provider, body, head, answer, calls, usage))
+        return RouteResponse(events=_stream_events(provider, body, head, answer, calls, usage))
     choices = [
         {
             "index": index,
@@ -149,7 +149,7 @@ def _tokens(body: Any, answer: Answer) -> dict[str, Any]:
     return {"token_ids": answer.sampled.token_ids, "weight_versions": answer.sampled.versions}
 
 
-def _streamed(
+def _stream_events(
     provider: ScriptedProvider,
     body: Any,
     head: dict[str, Any],
@@ -244,7 +244,7 @@ def _read_dialogue(body: Any) -> Dialogue:
         tuple(_items(body["messages"])),
         tools,
         _schema(body.get("response_format")),
-        _forced(body.get("tool_choice"), tools),
+        _forced_tool(body.get("tool_choice"), tools),
         body.get("parallel_tool_calls") is not False,
         body,
     )
@@ -336,7 +336,7 @@ def _tools(body: Any) -> tuple[DeclaredTool, ...]:
     )
 
 
-def _forced(choice: Any, tools: tuple[DeclaredTool, ...]) -> str | None:
+def _forced_tool(choice: Any, tools: tuple[DeclaredTool, ...]) -> str | None:
     if not isinstance(choice, dict):
         refuse(choice not in (None, "auto", "none", "required"), f"Invalid value: '{choice}'.", "tool_choice")
         return None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from crosswind.testing.provider import ScriptedProvider
 
 
-def sealed(text: str) -> str:
+def seal_of(text: str) -> str:
     """The seal on a reasoning text: a thinking block's signature, a reasoning item's encrypted content."""
     return "sealed-" + hashlib.blake2b(text.encode(), digest_size=24).hexdigest()
 
@@ -32,13 +32,13 @@ class Issued:
         self.calls[call_id] = (call.name, CallItem(call_id, call.name, call.text).parsed)
 
     def seal(self, text: str) -> str:
-        seal = sealed(text)
+        seal = seal_of(text)
         self.seals.add(seal)
         return seal
 
-    def sealed(self, text: Any, seal: Any) -> bool:
+    def is_seal_of(self, text: Any, seal: Any) -> bool:
         """Whether a seal is one of ours, and this text's."""
-        return isinstance(text, str) and seal in self.seals and seal == sealed(text)
+        return isinstance(text, str) and seal in self.seals and seal == seal_of(text)
 
     def find_changed(self, dialogue: Dialogue) -> list[str]:
         """Calls that came back otherwise than they were made."""

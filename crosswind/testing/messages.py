@@ -45,7 +45,7 @@ async def create(provider: ScriptedProvider, request: ReceivedRequest, _: re.Mat
         **answer.more,
     }
     if body.get("stream"):
-        return RouteResponse(events=_streamed(message, answer))
+        return RouteResponse(events=_stream_events(message, answer))
     return RouteResponse(message)
 
 
@@ -80,7 +80,7 @@ def _usage(prompt: int, output: int) -> dict[str, Any]:
     }
 
 
-def _streamed(message: dict[str, Any], answer: Answer) -> Iterator[bytes]:
+def _stream_events(message: dict[str, Any], answer: Answer) -> Iterator[bytes]:
     begun = {**message["usage"], "output_tokens": 1}
     events = _events(message, {"content": [], "stop_reason": None, "usage": begun})
     for number, event in enumerate(events):
@@ -145,7 +145,7 @@ def _read_dialogue(provider: ScriptedProvider, body: Any, members: frozenset[str
     thinking = (body.get("thinking") or {}).get("type") in ("enabled", "adaptive")
     tools = _tools(body)
     system = [MessageItem("system", text) for text in _system(body.get("system"))]
-    items = _items(_combined(body["messages"]), provider.issued, thinking)
+    items = _items(_combine_turns(body["messages"]), provider.issued, thinking)
     form = (body.get("output_config") or {}).get("format") or {}
     choice = body.get("tool_choice") or {}
     refuse(
@@ -162,7 +162,7 @@ def _read_dialogue(provider: ScriptedProvider, body: Any, members: frozenset[str
     )
 
 
-def _combined(messages: list[Any]) -> list[tuple[int, str, list[Any]]]:
+def _combine_turns(messages: list[Any]) -> list[tuple[int, str, list[Any]]]:
     """Messages as (number, role, blocks): consecutive ones of one role count as one."""
     combined: list[tuple[int, str, list[Any]]] = []
     for number, message in enumerate(messages):
@@ -200,7 +200,7 @@ def _items(messages: list[tuple[int, str, list[Any]]], issued: Issued, thinking:
             f"messages.{number}.content: `tool_use` ids must be unique",
         )
         made |= set(waiting)
-        _thinking_first(number, blocks, waiting, thinking and number > 0)
+        _check_thinking_first(number, blocks, waiting, thinking and number > 0)
         for position, block in enumerate(blocks):
             items += _read(block, role, f"messages.{number}.content.{position}", issued)
     refuse(bool(waiting), _WITHOUT_RESULT.format(messages[-1][0], ", ".join(waiting)))
@@ -224,7 +224,7 @@ def _results(number: int, blocks: list[Any], waiting: list[str]) -> list[str]:
     return answered
 
 
-def _thinking_first(number: int, blocks: list[Any], calls: list[str], thinking: bool) -> None:
+def _check_thinking_first(number: int, blocks: list[Any], calls: list[str], thinking: bool) -> None:
     first = blocks[0].get("type") if blocks else None
     refuse(
         thinking and bool(calls) and first not in ("thinking", "redacted_thinking"),
@@ -248,7 +248,7 @@ def _read(block: Any, role: str, where: str, issued: Issued) -> list[Item]:
         return [ResultItem(block["tool_use_id"], _result(block.get("content"), where))]
     if kind == "thinking":
         refuse(
-            not issued.sealed(block.get("thinking"), block.get("signature")),
+            not issued.is_seal_of(block.get("thinking"), block.get("signature")),
             f"{where}: Invalid `signature` in `thinking` block",
         )
     return []

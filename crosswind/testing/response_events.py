@@ -12,11 +12,11 @@ Event = dict[str, Any]
 
 def events(response: dict[str, Any]) -> Iterator[Event]:
     """Every event of a response that is complete."""
-    for number, event in enumerate(_unnumbered(response)):
+    for number, event in enumerate(_list_events(response)):
         yield {"type": event["type"], "sequence_number": number, **event}
 
 
-def _unnumbered(response: dict[str, Any]) -> Iterator[Event]:
+def _list_events(response: dict[str, Any]) -> Iterator[Event]:
     begun = response | {"status": "in_progress", "completed_at": None, "output": [], "usage": None}
     yield {"type": "response.created", "response": begun}
     yield {"type": "response.in_progress", "response": begun}

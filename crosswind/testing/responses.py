@@ -37,11 +37,11 @@ async def create(provider: ScriptedProvider, request: ReceivedRequest, _: re.Mat
     if body.get("store") is not False:
         provider.stored.keep(response, context)
     if body.get("stream"):
-        return RouteResponse(events=_streamed(response, answer))
+        return RouteResponse(events=_stream_events(response, answer))
     return RouteResponse(response)
 
 
-def _streamed(response: dict[str, Any], answer: Answer) -> Iterator[bytes]:
+def _stream_events(response: dict[str, Any], answer: Answer) -> Iterator[bytes]:
     for number, event in enumerate(events(response)):
         if answer.error is not None and number == answer.pieces:
             failure = {"code": "server_error", "message": answer.error.message}
@@ -71,7 +71,7 @@ def _response(provider: ScriptedProvider, body: Any, answer: Answer) -> dict[str
         "temperature": 1.0,
         "text": {"verbosity": "medium", "format": {"type": "text"}, **(body.get("text") or {})},
         "tool_choice": body.get("tool_choice") or "auto",
-        "tools": [_shown(tool) for tool in body.get("tools") or ()],
+        "tools": [_show_tool(tool) for tool in body.get("tools") or ()],
         "top_logprobs": 0,
         "top_p": 1.0,
         "truncation": "disabled",
@@ -80,7 +80,7 @@ def _response(provider: ScriptedProvider, body: Any, answer: Answer) -> dict[str
     }
 
 
-def _shown(tool: dict[str, Any]) -> dict[str, Any]:
+def _show_tool(tool: dict[str, Any]) -> dict[str, Any]:
     if tool.get("type") != "function":
         return tool
     return {"description": None, "strict": True, "parameters": None, **tool}
@@ -183,9 +183,8 @@ def _content(item: dict[str, Any], where: str) -> list[dict[str, Any]]:
 
 
 def _read_dialogue(body: Any, context: list[dict[str, Any]], stored: Stored) -> Dialogue:
-    """What the policy reads: instructions and the whole context. Refused where a call or its result is
-    missing, or a reasoning item is parted from what followed it.
-    """
+    """Instructions and the whole context. Refused where a call or its result is missing, or a reasoning item
+    without the item that followed it."""
     _check_pairs(context)
     _check_reasoning(context, stored)
     tools = _tools(body)

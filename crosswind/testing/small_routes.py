@@ -47,7 +47,7 @@ async def create_completion(
     counts = sum(len(words(one)) for one in prompts), sum(len(words(one)) for one in repeated)
     usage = {"prompt_tokens": counts[0], "completion_tokens": counts[1], "total_tokens": sum(counts)}
     if body.get("stream"):
-        return RouteResponse(events=_streamed(body, head, repeated, usage))
+        return RouteResponse(events=_stream_events(body, head, repeated, usage))
     choices = [_choice(index, text, "stop") for index, text in enumerate(repeated)]
     return RouteResponse({**head, "choices": choices, "usage": usage})
 
@@ -56,7 +56,9 @@ def _choice(index: int, text: str, finish: str | None) -> dict[str, Any]:
     return {"text": text, "index": index, "logprobs": None, "finish_reason": finish}
 
 
-def _streamed(body: Any, head: dict[str, Any], texts: list[str], usage: dict[str, Any]) -> Iterator[bytes]:
+def _stream_events(
+    body: Any, head: dict[str, Any], texts: list[str], usage: dict[str, Any]
+) -> Iterator[bytes]:
     counted = {"usage": None} if (body.get("stream_options") or {}).get("include_usage") else {}
     for index, text in enumerate(texts):
         for word in words(text):

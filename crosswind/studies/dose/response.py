@@ -70,8 +70,8 @@ HURTS = frozenset({"retry", "other_tool", "ask_user"})
 FAILED = "share of tasks failed"
 
 FAULTS_PER_CALL = 8
-"""Bound of the measurement. The agent doesn't call again; but a fault that finds nothing in an answer to act
-on counts as well, and one allowed in a row would spare the next answer."""
+"""Bound of the measurement. The agent doesn't call again; but a fault that finds nothing to act on counts,
+too, and with a bound of one in a row the next answer would be spared."""
 
 
 @dataclass(frozen=True, slots=True)

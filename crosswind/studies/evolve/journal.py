@@ -29,7 +29,7 @@ class Journal:
             differing = sorted(name for name in {*earlier, *run} if earlier.get(name) != run.get(name))
             raise ConfigurationError(
                 f"{path} is of another search ({', '.join(differing)} differ): give its options again to go "
-                "on with it, or another --out to begin anew"
+                "on with it, or another --out to start a new search"
             )
         self._found = {entry["key"]: entry for entry in entries}
         # A line that a crash cut short goes: what follows must not be glued to it.

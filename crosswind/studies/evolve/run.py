@@ -20,7 +20,7 @@ from crosswind.studies.evolve.candidates import Candidate, Space
 from crosswind.studies.evolve.fitness import CandidateFitness, pool
 from crosswind.studies.evolve.frozen import describe_lineage, write_profile
 from crosswind.studies.evolve.journal import Journal
-from crosswind.studies.evolve.measurement import Bench, Measurements
+from crosswind.studies.evolve.measurement import Measurements
 from crosswind.studies.evolve.prompts import ModelPrompts
 from crosswind.studies.evolve.search import Individual, Scored, Search
 from crosswind.studies.evolve.settings import FINALISTS, SearchSettings
@@ -121,8 +121,8 @@ class Evolution:
     def _measure_on(self, agent: str, role: str) -> Measurements:
         settings = self.settings
         served = Agent(agent, role, self.processes, settings.out, settings.config, self.profiles)
-        bench = Bench(served, settings.out, ("--environment", settings.environment, *settings.bench))
-        return Measurements(bench, self.journal, self.against)
+        options = ("--environment", settings.environment, *settings.bench)
+        return Measurements(served, settings.out, options, self.journal, self.against)
 
     async def _search(self, reference: Measurements, hand_made: CandidateFitness) -> list[Scored]:
         settings, dose = self.settings, hand_made.dose
@@ -179,6 +179,6 @@ class Evolution:
     def _write_profile(self, candidate: Candidate, lineage: Mapping[str, Any] | None = None) -> str:
         settings = self.settings
         summary = (
-            f"What {settings.reference} bears least at the dose of {self.against.name}, found by a search."
+            f"Where {settings.reference} fails most at the dose of {self.against.name}: found by a search."
         )
         return write_profile(settings.name, settings.version, candidate, self.against, summary, lineage)

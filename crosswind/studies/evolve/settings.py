@@ -63,7 +63,7 @@ class SearchSettings:
 
     @property
     def apart(self) -> TaskSet:
-        """The held-out tasks: another split, which no choice hangs on."""
+        """The held-out tasks: another split, which no choice depends on."""
         return TaskSet("held-out", "test", self.seed, self.held_out, self.samples)
 
     @property
