@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from crosswind.testing.checks import CHAT, openai_tool, strict_schema
+from crosswind.testing.checks import CHAT, check_strict, openai_tool
 from crosswind.testing.dialogue import (
     Answer,
     CallItem,
@@ -357,6 +357,8 @@ def _schema(given: Any) -> dict[str, Any] | None:
         not isinstance(named.get("name"), str), "Missing required parameter: 'response_format.json_schema'."
     )
     if named.get("strict"):
-        strict_schema(named["schema"], named["name"], "response_format")
+        check_strict(
+            named["schema"], f"Invalid schema for response_format '{named['name']}'", "response_format"
+        )
     schema: dict[str, Any] = named["schema"]
     return schema

@@ -86,7 +86,7 @@ def openai_tool(function: Any, where: str) -> DeclaredTool:
         "invalid_function_parameters",
     )
     if function.get("strict"):
-        _strict(parameters, f"Invalid schema for function '{name}'", where)
+        check_strict(parameters, f"Invalid schema for function '{name}'", where)
     return DeclaredTool(name, function.get("description") or "", parameters)
 
 
@@ -103,8 +103,8 @@ def anthropic_tool(tool: Any, where: str) -> DeclaredTool:
     return DeclaredTool(name, tool.get("description") or "", schema)
 
 
-def _strict(schema: Any, message: str, where: str) -> None:
-    """Every object is closed and all its properties are required."""
+def check_strict(schema: Any, message: str, where: str) -> None:
+    """400 unless every object is closed and all its properties are required."""
     if not isinstance(schema, dict):
         return
     if schema.get("type") == "object" or "properties" in schema:
@@ -123,14 +123,9 @@ def _strict(schema: Any, message: str, where: str) -> None:
             "invalid_function_parameters",
         )
         for one in properties.values():
-            _strict(one, message, where)
+            check_strict(one, message, where)
     for one in schema.get("$defs", {}).values():
-        _strict(one, message, where)
-    _strict(schema.get("items"), message, where)
+        check_strict(one, message, where)
+    check_strict(schema.get("items"), message, where)
     for one in schema.get("anyOf", ()):
-        _strict(one, message, where)
-
-
-def strict_schema(schema: Any, name: str, where: str) -> None:
-    """400 for the schema of a structured output that isn't strict."""
-    _strict(schema, f"Invalid schema for response_format '{name}'", where)
+        check_strict(one, message, where)

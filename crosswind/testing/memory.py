@@ -61,24 +61,22 @@ class Kept:
 
 @dataclass(slots=True)
 class Stored:
-    """Everything that is kept. What was said with `store: false` is known only by its seals."""
+    """Everything that is kept. Of what was said with `store: false`, only the seals are known."""
 
     responses: dict[str, Kept] = field(default_factory=dict)
     _items: dict[str, dict[str, Any]] = field(default_factory=dict)
     _follows: dict[str, str] = field(default_factory=dict)
-    _seals: set[str] = field(default_factory=set)
 
     def keep(self, response: dict[str, Any], context: list[dict[str, Any]]) -> None:
         self.responses[response["id"]] = Kept(response, context)
         self._items |= {item["id"]: item for item in [*context, *response["output"]]}
 
     def remember(self, output: list[dict[str, Any]]) -> None:
-        """Remember which item each reasoning item belongs to, and its seal."""
+        """Remember which item each reasoning item belongs to."""
         reasoning = None
         for item in output:
             if item["type"] == "reasoning":
                 reasoning = item["id"]
-                self._seals |= {seal for seal in (item.get("encrypted_content"),) if seal}
             elif reasoning is not None:
                 self._follows[item["id"]] = reasoning
 
@@ -96,10 +94,6 @@ class Stored:
     def follows(self, item_id: str) -> str | None:
         """The reasoning item without which this item may not come."""
         return self._follows.get(item_id)
-
-    def is_sealed(self, seal: str) -> bool:
-        """Whether this encrypted content is one that was given out. Clients may drop its item's id."""
-        return seal in self._seals
 
     def response(self, response_id: str) -> Kept:
         """A kept response. Refused where there is none."""

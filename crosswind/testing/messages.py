@@ -22,7 +22,7 @@ from crosswind.testing.dialogue import (
 )
 from crosswind.testing.errors import refuse
 from crosswind.testing.memory import Issued
-from crosswind.testing.replies import ReceivedRequest, RouteResponse, named_event
+from crosswind.testing.replies import ReceivedRequest, RouteResponse, break_off, named_event
 
 if TYPE_CHECKING:
     from crosswind.testing.provider import ScriptedProvider
@@ -81,17 +81,18 @@ def _usage(prompt: int, output: int) -> dict[str, Any]:
 
 
 def _stream_events(message: dict[str, Any], answer: Answer) -> Iterator[bytes]:
+    events = map(named_event, _list_events(message))
+    if answer.error is None:
+        return events
+    return break_off(events, answer.pieces, named_event(answer.error.anthropic_body()))
+
+
+def _list_events(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
     begun = {**message["usage"], "output_tokens": 1}
-    events = _events(message, {"content": [], "stop_reason": None, "usage": begun})
-    for number, event in enumerate(events):
-        if answer.error is not None and number == answer.pieces:
-            yield named_event(answer.error.anthropic_body())
-            return
-        yield named_event(event)
-
-
-def _events(message: dict[str, Any], opening: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield {"type": "message_start", "message": message | opening}
+    yield {
+        "type": "message_start",
+        "message": message | {"content": [], "stop_reason": None, "usage": begun},
+    }
     for index, block in enumerate(message["content"]):
         start, deltas = _parts(block)
         yield {"type": "content_block_start", "index": index, "content_block": start}

@@ -7,11 +7,11 @@ import hashlib
 import inspect
 import re
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
-from contextlib import AsyncExitStack, suppress
-from threading import Thread
+from contextlib import AsyncExitStack, ExitStack, suppress
 from types import TracebackType
 from typing import Any, Self
+
+from anyio.from_thread import start_blocking_portal
 
 from crosswind.testing import chat, memory, messages, responses, small_routes
 from crosswind.testing.checks import check_members
@@ -148,26 +148,16 @@ class ScriptedProvider:
         await self._serving.aclose()
 
     def __enter__(self) -> Self:
-        started: Future[None] = Future()
-        self._thread = Thread(target=asyncio.run, args=(self._serve_until_stopped(started),))
-        self._thread.start()
-        started.result()
+        with ExitStack() as stack:
+            portal = stack.enter_context(start_blocking_portal())
+            stack.enter_context(portal.wrap_async_context_manager(self))
+            self._thread = stack.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._loop.call_soon_threadsafe(self._stopped.set)
-        self._thread.join()
-
-    async def _serve_until_stopped(self, started: Future[None]) -> None:
-        self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
-        try:
-            async with self:
-                started.set_result(None)
-                await self._stopped.wait()
-        except OSError as error:
-            started.set_exception(error)
+        self._thread.close()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """The provider as an ASGI application."""

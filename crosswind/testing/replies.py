@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 JSON = (b"content-type", b"application/json")
@@ -70,6 +71,12 @@ class RouteResponse:
     body: Any = None
     events: Iterable[bytes] | None = None
     status: int = 200
+
+
+def break_off(events: Iterable[bytes], after: int, failure: bytes) -> Iterator[bytes]:
+    """A stream that fails after so many events."""
+    yield from islice(events, after)
+    yield failure
 
 
 def encode(document: Any) -> bytes:

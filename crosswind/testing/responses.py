@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from crosswind.testing.chat import CREATED, read_body, usage_tokens
-from crosswind.testing.checks import RESPONSES, openai_tool, strict_schema
+from crosswind.testing.checks import RESPONSES, check_strict, openai_tool
 from crosswind.testing.dialogue import Answer, CallItem, DeclaredTool, Dialogue, Item, MessageItem, ResultItem
 from crosswind.testing.errors import ProviderError, refuse
 from crosswind.testing.memory import Stored
-from crosswind.testing.replies import ReceivedRequest, RouteResponse, named_event
+from crosswind.testing.replies import ReceivedRequest, RouteResponse, break_off, named_event
 from crosswind.testing.response_events import events
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ async def create(provider: ScriptedProvider, request: ReceivedRequest, _: re.Mat
     provider.check_members(body, RESPONSES, "Unknown parameter: '{}'.")
     items = _new_items(body, provider.stored, provider.new_id)
     context = [*provider.stored.before(body.get("previous_response_id")), *items]
-    dialogue = _read_dialogue(body, context, provider.stored)
+    dialogue = _read_dialogue(provider, body, context)
     answer = await provider.answer(dialogue)
     output = _output(provider, answer, body)
     provider.stored.remember(output)
@@ -42,13 +42,13 @@ async def create(provider: ScriptedProvider, request: ReceivedRequest, _: re.Mat
 
 
 def _stream_events(response: dict[str, Any], answer: Answer) -> Iterator[bytes]:
-    for number, event in enumerate(events(response)):
-        if answer.error is not None and number == answer.pieces:
-            failure = {"code": "server_error", "message": answer.error.message}
-            failed = response | {"status": "failed", "output": [], "usage": None, "error": failure}
-            yield named_event({"type": "response.failed", "sequence_number": number, "response": failed})
-            return
-        yield named_event(event)
+    stream = map(named_event, events(response))
+    if answer.error is None:
+        return stream
+    failure = {"code": "server_error", "message": answer.error.message}
+    failed = response | {"status": "failed", "output": [], "usage": None, "error": failure}
+    last = {"type": "response.failed", "sequence_number": answer.pieces, "response": failed}
+    return break_off(stream, answer.pieces, named_event(last))
 
 
 def _response(provider: ScriptedProvider, body: Any, answer: Answer) -> dict[str, Any]:
@@ -182,16 +182,16 @@ def _content(item: dict[str, Any], where: str) -> list[dict[str, Any]]:
     return [dict(part) for part in content]
 
 
-def _read_dialogue(body: Any, context: list[dict[str, Any]], stored: Stored) -> Dialogue:
+def _read_dialogue(provider: ScriptedProvider, body: Any, context: list[dict[str, Any]]) -> Dialogue:
     """Instructions and the whole context. Refused where a call or its result is missing, or a reasoning item
     without the item that followed it."""
     _check_pairs(context)
-    _check_reasoning(context, stored)
+    _check_reasoning(context, provider.stored, provider.issued.seals)
     tools = _tools(body)
     instructions = [MessageItem("system", body["instructions"])] if body.get("instructions") else []
     form = (body.get("text") or {}).get("format") or {}
     if form.get("strict"):
-        strict_schema(form["schema"], form["name"], "text.format")
+        check_strict(form["schema"], f"Invalid schema for response_format '{form['name']}'", "text.format")
     choice = body.get("tool_choice")
     forced = choice.get("name") if isinstance(choice, dict) else None
     refuse(
@@ -223,7 +223,7 @@ def _check_pairs(context: list[dict[str, Any]]) -> None:
     refuse(twice is not None, f"Duplicate item found with id {twice}. Remove duplicate items.", "input")
 
 
-def _check_reasoning(context: list[dict[str, Any]], stored: Stored) -> None:
+def _check_reasoning(context: list[dict[str, Any]], stored: Stored, seals: Collection[str]) -> None:
     ids = {item["id"] for item in context}
     for item, after in itertools.zip_longest(context, context[1:]):
         if item["type"] == "reasoning":
@@ -233,7 +233,7 @@ def _check_reasoning(context: list[dict[str, Any]], stored: Stored) -> None:
                 "input",
             )
             seal = item.get("encrypted_content")
-            if seal is not None and not stored.is_sealed(seal):
+            if seal is not None and seal not in seals:
                 raise ProviderError(
                     400,
                     f"The encrypted content for item {item['id']} could not be verified.",
