@@ -13,16 +13,15 @@ from crosswind.studies.prove.cases import cases_alone
 from crosswind.studies.prove.options import (
     check_patterns,
     command_line,
-    end_with,
+    finish,
     load_environment,
     run_settings,
     study_options,
-    write_page_to,
 )
 
 if TYPE_CHECKING:
     from crosswind.studies.prove.cases import Catalogue
-    from crosswind.studies.prove.episodes import TaskAssignment
+    from crosswind.studies.prove.episodes import Assignment
 
 
 @click.command()
@@ -44,7 +43,7 @@ def dose(**given: Any) -> None:
 
     environment = load_environment(given["environment"])
 
-    def plan(catalogue: Catalogue) -> tuple[Sequence[TaskAssignment], DoseMeasurement]:
+    def plan(catalogue: Catalogue) -> tuple[Sequence[Assignment], DoseMeasurement]:
         check_patterns("operators", given, catalogue.operators)
         # A user who withholds leaves an agent without questions no chance in calm either.
         held_out = HeldOutTasks(
@@ -64,5 +63,5 @@ def dose(**given: Any) -> None:
         for name, failures in ((FAILURES, True), (DISTANCES, False)):
             if drawn := [one for one in responses if (one.unit == FAILED) == failures]:
                 draw_plots(drawn, out / name)
-    write_page_to(text, out and out / "dose-response.md")
-    end_with([f"{one.operator.name}: ρ is {show_coefficient(one)}" for one in responses if not one.rises])
+    problems = [f"{one.operator.name}: ρ is {show_coefficient(one)}" for one in responses if not one.rises]
+    finish(text, out and out / "dose-response.md", problems)

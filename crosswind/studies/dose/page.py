@@ -106,7 +106,7 @@ COLOURS = {
 
 
 def draw_plots(responses: Sequence[DoseResponse], out: Path) -> None:
-    """A panel per operator: its response over severity, with a standard error."""
+    """A panel per operator, as SVG: its response over severity, with a standard error."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -121,11 +121,8 @@ def draw_plots(responses: Sequence[DoseResponse], out: Path) -> None:
     handles = [matplotlib.lines.Line2D([], [], color=COLOURS[name], label=name) for name in shown]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(shown), frameon=False, fontsize=8)
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "crosswind"}):
-        figure.savefig(out, format=out.suffix.removeprefix("."), metadata=_undated(out))
-
-
-def _undated(out: Path) -> dict[str, None]:
-    return {"Date": None} if out.suffix == ".svg" else {}
+        # Without a date the same figures give the same file.
+        figure.savefig(out, metadata={"Date": None})
 
 
 def _panel(axes: Axes, response: DoseResponse) -> None:

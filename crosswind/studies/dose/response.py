@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean
+from statistics import correlation, fmean, stdev
 from typing import Any
 
 from crosswind.studies.prove.cases import ADAPTATIONS, Adaptation, Catalogue, ListedOperator
@@ -18,11 +18,9 @@ from crosswind.studies.prove.proof import TOOK_PLACE, injection_fates
 
 def spearman(xs: Sequence[float], ys: Sequence[float]) -> float:
     """Rank correlation in [-1, 1], ties sharing their mean rank; nan where one of the two never changes."""
-    first, second = _ranks(xs), _ranks(ys)
-    mean = fmean(first)
-    product = sum((a - mean) * (b - mean) for a, b in zip(first, second, strict=True))
-    spread = math.sqrt(sum((a - mean) ** 2 for a in first) * sum((b - mean) ** 2 for b in second))
-    return product / spread if spread else math.nan
+    if min(len(set(xs)), len(set(ys))) < 2:
+        return math.nan
+    return correlation(_ranks(xs), _ranks(ys))
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
@@ -137,7 +135,7 @@ def _response(
     operator: ListedOperator, severities: Sequence[float], measured: Sequence[list[float]]
 ) -> DoseResponse:
     means = [fmean(each) for each in measured]
-    errors = [_error(each, mean) for each, mean in zip(measured, means, strict=True)]
+    errors = [stdev(each) / math.sqrt(len(each)) for each in measured]
     return DoseResponse(
         operator,
         FAILED if hurts(operator) else unit_of(operator.name, operator.site),
@@ -147,9 +145,3 @@ def _response(
         tuple(mean + error for mean, error in zip(means, errors, strict=True)),
         len(measured[0]),
     )
-
-
-def _error(values: Sequence[float], mean: float) -> float:
-    if len(values) < 2:
-        return 0.0
-    return math.sqrt(sum((one - mean) ** 2 for one in values) / (len(values) - 1) / len(values))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -37,15 +36,6 @@ class Catalogue:
     def operators_matching(self, globs: Sequence[str]) -> Sequence[ListedOperator]:
         """The operators whose names match one of the globs."""
         return [one for name, one in sorted(self.operators.items()) if _matches(name, globs)]
-
-
-def find_unmatched(globs: Sequence[str], names: Collection[str]) -> str | None:
-    """What is wrong with the first glob that none of the names match, and the nearest name; None: nothing."""
-    for glob in globs:
-        if not any(fnmatchcase(name, glob) for name in names):
-            near = get_close_matches(glob, names, n=1)
-            return f"{glob!r} matches none; " + (f"did you mean {near[0]!r}?" if near else "widen it")
-    return None
 
 
 def _matches(name: str, globs: Sequence[str]) -> bool:

@@ -13,16 +13,15 @@ from crosswind.studies.prove.cases import TURNS, cases_alone, cases_as_written, 
 from crosswind.studies.prove.options import (
     check_patterns,
     command_line,
-    end_with,
+    finish,
     load_environment,
     run_settings,
     study_options,
-    write_page_to,
 )
 
 if TYPE_CHECKING:
     from crosswind.studies.prove.cases import Catalogue
-    from crosswind.studies.prove.episodes import TaskAssignment
+    from crosswind.studies.prove.episodes import Assignment
 
 
 @click.command()
@@ -57,7 +56,7 @@ def prove(**given: Any) -> None:
     if not any(tasks):
         raise UsageError("--tasks: 0 0 0 proves nothing: give one of the three a number")
 
-    def plan(catalogue: Catalogue) -> tuple[Sequence[TaskAssignment], Proof]:
+    def plan(catalogue: Catalogue) -> tuple[Sequence[Assignment], Proof]:
         if any(tasks[:2]):
             check_patterns("profiles", given, catalogue.profiles)
         if tasks[2]:
@@ -75,5 +74,4 @@ def prove(**given: Any) -> None:
 
     proof, seconds = run(environment, plan, recovers=True, **run_settings(given))
     text = write_page(proof, tasks=tasks, turns=TURNS, seconds=seconds, command=command_line("prove", given))
-    write_page_to(text, given["out"])
-    end_with([*proof.find_problems()])
+    finish(text, given["out"], [*proof.find_problems()])

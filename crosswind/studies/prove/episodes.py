@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol, TypeVar
 
 import httpx
@@ -48,12 +48,8 @@ class EpisodeOutcome:
         return self.record.verdict is not None and self.record.verdict.reward == 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class TaskAssignment:
-    """A case's tasks."""
-
-    case: Case
-    tasks: Sequence[Task]
+Assignment = tuple[Case, Task]
+"""A task, and the noise under which it is played."""
 
 
 class HeldOutTasks:
@@ -65,19 +61,17 @@ class HeldOutTasks:
         self._left_out = frozenset(leaving_out)
         self._next = self._of(())
 
-    def assign_next(self, cases: Iterable[Case], each: int) -> list[TaskAssignment]:
+    def assign_next(self, cases: Iterable[Case], each: int) -> list[Assignment]:
         """For each case the next tasks; the first of its kinds, where it has any."""
         return [
-            TaskAssignment(case, self._first(case, each) if case.kinds else list(islice(self._next, each)))
+            (case, task)
             for case in cases
+            for task in islice(self._of(case.kinds) if case.kinds else self._next, each)
         ]
 
-    def assign_first(self, cases: Iterable[Case], each: int) -> list[TaskAssignment]:
+    def assign_first(self, cases: Iterable[Case], each: int) -> list[Assignment]:
         """For each case the same tasks: the first."""
-        return [TaskAssignment(case, self._first(case, each)) for case in cases]
-
-    def _first(self, case: Case, each: int) -> list[Task]:
-        return list(islice(self._of(case.kinds), each))
+        return [(case, task) for case in cases for task in islice(self._of(case.kinds), each)]
 
     def _of(self, kinds: Sequence[str]) -> Iterator[Task]:
         for task in self._environment.tasks("test", kinds="all", seed=self._seed):
@@ -88,7 +82,7 @@ class HeldOutTasks:
 async def play(
     environment: Environment,
     control: str,
-    assignments: Sequence[TaskAssignment],
+    assignments: Sequence[Assignment],
     *,
     seed: int,
     recovers: bool,
@@ -98,20 +92,20 @@ async def play(
     """Play all of them, every other episode streamed unless its case says. GatewayError where the gateway is
     lost.
 
-    An agent that recovers asks anew for answers that it can't use; one that doesn't takes what comes, and an
+    An agent that recovers asks again for answers that it can't use; one that doesn't takes what comes, and an
     answer that doesn't come ends its episode.
     """
     async with AsyncClient(control) as client:
-        for case in {one.case.profile: one.case for one in assignments}.values():
+        for case in {case.profile: case for case, _ in assignments}.values():
             if case.yaml is not None:
                 await client.put_profile(case.profile, case.yaml)
         stages = [_stage(environment, client, stream=stream, recovers=recovers) for stream in (False, True)]
-        jobs = iter(zip(count(), _jobs(assignments, seed), strict=False))
+        jobs = iter(enumerate(assignments))
 
         async def work() -> None:
-            for number, (case, job) in jobs:
+            for number, (case, task) in jobs:
                 stream = bool(number % 2) if case.stream is None else case.stream
-                record = await stages[stream].run(job)
+                record = await stages[stream].run(_make_job(case, task, seed))
                 if record.session_id is None:
                     raise RuntimeError(f"no session under {case.profile}: {record.error}")
                 on_outcome(EpisodeOutcome(case, record, await client.events(record.session_id)))
@@ -140,13 +134,7 @@ async def _refuse_other_types(response: httpx.Response) -> None:
         raise httpx.RemoteProtocolError(f"the answer's type is {kind!r}")
 
 
-def _jobs(assignments: Sequence[TaskAssignment], seed: int) -> Iterator[tuple[Case, Job]]:
-    for one in assignments:
-        for task in one.tasks:
-            yield one.case, _job(one.case, task, seed)
-
-
-def _job(case: Case, task: Task, seed: int) -> Job:
+def _make_job(case: Case, task: Task, seed: int) -> Job:
     session: dict[str, Any] = {
         "arm": "noisy",
         "profile": case.profile,
@@ -167,7 +155,7 @@ class Counts(Protocol):
 
 
 C = TypeVar("C", bound=Counts)
-Plan = Callable[[Catalogue], tuple[Sequence[TaskAssignment], C]]
+Plan = Callable[[Catalogue], tuple[Sequence[Assignment], C]]
 """What to play on a gateway that offers this, and what counts the outcomes."""
 
 
@@ -188,13 +176,15 @@ def run(
     async def main() -> C:
         oracle = environment.oracle(recovers=recovers)
         provider = ScriptedProvider(answer_messages(oracle.decide), strict=False, keep=False)
-        with _store_folder(store) as folder, Progress(transient=True) as progress:
+        kept = nullcontext(store) if store else TemporaryDirectory(prefix="crosswind-")
+        with kept as name, Progress(transient=True) as progress:
+            folder = Path(name)
             async with provider, Processes(folder / "logs") as processes:
                 gateway = await start_gateway(
                     processes, provider.base_url, folder / "crosswind.db", "--profile", "off", wait_s=START_S
                 )
                 assignments, counts = plan(await fetch_catalogue(gateway.control))
-                bar = progress.add_task("episodes", total=sum(len(one.tasks) for one in assignments))
+                bar = progress.add_task("episodes", total=len(assignments))
 
                 def count_outcome(outcome: EpisodeOutcome) -> None:
                     counts.count(outcome)
@@ -214,13 +204,3 @@ def run(
     begun = time.monotonic()
     counts = asyncio.run(main())
     return counts, time.monotonic() - begun
-
-
-@contextmanager
-def _store_folder(given: Path | None) -> Iterator[Path]:
-    if given is not None:
-        given.mkdir(parents=True, exist_ok=True)
-        yield given
-        return
-    with tempfile.TemporaryDirectory(prefix="crosswind-") as made:
-        yield Path(made)

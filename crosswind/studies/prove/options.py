@@ -5,14 +5,15 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Collection, Sequence
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import click
 
 from crosswind.simulators.environment import UnknownEnvironmentError, load
 from crosswind.simulators.errors import UsageError
-from crosswind.studies.prove.cases import find_unmatched
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -46,8 +47,11 @@ def study_options(command: F) -> F:
 
 def check_patterns(option: str, given: dict[str, Any], names: Collection[str]) -> None:
     """Refuse a pattern that matches nothing: what isn't measured would seem to be in order."""
-    if (wrong := find_unmatched(given[option], names)) is not None:
-        raise UsageError(f"--{option}: {wrong}")
+    for glob in given[option]:
+        if not any(fnmatchcase(name, glob) for name in names):
+            near = get_close_matches(glob, names, n=1)
+            fix = f"did you mean {near[0]!r}?" if near else "widen it"
+            raise UsageError(f"--{option}: {glob!r} matches none; {fix}")
 
 
 def load_environment(name: str) -> Any:
@@ -81,15 +85,11 @@ def command_line(name: str, given: dict[str, Any]) -> str:
     return " ".join(words)
 
 
-def write_page_to(text: str, out: Path | None) -> None:
-    if out is None:
-        click.echo(text)
-        return
-    out.write_text(text, encoding="utf-8")
-    click.echo(str(out))
-
-
-def end_with(problems: Sequence[str]) -> None:
+def finish(text: str, out: Path | None, problems: Sequence[str]) -> NoReturn:
+    """Write or print the page, and exit: with 1 where there are problems."""
+    if out is not None:
+        out.write_text(text, encoding="utf-8")
+    click.echo(text if out is None else str(out))
     for problem in problems:
         click.echo(problem, err=True)
     sys.exit(1 if problems else 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from crosswind.studies.prove.cases import ADAPTATIONS, SEVERITIES, STAGES
-from crosswind.studies.prove.proof import MOST_WITHDRAWN, Proof, Row
+from crosswind.studies.prove.proof import BOUNDED, MOST_WITHDRAWN, TOOK_PLACE, Proof, Row
 
 _LEAD = """# The proof of solvability
 
@@ -75,10 +75,10 @@ def _profile_rows(proof: Proof) -> Iterator[str]:
         by_stage = [proof.of_profile(name, stage=stage) for stage in STAGES]
         yield _line(
             f"`{name}`",
-            _solved(written),
-            str(written.account.took_place),
-            *(_solved(row) for row in by_severity),
-            *(str(row.account.took_place) if row.played else "" for row in by_stage),
+            _show_solved(written),
+            str(written.fates[TOOK_PLACE]),
+            *(_show_solved(row) for row in by_severity),
+            *(str(row.fates[TOOK_PLACE]) if row.played else "" for row in by_stage),
         )
 
 
@@ -98,9 +98,9 @@ def _operator_rows(proof: Proof) -> Iterator[str]:
         yield _line(
             f"`{name}`",
             proof.catalogue.operators[name].recovery,
-            _solved(whole),
-            *(f"{row.account.took_place} ({row.account.rate:.0%})" for row in rows),
-            str(whole.account.bounded),
+            _show_solved(whole),
+            *(f"{row.fates[TOOK_PLACE]} ({row.withdrawn_share:.0%})" for row in rows),
+            str(whole.fates[BOUNDED]),
         )
 
 
@@ -129,7 +129,7 @@ def describe_adaptation(name: str) -> str:
     return f"`{name}`: {', '.join(told)} ({adaptation.why})."
 
 
-def _solved(row: Row) -> str:
+def _show_solved(row: Row) -> str:
     return f"{row.solved}/{row.played}" if row.played else ""
 
 

@@ -5,35 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
-from crosswind.studies.prove.cases import SEVERITIES, STAGES, Catalogue
+from crosswind.studies.prove.cases import Catalogue
 from crosswind.studies.prove.episodes import EpisodeOutcome
 
-TOOK_PLACE, WITHDRAWN, BOUNDED = "took place", "withdrawn", "bounded"
-
-
-@dataclass(slots=True)
-class Account:
-    """Counts of injections."""
-
-    took_place: int = 0
-    withdrawn: int = 0
-    """The guard couldn't vouch for them."""
-    bounded: int = 0
-    """Their call had met as many faults as it may: it returned the truth, as planned."""
-
-    @property
-    def rate(self) -> float:
-        """The withdrawn share of those that were to take place; 0 where there were none."""
-        planned = self.took_place + self.withdrawn
-        return self.withdrawn / planned if planned else 0.0
-
-    def add(self, fate: str) -> None:
-        """Count one."""
-        self.took_place += fate == TOOK_PLACE
-        self.withdrawn += fate == WITHDRAWN
-        self.bounded += fate == BOUNDED
+TOOK_PLACE = "took place"
+WITHDRAWN = "withdrawn"
+"""The guard couldn't vouch for it."""
+BOUNDED = "bounded"
+"""Its call had met as many faults as it may: it returned the truth, as planned."""
 
 
 def injection_fates(
@@ -61,18 +43,20 @@ MOST_WITHDRAWN = 0.1
 
 @dataclass(slots=True)
 class Row:
-    """Episodes of one kind."""
+    """Episodes of one kind, and how many injections met which fate."""
 
     played: int = 0
     solved: int = 0
-    account: Account = field(default_factory=Account)
+    fates: Counter[str] = field(default_factory=Counter)
 
     def __add__(self, other: Row) -> Row:
-        mine, yours = self.account, other.account
-        account = Account(
-            mine.took_place + yours.took_place, mine.withdrawn + yours.withdrawn, mine.bounded + yours.bounded
-        )
-        return Row(self.played + other.played, self.solved + other.solved, account)
+        return Row(self.played + other.played, self.solved + other.solved, self.fates + other.fates)
+
+    @property
+    def withdrawn_share(self) -> float:
+        """The withdrawn share of the injections that were to take place; 0 where there were none."""
+        planned = self.fates[TOOK_PLACE] + self.fates[WITHDRAWN]
+        return self.fates[WITHDRAWN] / planned if planned else 0.0
 
 
 @dataclass(slots=True)
@@ -98,7 +82,7 @@ class Proof:
         for event, fate in injection_fates(outcome.events, outcome.record.plan["bounds"]):
             # A profile's other rules are counted with their operators, alone.
             if case.subject in (event["operator"], *self.catalogue.profiles):
-                row.account.add(fate)
+                row.fates[fate] += 1
         if not outcome.solved:
             record = outcome.record
             self.unsolved.append(
@@ -106,17 +90,22 @@ class Proof:
                 f"{record.error or dict(record.verdict.components if record.verdict else {})}"
             )
 
+    def _rows(self) -> Iterator[tuple[tuple[object, ...], Row]]:
+        return chain(self.operators.items(), self.profiles.items())
+
     @property
     def played(self) -> int:
-        return sum(row.played for row in (*self.profiles.values(), *self.operators.values()))
+        return sum(row.played for _, row in self._rows())
 
     def of_profile(self, name: str, *, severity: float | None = None, stage: str | None = None) -> Row:
         """A profile's row: as written, or, with a severity or a stage, over all of the other."""
         if severity is None and stage is None:
             return self.profiles.get((name, None, None), Row())
-        severities = SEVERITIES if severity is None else (severity,)
-        stages = STAGES if stage is None else (stage,)
-        found = [self.profiles.get((name, one, other), Row()) for one in severities for other in stages]
+        found = (
+            row
+            for (own, *varied), row in self.profiles.items()
+            if own == name and (severity in varied if stage is None else stage in varied)
+        )
         return sum(found, Row())
 
     def find_problems(self) -> Iterator[str]:
@@ -124,12 +113,9 @@ class Proof:
         for one in self.unsolved:
             yield f"unsolved: {one}"
         for (name, severity), row in sorted(self.operators.items()):
-            if row.account.rate > MOST_WITHDRAWN:
-                yield f"{name} at {severity:g}: {row.account.rate:.0%} of its injections were withdrawn"
-        for name in sorted({name for name, _ in self.operators}):
-            if not any(row.account.took_place for (own, _), row in self.operators.items() if own == name):
-                yield f"{name}: no injection took place"
-        for name in sorted({name for name, _, _ in self.profiles}):
-            rows = [row for (own, _, _), row in self.profiles.items() if own == name]
-            if self.catalogue.profiles[name]["rules"] and not any(row.account.took_place for row in rows):
-                yield f"{name}: no injection took place"
+            if row.withdrawn_share > MOST_WITHDRAWN:
+                yield f"{name} at {severity:g}: {row.withdrawn_share:.0%} of its injections were withdrawn"
+        injecting = {name for (name, *_), row in self._rows() if row.fates[TOOK_PLACE]}
+        calm = {name for name, profile in self.catalogue.profiles.items() if not profile["rules"]}
+        for name in sorted({str(name) for (name, *_), _ in self._rows()} - injecting - calm):
+            yield f"{name}: no injection took place"

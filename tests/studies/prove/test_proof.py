@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from crosswind.studies.dose.response import DoseMeasurement, spearman, words_edi
 from crosswind.studies.prove.cases import Catalogue, cases_alone, cases_as_written, cases_varied
 from crosswind.studies.prove.command import prove
 from crosswind.studies.prove.episodes import HeldOutTasks, run
-from crosswind.studies.prove.proof import Account, Proof, injection_fates
+from crosswind.studies.prove.proof import BOUNDED, TOOK_PLACE, WITHDRAWN, Proof, Row, injection_fates
 
 RETAIL = load("retail")
 MANY = 40
@@ -42,7 +43,7 @@ def test_the_oracle_solves_tasks_under_every_profile() -> None:
     proof = proof_of(["*"], [], recovers=True, each=2)
     assert proof.unsolved == []
     assert {name for name, _, _ in proof.profiles} == set(proof.catalogue.profiles)
-    injecting = [row for row in proof.profiles.values() if row.account.took_place]
+    injecting = [row for row in proof.profiles.values() if row.fates[TOOK_PLACE]]
     assert len(injecting) >= MANY, "and the noise really took place"
 
 
@@ -169,8 +170,6 @@ def test_a_further_fault_on_a_call_is_bounded_and_not_withdrawn() -> None:
         event("b", "x", "ignore"),
         event("b", None),
     ]
-    account = Account()
-    for _, fate in injection_fates(events, bounds):
-        account.add(fate)
-    assert (account.took_place, account.withdrawn, account.bounded) == (2, 2, 1)
-    assert account.rate == 0.5
+    row = Row(fates=Counter(fate for _, fate in injection_fates(events, bounds)))
+    assert row.fates == {TOOK_PLACE: 2, WITHDRAWN: 2, BOUNDED: 1}
+    assert row.withdrawn_share == 0.5
