@@ -22,7 +22,7 @@ CHECKED := tests/injectors tests/public tests/differential tests/gateway/noise t
   tests/gateway/sessions tests/gateway/turn tests/gateway/trajectory/test_recorded_stores.py tests/gateway/trajectory/test_store.py
 NODE   := tests/clients/node/node_modules/.package-lock.json
 
-.PHONY: demo check test test-all lint format warmup bench-store bench-gateway bench-engine bench-soak clients clients-elsewhere vllm catalogue bench-noise clean
+.PHONY: demo check test test-all lint format warmup bench-store bench-gateway bench-engine bench-soak attack clients clients-elsewhere vllm catalogue bench-noise clean
 
 # With ENGINE=vllm real vLLM serves the policy, in the environment that `make vllm` makes.
 demo: $(READY) $(if $(filter vllm,$(ENGINE)),vllm)
@@ -81,6 +81,11 @@ clients-elsewhere: $(READY) $(NODE) $(LITELLM)/.ready
 # Memory of one worker: with 2,000 open streams, and over a long run.
 bench-soak: $(READY)
 	$(BIN)/python -m benchmarks.soak
+
+# Kills, faults of the disk, hostile bytes and a long run against a gateway of its own, on loopback: about ten minutes.
+# docs/attack.md has what it tries, and the whole campaign.
+attack: $(READY)
+	$(BIN)/python -m benchmarks.attack --seed $(SEED)
 
 # The table of every kind of noise, into docs/noise-catalogue.md: on which protocols each acts is found out by running.
 catalogue: $(READY)

@@ -1,0 +1,86 @@
+"""The attack's ledger finds what a store lost or doubled, and the upstream what could be read in two ways."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from benchmarks.attack.ledger import Fact, Kind, compare
+from benchmarks.attack.upstream import find_ambiguities
+from crosswind.gateway.trajectory.record import Reward, Session, SessionClosed, Turn
+from crosswind.gateway.trajectory.sqlite.store import SqliteStore
+
+FACTS = (
+    Fact(Kind.OPENED, "s"),
+    Fact(Kind.TURN, "s", "answer-00000001"),
+    Fact(Kind.REWARD, "s", "1.0"),
+    Fact(Kind.CLOSED, "s"),
+    Fact(Kind.TURN, "gone", "answer-00000002"),
+    Fact(Kind.DELETING, "gone"),
+    Fact(Kind.DELETED, "gone"),
+)
+ANOTHER_TURN = (
+    "INSERT INTO turn (session_id, turn_index, attempt, created_us, response_id) "
+    "SELECT session_id, 1, 0, created_us, response_id FROM turn"
+)
+ANOTHER_REWARD = (
+    "INSERT INTO reward (session_id, created_us, reward) SELECT session_id, 9, reward FROM reward"
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store that holds the facts."""
+    path = tmp_path / "store.db"
+    with closing(SqliteStore(path)) as opened:
+        turn = Turn("s", 0, created_us=1, response_id="answer-00000001")
+        opened.write([Session("s", 0, {}), turn, Reward("s", 2, 1.0), SessionClosed("s", 3)])
+    return path
+
+
+def test_a_store_that_holds_all_differs_in_nothing(store: Path) -> None:
+    assert not compare(store, FACTS)
+
+
+@pytest.mark.parametrize(
+    ("damage", "lost", "doubled"),
+    [
+        ("DELETE FROM turn", 1, 0),
+        ("DELETE FROM reward", 1, 0),
+        ("UPDATE session SET status = 'open'", 1, 0),
+        ("UPDATE session SET id = 'gone'", 3, 0),
+        (ANOTHER_TURN, 0, 1),
+        (ANOTHER_REWARD, 0, 1),
+    ],
+)
+def test_what_is_missing_is_lost_and_what_is_there_twice_is_doubled(
+    store: Path, damage: str, lost: int, doubled: int
+) -> None:
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.execute(damage)
+    found = compare(store, FACTS)
+    assert (len(found.lost), len(found.doubled)) == (lost, doubled)
+
+
+def test_a_store_that_is_no_store_is_broken(tmp_path: Path) -> None:
+    (tmp_path / "store.db").write_bytes(b"torn" * 4096)
+    assert compare(tmp_path / "store.db", FACTS).broken
+
+
+@pytest.mark.parametrize(
+    ("head", "problems"),
+    [
+        (b"content-length: 5", []),
+        (b"transfer-encoding: chunked", []),
+        (b"content-length: 5\r\ntransfer-encoding: chunked", ["two framings"]),
+        (b"content-length: +5", ["a length"]),
+        (b"transfer-encoding: xchunked", ["a coding"]),
+        (b"content-length : 5", ["a field's name"]),
+        (b"x: a\nb", ["a bare CR, LF or NUL"]),
+    ],
+)
+def test_the_upstream_finds_heads_that_can_be_read_in_two_ways(head: bytes, problems: list[str]) -> None:
+    assert find_ambiguities(b"POST /v1/x HTTP/1.1\r\n" + head + b"\r\n\r\n") == problems
