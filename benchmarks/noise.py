@@ -19,13 +19,13 @@ from typing import Any
 
 from crosswind.gateway.noise.decide import Circumstances
 from crosswind.gateway.noise.pipeline import add_noise
-from crosswind.gateway.protocols.codec import Codec, codecs
+from crosswind.gateway.protocols.codec import Codec, SessionReader, codecs
+from crosswind.gateway.protocols.history import hide_nothing
 from crosswind.gateway.protocols.json_values import decode
 from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import TurnPosition
 from crosswind.gateway.trajectory.record import Session as SessionRecord
-from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.conversation import Conversation
 from crosswind.injectors.engine.decision import Known
 from crosswind.injectors.engine.faults import FaultMemory, decide_faults
@@ -171,12 +171,19 @@ def body_of(said: list[dict[str, Any]]) -> bytes:
     return json.dumps({"model": "m", "messages": said, "tools": TOOLS}).encode()
 
 
+def conversation(said: list[dict[str, Any]]) -> Conversation:
+    codec = codecs()["chat"]
+    split = codec.split(body_of(said))
+    assert split is not None
+    return codec.read(split, SessionReader(codec), hide_nothing).conversation
+
+
 def views(said: list[dict[str, Any]], count: int) -> tuple[list[Conversation], list[Conversation]]:
     """A conversation turn by turn without its last result, and so many that begin with it, each with a last
     one of its own. As in a gateway, what is known is the same object each turn."""
-    whole, ends = conversation(said, TOOLS), other_ends(said)
+    whole, ends = conversation(said), other_ends(said)
     turns = [Conversation(whole.items[:length], whole.tools) for length in range(1, len(whole.items))]
-    lasts = (conversation(next(ends), TOOLS).items[-1] for _ in range(count))
+    lasts = (conversation(next(ends)).items[-1] for _ in range(count))
     return turns, [Conversation((*whole.items[:-1], last), whole.tools) for last in lasts]
 
 
@@ -233,7 +240,7 @@ def in_the_gateway(repeats: int) -> dict[str, float]:
 
 def all_new(repeats: int) -> dict[str, float]:
     """A conversation of 40 turns that comes whole, with everything new."""
-    fresh = iter([conversation(messages(100 * number), TOOLS) for number in range(1, repeats + 1)])
+    fresh = iter([conversation(messages(100 * number)) for number in range(1, repeats + 1)])
     body = body_of(messages())
     first, standard = median_us(
         [lambda: Session().turn(next(fresh), 0, keep=False), lambda: json.loads(body)], repeats

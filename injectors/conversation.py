@@ -149,6 +149,3 @@ class Conversation:
     tools: tuple[ToolSchema, ...] = ()
     held: int = 0
     """The messages before this one are not part of the request: their items count, and can't be changed."""
-    taken: frozenset[str] = frozenset()
-    """The names of declared tools of other kinds, where a whole conversation is foretold: noise gives none of
-    them."""

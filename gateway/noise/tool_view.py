@@ -9,7 +9,7 @@ from crosswind.gateway.protocols.codec import Codec
 from crosswind.gateway.protocols.hidden_tools import CallMapping, HiddenCall, HistoryEdits
 from crosswind.gateway.protocols.history import policy_anchor_base
 from crosswind.gateway.protocols.request import Request
-from crosswind.gateway.protocols.tool_mapping import AnswerAnchor, ToolMapping
+from crosswind.gateway.protocols.tool_mapping import AnswerAnchor, ToolMapping, WrittenTools
 from crosswind.gateway.protocols.tools import rename_tool_choice, tool_choice_names
 from crosswind.gateway.sessions.ledger import Ledger
 from crosswind.injectors.engine.plan import Plan
@@ -93,24 +93,18 @@ def show_tools(
     mapping = codec.tool_mapping
     if mapping is None or raw is None or not tools or not (acts_on_tools(plan) or ledger.tools is not None):
         return show_declared(codec, ledger, request)
-    choice = request.document.value("tool_choice")
+    constraints = constrain_tools(mapping, request, raw, ledger.last_tools, duplicates)
     shown = perturb_tools(
         plan,
         tools,
-        ToolConstraints(
-            request.choices,
-            tool_choice_names(choice),
-            "suffixed" if "suffixed" in (duplicates, mapping.duplicates) else "allowed",
-            ledger.last_tools.strict_tools(mapping, raw),
-            ledger.last_tools.reserved_names(mapping, raw),
-        ),
+        constraints,
         known=ledger.shown_tools(tools_anchor(tools)),
         allow_new=allow_new,
         turn=turn,
         texts=texts,
     )
     view = TurnTools(mapping, shown, dict(ledger.answered))
-    if request.choices > 1 or tool_choice_names(choice):
+    if constraints.choices > 1 or constraints.forced:
         view.lasting = replace(shown, anchor=f"{shown.anchor}!")
     if not shown.untouched:
         view.members["tools"] = ledger.last_tools.write_tools(mapping, raw, shown.tools)
@@ -125,6 +119,19 @@ def show_tools(
     }
     view.forward = HistoryEdits(mapping, names, put_back, _pending(codec, ledger, request))
     return view
+
+
+def constrain_tools(
+    mapping: ToolMapping, request: Request, tools: bytes, known: WrittenTools, duplicates: str = "allowed"
+) -> ToolConstraints:
+    """The limits that a request with these `tools` sets to them. `known`: its session's tools."""
+    return ToolConstraints(
+        request.choices,
+        tool_choice_names(request.document.value("tool_choice")),
+        "suffixed" if "suffixed" in (duplicates, mapping.duplicates) else "allowed",
+        known.strict_tools(mapping, tools),
+        known.reserved_names(mapping, tools),
+    )
 
 
 def show_declared(codec: Codec, ledger: Ledger, request: Request) -> TurnTools | None:

@@ -9,9 +9,8 @@ from typing import Any
 from crosswind.gateway.protocols.answer import AnswerReader
 from crosswind.gateway.protocols.document import split_array
 from crosswind.gateway.protocols.hidden_tools import CallMapping, HiddenCall, HistoryMapping, Reinsertion
-from crosswind.gateway.protocols.json_values import as_list, decode
+from crosswind.gateway.protocols.json_values import as_list, as_mapping, as_mappings, as_text, decode
 from crosswind.gateway.protocols.request import Request
-from crosswind.injectors.cli.documents import other_names
 from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.engine.tool_list import ShownTool
 
@@ -83,10 +82,10 @@ class ToolMapping(HistoryMapping):
 
     def reserved_names(self, tools: bytes) -> frozenset[str]:
         """The names of declared tools that are no functions."""
-        declared = as_list(decode(tools))
-        return other_names(
-            tool for tool in declared if isinstance(tool, dict) and self.function_of(tool) is None
-        )
+        others = [tool for tool in as_mappings(decode(tools)) if self.function_of(tool) is None]
+        # The kind of a tool may hold its name in an object of its own.
+        holders = [*others, *(as_mapping(tool.get(str(tool.get("type")))) for tool in others)]
+        return frozenset(name for holder in holders if (name := as_text(holder, "name")))
 
     def write_tools(self, raw: bytes, shown: Sequence[ShownTool]) -> bytes:
         """The `tools` member with its functions as they are shown. Other tools keep their places, the shown

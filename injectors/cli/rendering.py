@@ -1,11 +1,9 @@
-"""Render operators, messages and events for a terminal: removals in red, additions in green."""
+"""Render operators and events for a terminal: removals in red, additions in green."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from difflib import SequenceMatcher
-from typing import Any
 
 from rich.console import Group
 from rich.padding import Padding
@@ -45,25 +43,11 @@ def reflow(docstring: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in docstring.split("\n\n"))
 
 
-def render_message(number: int, message: Mapping[str, Any]) -> Group:
-    """One chat message as the client has it: its role, its texts and its calls."""
-    role = Text(f"\n[{number}] {message['role']}", style="bold blue")
-    content, calls = message.get("content"), message.get("tool_calls")
-    parts = content if isinstance(content, list) else [{"text": content}]
-    texts = [str(part["text"]) for part in parts if isinstance(part, dict) and part.get("text") is not None]
-    lines = [Text(f"  {_shorten(text)}") for text in texts]
-    for call in calls if isinstance(calls, list) else ():
-        function = call.get("function") if isinstance(call, Mapping) else None
-        function = function if isinstance(function, Mapping) else {}
-        lines.append(Text(f"  calls {function.get('name')}({function.get('arguments')})", style="italic"))
-    return Group(role, *lines)
-
-
 def render_event(before: str, after: str | None, note: str) -> Group:
     """One injection: the text before and after, and the note."""
     if after is None:
-        return Group(_line("  clean  ", Text(_shorten(before))), Text(f"  {note}", style="yellow"))
-    old, new = _compare(_shorten(before), _shorten(after))
+        return Group(_line("  clean  ", Text(shorten(before))), Text(f"  {note}", style="yellow"))
+    old, new = _compare(shorten(before), shorten(after))
     lines = [_line("  before ", old)] if before else []
     return Group(*lines, _line("  after  ", new), Text(f"  {note}", style="dim"))
 
@@ -72,7 +56,8 @@ def _line(label: str, text: Text) -> Text:
     return Text(label, style="cyan").append_text(text)
 
 
-def _shorten(text: str) -> str:
+def shorten(text: str) -> str:
+    """A text in no more than LONGEST characters."""
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text)} characters)"
 
 

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import strategies as st
+
+from crosswind.gateway.protocols.codec import SessionReader, codecs
+from crosswind.gateway.protocols.history import hide_nothing
+from crosswind.gateway.protocols.json_values import encode
+from crosswind.injectors.conversation import Conversation
 
 TOOLS = [
     {
@@ -51,6 +57,14 @@ def call(tool: str, arguments: dict[str, Any], result: str, number: int) -> list
         },
         {"role": "tool", "tool_call_id": f"call_{number}", "content": result},
     ]
+
+
+def conversation(messages: Sequence[Any], tools: Sequence[Any] = ()) -> Conversation:
+    """The view that operators see of chat messages."""
+    codec = codecs()["chat"]
+    split = codec.split(encode({"messages": messages, "tools": tools}))
+    assert split is not None
+    return codec.read(split, SessionReader(codec), hide_nothing).conversation
 
 
 def order_desk(calls: int = 4) -> list[dict[str, Any]]:

@@ -12,7 +12,6 @@ from typing import Any
 
 from crosswind.injectors import registry
 from crosswind.injectors.cli import examples
-from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.curriculum import Curriculum, TypeState, assign
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import NOISY, Assignment, Seed, make_plan
@@ -21,7 +20,7 @@ from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.load import load
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import ToolChange
-from tests.injectors.dialogues import TOOLS, order_desk
+from tests.injectors.dialogues import TOOLS, conversation, order_desk
 
 
 def operator_draws(entry: Registered) -> list[Any]:

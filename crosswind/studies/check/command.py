@@ -12,12 +12,12 @@ import click
 
 from crosswind.injectors.cli.commands import (
     ConfigurationError,
-    read_conversation,
     read_profile,
     report_errors,
 )
-from crosswind.injectors.cli.preview import Forecast, RecordedDialogue, forecast, tools_in
 from crosswind.injectors.profiles.load import Profile
+from crosswind.studies.check.forecast import Forecast, forecast, tools_in
+from crosswind.studies.dialogues import Dialogue, make_dialogue, read_conversation
 
 
 @click.command()
@@ -72,13 +72,11 @@ def _sound(profile: Profile) -> str:
     return f"profile {profile.name!r} version {profile.version} is sound: {rules}, {profile.compose.value}"
 
 
-def _dialogues(target: str, sessions: int) -> Sequence[RecordedDialogue]:
+def _dialogues(target: str, sessions: int) -> Sequence[Dialogue]:
     """The conversation of a JSON file, or those of a store: a URL, or a file that is an SQLite database."""
     path = Path(target)
     if "://" not in target and not _is_database(path):
-        messages, conversation = read_conversation(path)
-        turns = sum(message["role"] == "assistant" for message in messages)
-        return [RecordedDialogue(path.name, conversation, turns)]
+        return [make_dialogue(path.name, *read_conversation(path))]
     from crosswind.gateway.trajectory.store import StoreError, open_store
     from crosswind.studies.check.stored_dialogues import read_dialogues
 

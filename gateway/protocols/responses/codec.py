@@ -30,6 +30,7 @@ class ResponsesCodec(Codec):
     path = "/responses"
     resources = ("responses", "conversations")
     message_format = ResponsesItems()
+    history_member = "input"
     system_member = "instructions"
     tool_mapping = ResponsesToolMapping()
     provider_errors = ResponsesErrors()

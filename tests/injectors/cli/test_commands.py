@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from rich.console import Console
 
 from crosswind.injectors import registry
-from crosswind.injectors.cli.commands import noise, print_preview, read_conversation
+from crosswind.injectors.cli.commands import noise
 from crosswind.injectors.cli.rendering import severity_of
-from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.profiles import load as profile
 from tests.injectors.dialogues import TOOLS, order_desk
 
@@ -67,44 +65,6 @@ def test_a_profile_is_shown_as_a_file_of_ones_own(name: str, tmp_path: Path) -> 
     assert profile.parse(copy.read_text(), str(copy)) == profile.load(name)
 
 
-@pytest.mark.parametrize(
-    "arguments,words",
-    [
-        (
-            ["noisyagent", "--type", "tool.timeout", "--seed", 1],
-            ["get_order (read_only)", "before", "after", "timed out", "Solvable: the same call made again"],
-        ),
-        (["chaos/brownout"], ["delay_ms"]),
-        (["robustbench-tc/MisDesc-Abbr"], ["tool get_order (read_only)", "get_ord", "another declared tool"]),
-        (["chaos/provider-outage", "--seed", 3], ["answer 2", '"where": "instead"']),
-        (["off"], ["0 injected, 0 withdrawn."]),
-    ],
-)
-def test_preview_shows_before_after_and_why(arguments: list[object], words: list[str], chat: Path) -> None:
-    result = run("preview", "--profile", *arguments, chat)
-    assert result.exit_code == 0
-    assert [one for one in words if one not in result.output] == []
-
-
-def test_preview_shows_the_whole_conversation_with_each_event_in_its_place(chat: Path) -> None:
-    output = run("preview", "--profile", "noisyagent", "--type", "tool.timeout", "--seed", 1, chat).output
-    lines = [line for line in output.splitlines() if line.startswith("[")]
-    messages = order_desk()
-    assert lines == [f"[{at}] {message['role']}" for at, message in enumerate(messages)]
-    assert 'calls get_order({"order_id": "#W2378156"})' in output
-    event = output.index("tool.timeout at severity")
-    number = int(output[event:].partition("message ")[2].partition(",")[0])
-    assert output.index(f"[{number}] tool") < event < output.index(f"[{number + 1}] assistant")
-
-
-def test_preview_is_in_colour_on_a_terminal(chat: Path) -> None:
-    plan = make_plan(profile.load("robustbench-tc/Timeout"), Seed(0, "preview"))
-    console = Console(force_terminal=True, color_system="standard", width=100, record=True)
-    with console.capture() as captured:
-        print_preview(console, plan, *read_conversation(chat))
-    assert "\x1b[31m" in captured.get() and "\x1b[1;32m" in captured.get()
-
-
 def test_check_accepts_a_sound_profile_under_any_file_name(tmp_path: Path) -> None:
     path = tmp_path / "mine.profile"
     path.write_text("name: mine\nrules: [{operator: Typo, severity: 0.5}]\n", encoding="utf-8")
@@ -133,42 +93,6 @@ def test_a_bad_profile_is_one_line_on_stderr_and_exit_code_2(
         assert len(result.stderr.splitlines()) == 1
         assert str(path) in result.stderr
     assert words in run("check", path).stderr
-
-
-@pytest.mark.parametrize(
-    "document,words",
-    [
-        ("{", "not JSON"),
-        ("3", "expected a list of chat messages"),
-        ('[{"content": "hi"}]', "messages[0] is no object with a `role`"),
-        ('{"messages": [], "tools": 3}', "`tools` is no list"),
-        ('{"messages": [], "system": [], "tools": 3}', "`tools` is no list"),
-        ('{"input": 3}', "expected a list of chat messages"),
-        ('{"input": [3]}', "messages[0] is no object with a `role`"),
-    ],
-)
-def test_a_bad_conversation_is_one_line_on_stderr_and_exit_code_2(
-    tmp_path: Path, document: str, words: str
-) -> None:
-    (tmp_path / "chat.json").write_text(document)
-    result = run("preview", "--profile", "everything", tmp_path / "chat.json")
-    assert result.exit_code == 2
-    assert words in result.stderr and len(result.stderr.splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    "document",
-    [
-        '[{"role": "assistant", "tool_calls": ["x", {"function": 3}]}]',
-        '[{"role": "user", "content": [3, {"text": 4}]}]',
-        '{"messages": [{"role": "user", "content": [{"type": "tool_result"}]}]}',
-        '{"messages": [{"role": "assistant", "content": [{"type": "tool_use", "name": 3}]}]}',
-        '{"input": [{"type": "function_call"}, {"type": [1]}, {"id": "msg_1"}], "tools": [3]}',
-    ],
-)
-def test_odd_conversations_are_borne(tmp_path: Path, document: str) -> None:
-    (tmp_path / "chat.json").write_text(document)
-    assert run("preview", "--profile", "everything", tmp_path / "chat.json").exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from crosswind.injectors import registry
-from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
@@ -16,7 +15,7 @@ from crosswind.injectors.profiles.load import load, parse
 from crosswind.injectors.seeded_random import SeededRandom
 from crosswind.injectors.targets import Draw, ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.text.entities import find_protected_spans
-from tests.injectors.dialogues import call
+from tests.injectors.dialogues import call, conversation
 
 QUESTION = (
     "Hello, my flight leaves soon and I need to know exactly how many bags I'm allowed to take along with my "

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.faults import decide_faults
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Plan, Seed, make_plan
 from crosswind.injectors.faults import Delay
 from crosswind.injectors.profiles import load as profile
-from tests.injectors.dialogues import TOOLS, call
+from tests.injectors.dialogues import TOOLS, call, conversation
 from tests.injectors.operators.acting import QUESTION
 
 SEEDS, TURNS = 150, 11

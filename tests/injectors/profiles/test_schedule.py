@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.profiles.load import parse
 from crosswind.injectors.profiles.schedule import STAGES, WHOLE, Burst, Occasion, Stage, When, due
 from crosswind.injectors.seeded_random import SeededRandom
-from tests.injectors.dialogues import TOOLS, call
+from tests.injectors.dialogues import TOOLS, call, conversation
 
 
 def acting(when: When, occasions: int = 12, stage: Stage | None = None, turns: int = 12) -> list[int]:

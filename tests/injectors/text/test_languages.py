@@ -13,8 +13,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from crosswind.injectors import registry
-from crosswind.injectors.cli.documents import conversation
-from crosswind.injectors.cli.preview import preview
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.plan import Seed, make_plan
 from crosswind.injectors.operator import Registered
@@ -25,7 +23,9 @@ from crosswind.injectors.text.entities import find_protected_spans
 from crosswind.injectors.text.graphemes import shorten, whole
 from crosswind.injectors.text.languages import ENGLISH_ONLY, UNABLE, is_foreign
 from crosswind.injectors.wording import Given, Prompt
-from tests.injectors.dialogues import SCRIPTS
+from crosswind.studies.dialogues import Dialogue
+from crosswind.studies.preview.events import preview_events
+from tests.injectors.dialogues import SCRIPTS, conversation
 
 LONGER = {
     "german": "Guten Tag, bitte ändern Sie die Adresse zu W17 auf Schöne Straße 5 in München. Ich möchte "
@@ -156,7 +156,7 @@ def test_an_event_says_why_nothing_was_done(name: str) -> None:
     profile = parse(f"name: t\nrules: [{{operator: {name}, severity: 1}}]\n", "t.yaml")
     plan = make_plan(profile, Seed(0, "s"))
     seen = conversation(GERMAN, [{"type": "function", "function": AUFTRAG}])
-    events = [one for one in preview(plan, seen, 1) if one.after is None]
+    events = [one for one in preview_events(plan, Dialogue("s", seen, 1)) if one.after is None]
     assert events
     for one in events:
         assert one.note.startswith("Not injected: ") and one.decision.draw[UNABLE] in one.note
@@ -169,5 +169,5 @@ def test_a_model_writes_where_the_rule_has_no_words() -> None:
 
     profile = parse("name: t\nrules: [{operator: user.paraphrase, severity: 1}]\n", "t.yaml")
     plan = make_plan(profile, Seed(0, "s"))
-    [one] = preview(plan, conversation(GERMAN[:1]), 1, texts=Written())
+    [one] = preview_events(plan, Dialogue("s", conversation(GERMAN[:1]), 1), texts=Written())
     assert one.after is not None and one.after.startswith("Guten Tag, ändern Sie doch")

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.engine.decision import Known
 from crosswind.injectors.engine.messages import perturb_messages, replay
 from crosswind.injectors.engine.plan import Plan
@@ -18,6 +17,7 @@ from crosswind.injectors.operators.words.scenes import HOUSEHOLD_OBJECTS
 from crosswind.injectors.profiles.load import ProfileError, parse
 from crosswind.injectors.profiles.marks import find_observations
 from crosswind.injectors.text.json_payload import holds_all
+from tests.injectors.dialogues import conversation
 from tests.injectors.operators import acting
 from tests.injectors.operators.worked.sample import in_order
 

@@ -7,12 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosswind.injectors import registry
-from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.messages import perturb_messages
 from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.targets import ToolClass
-from tests.injectors.dialogues import TOOLS, call, payloads
+from tests.injectors.dialogues import TOOLS, call, conversation, payloads
 from tests.injectors.operators.acting import BAGGAGE_TEXT, PASSAGE, plan, repeated, rule, seen
 
 ON_RESULTS = sorted(name for name, entry in registry.operators().items() if entry.site is Site.TOOL_RESULT)

@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crosswind.injectors.cli.documents import conversation
 from crosswind.injectors.conversation import ToolSchema
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.engine.tools import perturb_tools
-from tests.injectors.dialogues import call
+from tests.injectors.dialogues import call, conversation
 from tests.injectors.operators import acting
 
 

@@ -1,0 +1,83 @@
+"""Count the noise that a profile will do to conversations, over many seeds.
+
+A forecast is a mean: nothing is estimated, as far as the conversation tells. What an agent does differently
+because of noise (a call made again, say) isn't in a conversation that is over.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from crosswind.injectors.conversation import ToolResult
+from crosswind.injectors.engine.plan import NOISY, Assignment, Seed, make_plan
+from crosswind.injectors.profiles.load import Profile
+from crosswind.studies.dialogues import Dialogue
+from crosswind.studies.preview.events import preview_events
+
+
+@dataclass(slots=True)
+class OperatorTally:
+    """One operator at one severity: sums over all sessions."""
+
+    injected: int = 0
+    withdrawn: int = 0
+    sessions: int = 0
+    """Sessions in which it injected anything."""
+    reasons: Counter[str] = field(default_factory=Counter)
+    """Why it was withdrawn."""
+
+
+@dataclass(slots=True)
+class Forecast:
+    """The events of `sessions` sessions, conversations times seeds."""
+
+    sessions: int = 0
+    noisy: int = 0
+    """Sessions with anything injected."""
+    operators: dict[tuple[str, float], OperatorTally] = field(default_factory=dict)
+
+    @property
+    def injected(self) -> float:
+        """Injections a session, on average."""
+        return sum(one.injected for one in self.operators.values()) / max(1, self.sessions)
+
+    def add_session(self, profile: Profile, dialogue: Dialogue, seed: int, level: int | None) -> None:
+        """Decide one session, and count its events."""
+        plan = make_plan(profile, Seed(seed, dialogue.name), Assignment(NOISY, level=level))
+        self.sessions += 1
+        for rule in plan.rules:
+            self.operators.setdefault((rule.operator, rule.severity), OperatorTally())
+        acted = set()
+        for one in preview_events(plan, dialogue):
+            key = one.decision.operator, one.decision.severity
+            if one.after is None:
+                self.operators[key].withdrawn += 1
+                self.operators[key].reasons[one.note] += 1
+            else:
+                self.operators[key].injected += 1
+                acted.add(key)
+        for key in acted:
+            self.operators[key].sessions += 1
+        self.noisy += bool(acted)
+
+
+def forecast(
+    profile: Profile, dialogues: Iterable[Dialogue], seeds: Sequence[int], level: int | None = None
+) -> Forecast:
+    """What the profile does to the conversations under these seeds. ProfileError for an unknown level."""
+    found = Forecast()
+    for dialogue in dialogues:
+        for seed in seeds:
+            found.add_session(profile, dialogue, seed, level)
+    return found
+
+
+def tools_in(dialogues: Iterable[Dialogue]) -> list[str]:
+    """The tools that are declared or called in the conversations."""
+    names: list[str] = []
+    for one in dialogues:
+        names += (tool.name for tool in one.conversation.tools)
+        names += (item.call.name for item in one.conversation.items if isinstance(item, ToolResult))
+    return list(dict.fromkeys(names))

@@ -1,0 +1,106 @@
+"""Conversations as a gateway reads them, out of a file or a store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from crosswind.gateway.noise.tool_view import constrain_tools
+from crosswind.gateway.protocols.codec import Codec, SessionReader, codecs
+from crosswind.gateway.protocols.history import HistoryStep, hide_nothing
+from crosswind.gateway.protocols.json_values import as_mapping, decode, encode
+from crosswind.gateway.protocols.message_format import UNPARSED, ToolResultPart
+from crosswind.gateway.protocols.request import Request
+from crosswind.gateway.protocols.system_prompt import find_instructions
+from crosswind.gateway.protocols.tool_mapping import WrittenTools
+from crosswind.injectors.cli.commands import ConfigurationError, read_file
+from crosswind.injectors.conversation import Conversation, InstructionText
+from crosswind.injectors.engine.tools import UNCONSTRAINED
+from crosswind.injectors.guard.tools import ToolConstraints
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """A conversation with the number of its answers; `name` keys its draws."""
+
+    name: str
+    conversation: Conversation
+    turns: int
+    instructions: InstructionText | None = None
+    constraints: ToolConstraints = UNCONSTRAINED
+
+
+def make_dialogue(name: str, codec: Codec, request: Request, turns: int | None = None) -> Dialogue:
+    """The conversation of a request. `turns`: how often it was answered, if its history doesn't say."""
+    prompt = find_instructions(request, codec.system_member)
+    raw = request.document.raw("tools")
+    return Dialogue(
+        name,
+        request.conversation,
+        len(find_answers(request.steps)) if turns is None else turns,
+        prompt.item if prompt is not None else None,
+        constrain_tools(codec.tool_mapping, request, raw, WrittenTools())
+        if codec.tool_mapping is not None and raw is not None
+        else UNCONSTRAINED,
+    )
+
+
+def find_answers(steps: Sequence[HistoryStep]) -> list[int]:
+    """The indices of the messages with which the policy's answers begin."""
+    found, answering = [], False
+    for index, step in enumerate(steps):
+        read = step.parsed
+        if read.calls or read.own_text is not None:
+            if not answering:
+                found.append(index)
+            answering = True
+        elif read.parts or read.is_user:
+            answering = False
+    return found
+
+
+def read_conversation(path: Path) -> tuple[Codec, Request]:
+    """The conversation in a JSON file: a list of messages, or a request's body. Nothing in it names its
+    protocol: it is the one that finds the most in it."""
+    try:
+        document = json.loads(read_file(path))
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"{path}: not JSON: {error}; give a JSON file of messages") from error
+    tools = document.get("tools") if isinstance(document, dict) else None
+    if not isinstance(tools or [], list):
+        raise ConfigurationError(f"{path}: `tools` is no list, but {type(tools).__name__}")
+    spoken = [codec for codec in codecs().values() if codec.tool_mapping is not None]
+    readings = [(codec, request) for codec in spoken if (request := _read_as(codec, document)) is not None]
+    if not readings:
+        members = " or ".join(sorted({f"`{codec.history_member}`" for codec in spoken}))
+        raise ConfigurationError(f"{path}: expected a list of messages, or an object with one as {members}")
+    codec, request = max(readings, key=lambda reading: _count_findings(*reading))
+    for index, step in enumerate(request.steps):
+        if step.parsed is UNPARSED and not isinstance(as_mapping(read_message(step)).get("role"), str):
+            fix = "write {'role': 'user', ...}, say"
+            raise ConfigurationError(f"{path}: {codec.history_member}[{index}] has no `role`: {fix}")
+    return codec, request
+
+
+def read_message(step: HistoryStep) -> Any:
+    """A message as its client wrote it."""
+    return decode(step.raw[step.lead :])
+
+
+def _read_as(codec: Codec, document: Any) -> Request | None:
+    """The document as a body of the protocol, if it can be one."""
+    body = {codec.history_member: document} if isinstance(document, list) else as_mapping(document)
+    split = codec.split(encode(body)) if codec.history_member in body else None
+    return None if split is None else codec.read(split, SessionReader(codec), hide_nothing)
+
+
+def _count_findings(codec: Codec, request: Request) -> int:
+    """How much of a body is said in this protocol's own way."""
+    found = len(request.conversation.tools) + (codec.system_member in request.document.members)
+    for step in request.steps:
+        results = sum(isinstance(part, ToolResultPart) for part in step.parsed.parts)
+        found += len(step.parsed.calls) + results + (results < len(step.parsed.parts))
+    return found

@@ -1,0 +1,1 @@
+"""What a profile does to one conversation, message by message."""

@@ -1,0 +1,125 @@
+"""The command `crosswind noise preview`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from rich.console import Console, Group
+from rich.text import Text
+
+from crosswind.gateway.noise_model.stored_texts import open_stored_texts
+from crosswind.gateway.protocols.content_text import read_content_texts
+from crosswind.gateway.protocols.history import HistoryStep
+from crosswind.gateway.protocols.json_values import as_mapping
+from crosswind.gateway.protocols.message_format import ToolResultPart
+from crosswind.injectors.cli.commands import read_profile, report_errors
+from crosswind.injectors.cli.rendering import render_event, render_heading, shorten
+from crosswind.injectors.engine.plan import NOISY, Assignment, Seed, make_plan
+from crosswind.studies.dialogues import Dialogue, find_answers, make_dialogue, read_conversation, read_message
+from crosswind.studies.preview.events import PreviewEvent, preview_events
+
+SPOKEN = ("text", "input_text", "output_text")
+"""The types of parts that hold texts, in any protocol."""
+
+
+@click.command()
+@click.option(
+    "--profile", "profile_name", required=True, help="A built-in profile, NAME/level-K, or a YAML file."
+)
+@click.option("--seed", default=0, show_default=True, help="Seed of the draws.")
+@click.option("--level", type=int, help="Level of the profile; by default the profile's own.")
+@click.option("--type", "noise_type", help="Keep this operator only.")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A gateway's configuration: shows what its noise model wrote, out of its store.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print each event as a line of JSON.")
+@click.argument("conversation_file", metavar="CONVERSATION", type=click.Path(path_type=Path, dir_okay=False))
+def preview(
+    profile_name: str,
+    seed: int,
+    level: int | None,
+    noise_type: str | None,
+    config: Path | None,
+    as_json: bool,
+    conversation_file: Path,
+) -> None:
+    """Show what a profile does to CONVERSATION: before, after and why. It is a JSON file of messages, or of a
+    request's body in the shape of Chat Completions, Responses or Messages."""
+    codec, request = read_conversation(conversation_file)
+    profile = read_profile(profile_name)
+    with report_errors():
+        plan = make_plan(
+            profile, Seed(seed, "preview"), Assignment(NOISY, level=level, noise_type=noise_type)
+        )
+    dialogue = make_dialogue("preview", codec, request)
+    with ExitStack() as stack:
+        with report_errors("--config: "):
+            texts = stack.enter_context(open_stored_texts(config)) if config is not None else None
+        events = list(preview_events(plan, dialogue, texts=texts))
+    if as_json:
+        for one in events:
+            click.echo(json.dumps(asdict(one), ensure_ascii=False))
+        return
+    console = Console()
+    at = "" if plan.level is None else f"level {plan.level}, "
+    console.print(f"profile {plan.profile}, {at}seed {seed}, type {plan.noise_type or 'any'}", markup=False)
+    _print_dialogue(console, dialogue, request.steps, events)
+
+
+def _print_dialogue(
+    console: Console, dialogue: Dialogue, steps: Sequence[HistoryStep], events: Sequence[PreviewEvent]
+) -> None:
+    """Print the whole conversation, with each event under the message that it changes."""
+    prompt = dialogue.instructions
+    if prompt is not None and prompt.ref.message < 0:
+        console.print(_render_heading("[system]"), _render_text(prompt.text), sep="\n")
+    _print_events(console, [one for one in events if one.message is None and one.answer is None])
+    answers = find_answers(steps)
+    for number, step in enumerate(steps):
+        console.print(_render_message(number, step))
+        answer = answers.index(number) if number in answers else -1
+        _print_events(console, [one for one in events if one.message == number or one.answer == answer])
+    shown = sum(one.after is not None for one in events)
+    console.print(
+        f"\n{shown} injected, {len(events) - shown} withdrawn."
+        + ("" if shown else " Another --seed or --level gives other draws.")
+    )
+
+
+def _print_events(console: Console, events: Iterable[PreviewEvent]) -> None:
+    for one in events:
+        console.print(
+            render_heading(f"{one.decision.rule} at severity {one.decision.severity:g}: {one.place}")
+        )
+        console.print(render_event(one.before, one.after, one.note))
+
+
+def _render_message(number: int, step: HistoryStep) -> Group:
+    """One message as the client has it: its role, or the type of what has none, its texts and its calls."""
+    read, message = step.parsed, as_mapping(read_message(step))
+    parts = [
+        text for part in read.parts for text in (part.texts if isinstance(part, ToolResultPart) else [part])
+    ]
+    said = read_content_texts(message.get("content"), SPOKEN)
+    texts = [part.text for part in parts] if read.parts else [text for _, text in said]
+    calls = [Text(f"  calls {call.name}({call.arguments})", style="italic") for call in read.calls]
+    return Group(
+        _render_heading(f"[{number}] {message.get('role') or message.get('type', 'user')}"),
+        *map(_render_text, texts),
+        *calls,
+    )
+
+
+def _render_heading(said_by: str) -> Text:
+    return Text(f"\n{said_by}", style="bold blue")
+
+
+def _render_text(text: str) -> Text:
+    return Text(f"  {shorten(text)}")
