@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import select
+import socket
 import subprocess
 import sys
 import time
@@ -32,29 +32,23 @@ class Process:
         if self._child is not None and self._child.poll() is None:
             return
         self.end()
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        self._child = subprocess.Popen(
-            [sys.executable, "-m", "crosswind.gateway.sandbox.worker", str(self._memory)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment,
-            start_new_session=True,
-            bufsize=0,
-        )
-        for pipe in (self._child.stdin, self._child.stdout):
-            assert pipe is not None
-            os.set_blocking(pipe.fileno(), False)
+        self._end, theirs = socket.socketpair()
+        with theirs:
+            self._child = subprocess.Popen(
+                [sys.executable, "-m", "crosswind.gateway.sandbox.worker", str(self._memory)],
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                start_new_session=True,
+            )
 
     def end(self) -> None:
         """Kill the process."""
         child, self._child, self._ready = self._child, None, False
-        if child is None:
-            return
-        child.kill()
-        child.wait()
-        for pipe in (child.stdin, child.stdout):
-            if pipe is not None:
-                pipe.close()
+        if child is not None:
+            child.kill()
+            child.wait()
+            self._end.close()
 
     def ask(self, question: bytes, deadline_s: float, start_s: float) -> bytes:
         """Ask a question. Raises NoAnswer after the deadline, and the process is restarted.
@@ -65,17 +59,18 @@ class Process:
         try:
             if not self._ready:
                 self._ready = self._read(time.monotonic() + start_s) == READY
-        except (TimeoutError, EOFError):
+        except (TimeoutError, ConnectionError):
             self.end()
             raise NoAnswer("starting", "third parties' operators can't be started") from None
         until = time.monotonic() + deadline_s
         try:
-            self._write(len(question).to_bytes(4, "little") + question, until)
+            self._set_deadline(until)
+            self._end.sendall(len(question).to_bytes(4, "little") + question)
             return self._read(until)
         except TimeoutError:
             self._restart()
             raise NoAnswer("stalled", f"the operator gave no answer within {deadline_s:g} s") from None
-        except (EOFError, BrokenPipeError):
+        except ConnectionError:
             self._restart()
             raise NoAnswer("ended", "the operator ended its process") from None
 
@@ -83,34 +78,21 @@ class Process:
         self.end()
         self.start()
 
-    def _write(self, raw: bytes, until: float) -> None:
-        assert self._child is not None and self._child.stdin is not None
-        at, descriptor = 0, self._child.stdin.fileno()
-        while at < len(raw):
-            _wait(descriptor, select.POLLOUT, until)
-            try:
-                at += os.write(descriptor, raw[at : at + 65536])
-            except BlockingIOError:
-                continue
-
     def _read(self, until: float) -> bytes:
-        size = int.from_bytes(self._read_exactly(4, until), "little")
-        return self._read_exactly(size, until)
+        return self._read_exactly(int.from_bytes(self._read_exactly(4, until), "little"), until)
 
     def _read_exactly(self, count: int, until: float) -> bytes:
-        assert self._child is not None and self._child.stdout is not None
-        raw, descriptor = bytearray(), self._child.stdout.fileno()
+        raw = bytearray()
         while len(raw) < count:
-            _wait(descriptor, select.POLLIN, until)
-            piece = os.read(descriptor, count - len(raw))
+            self._set_deadline(until)
+            piece = self._end.recv(count - len(raw))
             if not piece:
-                raise EOFError
+                raise ConnectionResetError
             raw += piece
         return bytes(raw)
 
-
-def _wait(descriptor: int, event: int, until: float) -> None:
-    poll = select.poll()
-    poll.register(descriptor, event)
-    if not poll.poll(max(0.0, until - time.monotonic()) * 1000):
-        raise TimeoutError
+    def _set_deadline(self, until: float) -> None:
+        """Let the next operation raise TimeoutError at `until`."""
+        if (left_s := until - time.monotonic()) <= 0:
+            raise TimeoutError
+        self._end.settimeout(left_s)
