@@ -8,6 +8,7 @@ import logging
 import sys
 from contextlib import suppress
 from contextvars import ContextVar
+from functools import partialmethod
 from typing import Any, ClassVar
 
 import structlog
@@ -22,29 +23,20 @@ class _Logger(structlog.BoundLoggerBase):
 
     threshold: ClassVar[int] = logging.INFO
 
-    def _log(self, method: str, event: str, values: dict[str, Any]) -> None:
+    def _log(self, method: str, event: str, /, **values: Any) -> None:
         if _LEVELS[method] >= _Logger.threshold:
             # A log that can't be written (a full disk, a closed pipe) must not break the caller.
             with suppress(OSError):
                 self._proxy_to_logger(method, event, **values)
 
-    def debug(self, event: str, **values: Any) -> None:
-        self._log("debug", event, values)
-
-    def info(self, event: str, **values: Any) -> None:
-        self._log("info", event, values)
-
-    def warning(self, event: str, **values: Any) -> None:
-        self._log("warning", event, values)
-
-    def error(self, event: str, **values: Any) -> None:
-        self._log("error", event, values)
-
-    def exception(self, event: str, **values: Any) -> None:
-        self._log("error", event, {"exc_info": True, **values})
+    debug = partialmethod(_log, "debug")
+    info = partialmethod(_log, "info")
+    warning = partialmethod(_log, "warning")
+    error = partialmethod(_log, "error")
+    exception = partialmethod(_log, "error", exc_info=True)
 
 
-_log_context: ContextVar[dict[str, Any] | None] = ContextVar("said", default=None)
+_log_context: ContextVar[dict[str, Any] | None] = ContextVar("log_context", default=None)
 
 
 def bind_log_context(**values: Any) -> None:
@@ -54,14 +46,14 @@ def bind_log_context(**values: Any) -> None:
 
 def add_log_context(name: str, value: Any) -> None:
     """Add a value to the current log context."""
-    if (said := _log_context.get()) is not None:
-        said[name] = value
+    if (context := _log_context.get()) is not None:
+        context[name] = value
 
 
 def _merge_log_context(
     logger: Any, method: str, event: structlog.typing.EventDict
 ) -> structlog.typing.EventDict:
-    return event if (said := _log_context.get()) is None else {**said, **event}
+    return event if (context := _log_context.get()) is None else {**context, **event}
 
 
 def set_level(level: str) -> None:
@@ -72,17 +64,16 @@ def set_level(level: str) -> None:
 def configure(settings: Logging) -> None:
     """Set up structured logs for the whole process."""
     set_level(settings.level)
-    renderer: structlog.typing.Processor = (
-        structlog.processors.JSONRenderer()
+    renderers: list[structlog.typing.Processor] = (
+        [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
         if settings.format == "json"
-        else structlog.dev.ConsoleRenderer(
-            colors=sys.stderr.isatty(),
-            # The default formatter shows local variables: headers, keys, texts.
-            exception_formatter=structlog.dev.plain_traceback,
-        )
-    )
-    formatting: list[structlog.typing.Processor] = (
-        [structlog.processors.format_exc_info] if settings.format == "json" else []
+        else [
+            structlog.dev.ConsoleRenderer(
+                colors=sys.stderr.isatty(),
+                # The default formatter shows local variables: headers, keys, texts.
+                exception_formatter=structlog.dev.plain_traceback,
+            )
+        ]
     )
     structlog.configure(
         processors=[
@@ -90,8 +81,7 @@ def configure(settings: Logging) -> None:
             _merge_log_context,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            *formatting,
-            renderer,
+            *renderers,
         ],
         wrapper_class=_Logger,
         # Write whole lines at once: several processes may share the stream.

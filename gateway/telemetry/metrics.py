@@ -7,8 +7,11 @@ them: `prometheus_client` does so if `PROMETHEUS_MULTIPROC_DIR` is set when it i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -23,6 +26,7 @@ from crosswind.gateway.upstreams.replicas import ReplicaState
 UpstreamStates = Mapping[str, Mapping[str, ReplicaState]]
 """The states of the replicas, by the upstream's name and the replica's address."""
 
+OverProcesses = Literal["livesum", "livemax", "livemin"]
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 
 
@@ -36,9 +40,6 @@ class Metrics:
         upstreams: Callable[[], UpstreamStates],
         trust: Trust,
     ) -> None:
-        self._recorder = recorder
-        self._live_sessions = live_sessions
-        self._upstreams = upstreams
         self.registry = CollectorRegistry()
         self.requests = self._counter("crosswind_requests", "Requests on the data plane", "route", "status")
         # Cached: looking up a child by its labels takes longer than counting.
@@ -77,17 +78,83 @@ class Metrics:
             "crosswind_noise_texts", "Texts that the noise model was asked for", "outcome"
         )
         self.in_flight = self._gauge("crosswind_requests_in_flight", "Requests being served")
-        self._sessions_live = self._gauge("crosswind_sessions_live", "Sessions in memory")
-        self._of_trust = _TrustMetrics(self.registry, trust)
-        self._of_upstreams = _UpstreamMetrics(self.registry)
-        self._of_recorder = _RecorderMetrics(self._counter, self._gauge)
+        self._upstreams = upstreams
+        self._upstream_up = self._gauge(
+            "crosswind_upstream_up",
+            "1 while a replica is held to be up, by every process that asks it",
+            "upstream",
+            "replica",
+            over_processes="livemin",
+        )
+        self._replicas: set[tuple[str, str]] = set()
+        self._sampled_gauges = self._make_sampled_gauges(recorder, live_sessions, trust)
+        self._sampled_totals = self._make_sampled_totals(recorder)
+        self._totals: dict[Counter, int] = defaultdict(int)
 
     def _counter(self, name: str, about: str, *labels: str) -> Counter:
         return Counter(name, about, labels, registry=self.registry)
 
-    def _gauge(self, name: str, about: str, *labels: str) -> Gauge:
-        """A gauge of this process; with several processes, the sum over the live ones."""
-        return Gauge(name, about, labels, registry=self.registry, multiprocess_mode="livesum")
+    def _gauge(self, name: str, about: str, *labels: str, over_processes: OverProcesses = "livesum") -> Gauge:
+        """A gauge of this process. `over_processes`: which value counts if there are several."""
+        return Gauge(name, about, labels, registry=self.registry, multiprocess_mode=over_processes)
+
+    def _make_sampled_gauges(
+        self, recorder: Callable[[], RecorderState], live_sessions: Callable[[], int], trust: Trust
+    ) -> Sequence[tuple[Gauge, Callable[[], float]]]:
+        def doubt(name: str, about: str) -> Gauge:
+            # Every process hears of every doubt, so the highest value is the latest.
+            return self._gauge(name, about, over_processes="livemax")
+
+        return (
+            (self._gauge("crosswind_sessions_live", "Sessions in memory"), live_sessions),
+            (
+                self._gauge("crosswind_recorder_queue_rows", "Rows waiting for the store"),
+                lambda: recorder().queued,
+            ),
+            (
+                self._gauge("crosswind_recorder_queue_bytes", "Bytes waiting for the store"),
+                lambda: recorder().queued_bytes,
+            ),
+            (
+                self._gauge("crosswind_recorder_down", "Processes whose store can't be written"),
+                lambda: recorder().down,
+            ),
+            (
+                doubt(
+                    "crosswind_capture_stopped",
+                    "1 while the capture for training is stopped: a version was doubted, and none confirmed "
+                    "since",
+                ),
+                lambda: trust.stopped is not None,
+            ),
+            (
+                doubt("crosswind_versions_doubted", "Policy versions whose turns may not be trained on"),
+                lambda: len(trust.doubted),
+            ),
+            (
+                doubt(
+                    "crosswind_servers_doubted",
+                    "Servers, of several, whose turns may not be trained on until they are confirmed",
+                ),
+                lambda: len(trust.servers.doubted),
+            ),
+        )
+
+    def _make_sampled_totals(
+        self, recorder: Callable[[], RecorderState]
+    ) -> Sequence[tuple[Counter, Callable[[], int]]]:
+        return (
+            (self._counter("crosswind_recorder_rows_written", "Rows on disk"), lambda: recorder().written),
+            (
+                self._counter("crosswind_recorder_rows_lost", "Rows refused or dropped"),
+                lambda: recorder().refused + recorder().dropped,
+            ),
+            (self._counter("crosswind_recorder_commits", "Commits"), lambda: recorder().commits),
+            (
+                self._counter("crosswind_recorder_commit_failures", "Commits that failed"),
+                lambda: recorder().failures,
+            ),
+        )
 
     def count_request(self, route: str, status: str) -> None:
         """Count a request."""
@@ -112,94 +179,24 @@ class Metrics:
             self.not_durable.labels(durable.value).inc()
 
     def sample(self) -> None:
-        """Update the gauges from the recorder, the sessions, the trust and the upstreams."""
-        self._sessions_live.set(self._live_sessions())
-        self._of_recorder.update(self._recorder())
-        self._of_trust.update()
-        self._of_upstreams.update(self._upstreams())
+        """Update what is read from the recorder, the sessions, the trust and the upstreams."""
+        for gauge, value in self._sampled_gauges:
+            gauge.set(value())
+        for counter, read_total in self._sampled_totals:
+            total = read_total()
+            counter.inc(total - self._totals[counter])
+            self._totals[counter] = total
+        states = self._upstreams()
+        up = {(name, base): state.up for name, bases in states.items() for base, state in bases.items()}
+        for labels in self._replicas | up.keys():
+            # A replica that is no longer configured has no value.
+            self._upstream_up.labels(*labels).set(up.get(labels, math.nan))
+        self._replicas |= up.keys()
 
     def text(self) -> bytes:
         """The metrics of this process in Prometheus' text format."""
         self.sample()
         return generate_latest(self.registry)
-
-
-class _TrustMetrics:
-    """Doubted versions and servers. Every process is told of them, so the highest value is the latest."""
-
-    def __init__(self, registry: CollectorRegistry, trust: Trust) -> None:
-        def gauge(name: str, about: str) -> Gauge:
-            return Gauge(name, about, registry=registry, multiprocess_mode="livemax")
-
-        self._trust = trust
-        self._capture_stopped = gauge(
-            "crosswind_capture_stopped",
-            "1 while the capture for training is stopped: a version was doubted, and none confirmed since",
-        )
-        self._versions = gauge(
-            "crosswind_versions_doubted", "Policy versions whose turns may not be trained on"
-        )
-        self._servers = gauge(
-            "crosswind_servers_doubted",
-            "Servers, of several, whose turns may not be trained on until they are confirmed",
-        )
-
-    def update(self) -> None:
-        self._capture_stopped.set(self._trust.stopped is not None)
-        self._versions.set(len(self._trust.doubted))
-        self._servers.set(len(self._trust.servers.doubted))
-
-
-class _UpstreamMetrics:
-    """Metrics of the upstreams' replicas."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._up = Gauge(
-            "crosswind_upstream_up",
-            "1 while a replica is held to be up, by every process that asks it",
-            ["upstream", "replica"],
-            registry=registry,
-            multiprocess_mode="livemin",
-        )
-        self._replicas: set[tuple[str, str]] = set()
-
-    def update(self, states: UpstreamStates) -> None:
-        up = {(name, base): state.up for name, bases in states.items() for base, state in bases.items()}
-        for labels in self._replicas | up.keys():
-            # A replica that is no longer configured has no value.
-            self._up.labels(*labels).set(up.get(labels, math.nan))
-        self._replicas |= up.keys()
-
-
-class _RecorderMetrics:
-    """The recorder's statistics as metrics."""
-
-    def __init__(self, counter: Callable[[str, str], Counter], gauge: Callable[[str, str], Gauge]) -> None:
-        self._queued = gauge("crosswind_recorder_queue_rows", "Rows waiting for the store")
-        self._queued_bytes = gauge("crosswind_recorder_queue_bytes", "Bytes waiting for the store")
-        self._down = gauge("crosswind_recorder_down", "Processes whose store can't be written")
-        self._counted: list[tuple[Counter, Callable[[RecorderState], int]]] = [
-            (counter("crosswind_recorder_rows_written", "Rows on disk"), lambda state: state.written),
-            (
-                counter("crosswind_recorder_rows_lost", "Rows refused or dropped"),
-                lambda state: state.refused + state.dropped,
-            ),
-            (counter("crosswind_recorder_commits", "Commits"), lambda state: state.commits),
-            (
-                counter("crosswind_recorder_commit_failures", "Commits that failed"),
-                lambda state: state.failures,
-            ),
-        ]
-        self._seen = [0] * len(self._counted)
-
-    def update(self, state: RecorderState) -> None:
-        self._queued.set(state.queued)
-        self._queued_bytes.set(state.queued_bytes)
-        self._down.set(int(state.down))
-        for at, (counter, count) in enumerate(self._counted):
-            total = count(state)
-            counter.inc(total - self._seen[at])
-            self._seen[at] = total
 
 
 def render_all_processes(folder: Path, *, workers_ready: int, worker_restarts: int) -> bytes:
@@ -210,15 +207,15 @@ def render_all_processes(folder: Path, *, workers_ready: int, worker_restarts: i
     return generate_latest(registry)
 
 
+@dataclass(frozen=True)
 class _Workers(Collector):
-    def __init__(self, ready: int, restarts: int) -> None:
-        self._ready = ready
-        self._restarts = restarts
+    ready: int
+    restarts: int
 
     def collect(self) -> list[GaugeMetricFamily | CounterMetricFamily]:
         return [
-            GaugeMetricFamily("crosswind_workers_ready", "Workers that are in order", self._ready),
+            GaugeMetricFamily("crosswind_workers_ready", "Workers that are in order", self.ready),
             CounterMetricFamily(
-                "crosswind_worker_restarts", "Processes that died and were started again", self._restarts
+                "crosswind_worker_restarts", "Processes that died and were started again", self.restarts
             ),
         ]
