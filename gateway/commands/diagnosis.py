@@ -56,26 +56,18 @@ def diagnose(settings: Settings) -> Iterator[str]:
 
 
 def _check_upstream(upstream: UpstreamSettings) -> Iterator[str]:
+    headers = dict([upstream.credential] if upstream.credential else [])
     for base in upstream.bases:
         try:
-            response = httpx.get(
-                f"{base}/models", timeout=_LIST_TIMEOUT_S, trust_env=False, headers=_auth_header(upstream)
-            )
+            response = httpx.get(f"{base}/models", timeout=_LIST_TIMEOUT_S, trust_env=False, headers=headers)
             models = _model_owners(response.json())
         except (httpx.HTTPError, ValueError) as error:
             yield f"{base}: no list of models ({type(error).__name__}: {error})"
             continue
         if not ENGINES.isdisjoint(models.values()):
-            yield f"{base}: {_check_engine(base, models, _auth_header(upstream))}"
+            yield f"{base}: {_check_engine(base, models, headers)}"
         else:
             yield f"{base}: {HOSTED}"
-
-
-def _auth_header(upstream: UpstreamSettings) -> dict[str, str]:
-    style, key = upstream.effective_dialect.auth, upstream.secret
-    if key is None or style == "none":
-        return {}
-    return {style: key} if style.startswith(("api-", "x-")) else {"authorization": f"Bearer {key}"}
 
 
 def _model_owners(body: Any) -> dict[str, str]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from crosswind.gateway.config.sections import Positive, Seconds, ServerKey
-from crosswind.gateway.config.upstream import parse_base_url
+from crosswind.gateway.config.upstream import BaseUrl
 
 
 class ChatModel(ServerKey):
     """A model behind an OpenAI-compatible server."""
 
-    url: str
+    url: BaseUrl
     """The server's base URL with its version segment: http://host:8000/v1."""
     model: str
     """Its name in requests."""
@@ -21,11 +21,6 @@ class ChatModel(ServerKey):
     """Seconds for one call, from connecting to the last byte."""
     max_tokens: Positive = 1024
     temperature: Annotated[float, Field(ge=0, le=2)] = 1.0
-
-    @field_validator("url")
-    @classmethod
-    def _check_url(cls, value: str) -> str:
-        return parse_base_url(value)
 
 
 class Judge(ChatModel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from crosswind.gateway.config.noise_model import NoiseModel
@@ -27,7 +27,7 @@ from crosswind.gateway.config.sections import (
     ThirdParty,
     Timeouts,
 )
-from crosswind.gateway.config.upstream import Health, Retries, UpstreamSettings, parse_base_url
+from crosswind.gateway.config.upstream import BaseUrl, Health, Retries, UpstreamSettings
 
 ENVIRONMENT_PREFIX = "CROSSWIND_"
 
@@ -43,7 +43,7 @@ class Settings(BaseSettings):
         nested_model_default_partial_update=True,
     )
 
-    upstream: str | None = None
+    upstream: BaseUrl | None = None
     """Base URL including its version segment: http://host:8000/v1. It gets every model that none of
     `upstreams` has.
     """
@@ -65,7 +65,7 @@ class Settings(BaseSettings):
     """Allowed host names of the control plane, besides loopback and control_host."""
     workers: Annotated[int, Field(gt=0)] = 1
     """Processes that serve the data plane."""
-    public_url: str | None = None
+    public_url: BaseUrl | None = None
     """The data plane's address for agents, if it isn't http://host:port."""
     profile: str = "off"
     """The default noise profile: a built-in's name, a stored one's, or a path to a YAML file."""
@@ -112,11 +112,6 @@ class Settings(BaseSettings):
     limits: Limits = Limits()
     telemetry: Telemetry = Telemetry()
     log: Logging = Logging()
-
-    @field_validator("upstream", "public_url")
-    @classmethod
-    def _check_url(cls, value: str | None) -> str | None:
-        return None if value is None else parse_base_url(value)
 
     @model_validator(mode="after")
     def _check_names(self) -> Self:

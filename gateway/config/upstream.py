@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Collection, Mapping
+from functools import cached_property, partial
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
 from crosswind.gateway.config.provider_presets import DIALECTS, PROTOCOLS, AuthStyle, Dialect, DuplicateNames
 from crosswind.gateway.config.sections import Seconds, Section, ServerKey, Timeouts
@@ -15,6 +15,30 @@ from crosswind.gateway.errors import nearest
 
 Status = Annotated[int, Field(ge=500, le=599)]
 Count = Annotated[int, Field(ge=0)]
+
+
+def parse_base_url(value: str) -> str:
+    """Validate a base URL and drop its closing slash. Raises ValueError."""
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("give a URL such as http://127.0.0.1:8000/v1")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("a URL with a password in it would be logged; give the credential as the key")
+    if parts.query or parts.fragment:
+        raise ValueError("a base URL has neither query nor fragment; give parameters under `query`")
+    return value.rstrip("/")
+
+
+def _check_known(what: str, known: Collection[str], name: str) -> str:
+    if name not in known:
+        raise ValueError(f"unknown {what} {name!r}: {nearest(name, known)}")
+    return name
+
+
+BaseUrl = Annotated[str, AfterValidator(parse_base_url)]
+"""A base URL without a closing slash."""
+DialectName = Annotated[str, AfterValidator(partial(_check_known, "dialect", DIALECTS))]
+ProtocolName = Annotated[str, AfterValidator(partial(_check_known, "protocol", PROTOCOLS))]
 
 
 class Retries(Section):
@@ -66,22 +90,22 @@ class UpstreamSettings(ServerKey):
     """One upstream. Each setting of the `dialect` preset may be overridden."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
-    base: str | None = None
+    base: BaseUrl | None = None
     """Base URL; without a path it gets the dialect's."""
-    replicas: tuple[str, ...] = ()
+    replicas: tuple[BaseUrl, ...] = ()
     """Base URLs of equal servers, instead of `base`; a session stays on one of them."""
     models: tuple[str, ...] = ("*",)
     """Globs of its model names."""
     model_map: Mapping[str, str] = {}
     """The client's name of a model -> this upstream's name."""
-    dialect: str | None = None
+    dialect: DialectName | None = None
     auth: AuthStyle | None = None
     """The key's header. `passthrough`: the client's own credential is preferred; `none`: no credential."""
     query: Mapping[str, str] | None = None
     join: str | None = None
     headers: HeaderRules = HeaderRules()
     duplicate_tool_names: DuplicateNames | None = None
-    protocols: tuple[str, ...] | None = None
+    protocols: tuple[ProtocolName, ...] | None = None
     token_ids: bool | None = None
     timeouts: UpstreamTimeouts = UpstreamTimeouts()
     retries: Retries | None = None
@@ -89,31 +113,11 @@ class UpstreamSettings(ServerKey):
     health: Health | None = None
     """None: the common `health`."""
 
-    @field_validator("base")
-    @classmethod
-    def _check_base(cls, value: str | None) -> str | None:
-        return None if value is None else parse_base_url(value)
-
     @field_validator("replicas")
     @classmethod
     def _check_replicas(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if len(set(value)) < len(value):
             raise ValueError("a replica is named twice; name each once")
-        return tuple(parse_base_url(one) for one in value)
-
-    @field_validator("protocols")
-    @classmethod
-    def _check_protocols(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        for name in value or ():
-            if name not in PROTOCOLS:
-                raise ValueError(f"unknown protocol {name!r}: {nearest(name, PROTOCOLS)}")
-        return value
-
-    @field_validator("dialect")
-    @classmethod
-    def _check_dialect(cls, value: str | None) -> str | None:
-        if value is not None and value not in DIALECTS:
-            raise ValueError(f"unknown dialect: {nearest(value, DIALECTS)}")
         return value
 
     @model_validator(mode="after")
@@ -137,18 +141,14 @@ class UpstreamSettings(ServerKey):
         bases = (self.base,) if self.base is not None else self.replicas
         return tuple(base if urlsplit(base).path else base + self.effective_dialect.join for base in bases)
 
+    @cached_property
+    def credential(self) -> tuple[str, str] | None:
+        """The header with the gateway's key for this upstream."""
+        style, key = self.effective_dialect.auth, self.secret
+        if key is None or style == "none":
+            return None
+        return ("authorization", f"Bearer {key}") if style in ("bearer", "passthrough") else (style, key)
+
     def merge_timeouts(self, common: Timeouts) -> Timeouts:
         """The common time-outs with this upstream's own applied."""
         return common.model_copy(update=self.timeouts.model_dump(exclude_none=True))
-
-
-def parse_base_url(value: str) -> str:
-    """Validate a base URL and drop its closing slash. Raises ValueError."""
-    parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError("give a URL such as http://127.0.0.1:8000/v1")
-    if parts.username is not None or parts.password is not None:
-        raise ValueError("a URL with a password in it would be logged; give the credential as the key")
-    if parts.query or parts.fragment:
-        raise ValueError("a base URL has neither query nor fragment; give parameters under `query`")
-    return value.rstrip("/")

@@ -12,7 +12,6 @@ from urllib.parse import parse_qsl, quote, urlsplit
 import aiohttp
 from msgspec import structs
 
-from crosswind.gateway.config.provider_presets import AuthStyle
 from crosswind.gateway.config.sections import Limits, Timeouts
 from crosswind.gateway.config.upstream import Health, Retries, UpstreamSettings
 from crosswind.gateway.errors import UpstreamAttempt, UpstreamError
@@ -90,11 +89,10 @@ class Upstream:
         """
         if self._forwards_credential(caller):
             return {}
-        style, secret = self.dialect.auth, self.settings.secret
         changes: dict[bytes, bytes | None] = dict.fromkeys(CREDENTIALS)
-        if style != "none" and secret is not None:
-            name, value = _format_credential(style, secret)
-            changes[name] = value
+        if (credential := self.settings.credential) is not None:
+            name, value = credential
+            changes[name.encode()] = value.encode()
         return changes
 
     def _forwards_credential(self, caller: Caller) -> bool:
@@ -195,12 +193,6 @@ class Upstream:
         """Close its connections; with `drain`, after the requests in flight have ended."""
         await self.pool.close(drain=drain)
         await self.websocket_client.close()
-
-
-def _format_credential(style: AuthStyle, secret: str) -> tuple[bytes, bytes]:
-    if style in ("bearer", "passthrough"):
-        return b"authorization", b"Bearer " + secret.encode()
-    return style.encode(), secret.encode()
 
 
 def _describe_attempt(replica: Replica, outcome: str, clock: int) -> UpstreamAttempt:
