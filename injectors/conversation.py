@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -110,9 +110,11 @@ def _schema_words(name: str, parameters: Mapping[str, Any]) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class UserText:
-    """One text part of a user message. `ordinal` counts user messages along the branch, from 0."""
+class Item:
+    """A text on which operators act. `ordinal` counts those of its kind along the branch, from 0."""
 
+    site: ClassVar[Site]
+    """The site of the operators that act on it."""
     ref: Ref
     text: str
     anchor: str
@@ -120,23 +122,24 @@ class UserText:
 
 
 @dataclass(frozen=True, slots=True)
-class InstructionText:
-    """A text of a request's system prompt. `ordinal` counts them, from 0."""
+class UserText(Item):
+    """A text part of a user message. `ordinal` counts the messages."""
 
-    ref: Ref
-    text: str
-    anchor: str
-    ordinal: int
+    site: ClassVar = Site.USER_TEXT
 
 
 @dataclass(frozen=True, slots=True)
-class ToolResult:
-    """One text part of a tool's result, with the call that it answers. `ordinal` counts results, from 0."""
+class InstructionText(Item):
+    """A text of a request's system prompt."""
 
-    ref: Ref
-    text: str
-    anchor: str
-    ordinal: int
+    site: ClassVar = Site.INSTRUCTIONS
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult(Item):
+    """A text part of a tool's result, with the call that it answers."""
+
+    site: ClassVar = Site.TOOL_RESULT
     call: ToolCall
     logical_call: str
 

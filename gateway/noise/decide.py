@@ -15,10 +15,10 @@ from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.system_prompt import Instructions, find_instructions
 from crosswind.gateway.sessions.session import LiveSession
 from crosswind.gateway.sessions.turns import TurnPosition
+from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.faults import LinkDecision, decide_faults
-from crosswind.injectors.engine.messages import perturb_messages
+from crosswind.injectors.engine.messages import perturb_instructions, perturb_messages
 from crosswind.injectors.engine.resume import Perturbed
-from crosswind.injectors.engine.system_prompt import acts_on_instructions, perturb_instructions
 from crosswind.injectors.wording import Texts
 
 
@@ -65,7 +65,8 @@ def may_decide(session: LiveSession, request: Request, now: Circumstances) -> bo
 
 def prompt_of(session: LiveSession, codec: Codec, request: Request) -> Instructions | None:
     """The request's system prompt, where the plan has a rule for it."""
-    return find_instructions(request, codec.system_member) if acts_on_instructions(session.plan) else None
+    rules = session.plan.active_rules(Site.INSTRUCTIONS)
+    return find_instructions(request, codec.system_member) if rules else None
 
 
 def decide(

@@ -12,9 +12,10 @@ from crosswind.gateway.protocols.request import Request
 from crosswind.gateway.protocols.tool_mapping import AnswerAnchor, ToolMapping, WrittenTools
 from crosswind.gateway.protocols.tools import rename_tool_choice, tool_choice_names
 from crosswind.gateway.sessions.ledger import Ledger
+from crosswind.injectors.conversation import Site, ToolList
 from crosswind.injectors.engine.plan import Plan
 from crosswind.injectors.engine.tool_list import ShownTools
-from crosswind.injectors.engine.tools import acts_on_tools, perturb_tools, tools_anchor
+from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.guard.tools import ToolConstraints
 from crosswind.injectors.wording import Texts
 
@@ -91,14 +92,15 @@ def show_tools(
     tools = request.conversation.tools
     raw = request.document.raw("tools")
     mapping = codec.tool_mapping
-    if mapping is None or raw is None or not tools or not (acts_on_tools(plan) or ledger.tools is not None):
+    concerned = plan.active_rules(Site.TOOL_SCHEMA) or ledger.tools is not None
+    if mapping is None or raw is None or not tools or not concerned:
         return show_declared(codec, ledger, request)
     constraints = constrain_tools(mapping, request, raw, ledger.last_tools, duplicates)
     shown = perturb_tools(
         plan,
         tools,
         constraints,
-        known=ledger.shown_tools(tools_anchor(tools)),
+        known=ledger.shown_tools(ToolList.of(tools).anchor),
         allow_new=allow_new,
         turn=turn,
         texts=texts,

@@ -14,16 +14,10 @@ import msgspec
 from crosswind.gateway.protocols.hidden_tools import Reinsertion
 from crosswind.gateway.protocols.tool_mapping import WrittenTools
 from crosswind.gateway.trajectory.ledger_rows import Shown
-from crosswind.injectors.conversation import InstructionText, Site, ToolResult, UserText
+from crosswind.injectors.conversation import Site
 from crosswind.injectors.engine.decision import Decision, Known, NewlyShown
 from crosswind.injectors.engine.tool_list import ShownTools
 from crosswind.injectors.identity import digest, normalise
-
-_SITES = {
-    UserText: Site.USER_TEXT,
-    ToolResult: Site.TOOL_RESULT,
-    InstructionText: Site.INSTRUCTIONS,
-}
 
 
 class Ledger:
@@ -79,7 +73,7 @@ class Ledger:
     def add(self, new: NewlyShown, *, session_id: str, turn: int, branch: str) -> Shown:
         """Add what is shown for the first time. Returns the row to store with the turn."""
         item = new.item
-        site = _SITES[type(item)]
+        site = item.site
         self._known[item.anchor] = Known(new.text, new.decisions)
         return Shown(
             session_id=session_id,

@@ -7,21 +7,17 @@ own branch. A longer conversation goes on from the counters of one that it begin
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from crosswind.injectors.conversation import Site, ToolResult
-from crosswind.injectors.engine.decision import Decision, Item
+from crosswind.injectors.conversation import Item, Site, ToolResult
+from crosswind.injectors.engine.decision import Decision
 from crosswind.injectors.engine.plan import ActiveRule, CompiledRule, Plan
 from crosswind.injectors.guard.solvability import FULL, FULL_TOOL, Spent
 from crosswind.injectors.profiles.marks import find_observations
 from crosswind.injectors.profiles.schedule import Occasion
-
-
-def site_of(item: Item) -> Site:
-    """The site of the operators that act on an item."""
-    return Site.TOOL_RESULT if isinstance(item, ToolResult) else Site.USER_TEXT
 
 
 @dataclass(slots=True)
@@ -33,14 +29,14 @@ class BranchCounters:
     """Injections so far."""
     unsettled: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """By rule, the words that its user has put in doubt and not settled yet."""
-    _items: dict[Site, int] = field(default_factory=lambda: {Site.USER_TEXT: 0, Site.TOOL_RESULT: 0})
-    _occasions: dict[str, int] = field(default_factory=dict)
+    _items: Counter[Site] = field(default_factory=Counter)
+    _occasions: Counter[str] = field(default_factory=Counter)
     """By rule that is scoped; the occasions of all others are the items of their site."""
     _acted: dict[str, tuple[int, int]] = field(default_factory=dict)
     """By rule: its injections so far, and the index of the last one's occasion."""
-    _faults: dict[str, int] = field(default_factory=dict)
+    _faults: Counter[str] = field(default_factory=Counter)
     """By logical call."""
-    _by_tool: dict[str, int] = field(default_factory=dict)
+    _by_tool: Counter[str] = field(default_factory=Counter)
     """Injections into a tool's results."""
     _called: dict[str, None] = field(default_factory=dict)
     """The tools whose calls were answered."""
@@ -66,12 +62,12 @@ class BranchCounters:
         return Occasion(self._occasions_before(active), turn, injected, last, key, self._called)
 
     def _occasions_before(self, active: ActiveRule) -> int:
-        return self._occasions.get(active.rule.name, 0) if active.scoped else self._items[active.site]
+        return self._occasions[active.rule.name] if active.scoped else self._items[active.site]
 
     def spent(self, item: Item) -> Spent:
         """The faults so far, on the item's logical call and in all."""
         call = item.logical_call if isinstance(item, ToolResult) else ""
-        return Spent(self._faults.get(call, 0), sum(self._faults.values()))
+        return Spent(self._faults[call], self._faults.total())
 
     def full(self, item: Item, now: int) -> str | None:
         """Why nothing more may be injected into an item that got `now` injections already, or None."""
@@ -81,20 +77,19 @@ class BranchCounters:
             return FULL
         if bounds.events_per_tool is None or not isinstance(item, ToolResult):
             return None
-        return FULL_TOOL if self._by_tool.get(item.call.name, 0) + now >= bounds.events_per_tool else None
+        return FULL_TOOL if self._by_tool[item.call.name] + now >= bounds.events_per_tool else None
 
     def count(self, item: Item, decisions: Sequence[Decision]) -> None:
         """Count an item, whether known or new, and what was done to it."""
-        site = site_of(item)
-        rules = self.plan.active_rules(site)
+        rules = self.plan.active_rules(item.site)
         if isinstance(item, ToolResult):
             self._called[item.call.name] = None
         for decision in decisions:
             self._count_injection(item, decision, rules.get(decision.rule))
-        self._items[site] += 1
+        self._items[item.site] += 1
         for active in rules.values():
             if active.scoped and in_scope(active.rule, item):
-                self._occasions[active.rule.name] = self._occasions.get(active.rule.name, 0) + 1
+                self._occasions[active.rule.name] += 1
 
     def _count_injection(self, item: Item, decision: Decision, active: ActiveRule | None) -> None:
         self.events += 1
@@ -106,9 +101,9 @@ class BranchCounters:
             injected, _ = self._acted.get(decision.rule, (0, None))
             self._acted[decision.rule] = injected + 1, self._occasions_before(active)
         if isinstance(item, ToolResult):
-            self._by_tool[item.call.name] = self._by_tool.get(item.call.name, 0) + 1
+            self._by_tool[item.call.name] += 1
             if decision.fault:
-                self._faults[item.logical_call] = self._faults.get(item.logical_call, 0) + 1
+                self._faults[item.logical_call] += 1
 
 
 def in_scope(rule: CompiledRule, item: Item) -> bool:

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from crosswind.injectors import registry
-from crosswind.injectors.conversation import InstructionText, ToolResult, UserText
+from crosswind.injectors.conversation import Item
 from crosswind.injectors.engine.stored import StoredData
 from crosswind.injectors.targets import Draw, Recovery
-
-Item = UserText | ToolResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,7 @@ class Injection:
 class NewlyShown:
     """An item whose anchor was unknown. `text` is None where it is shown clean."""
 
-    item: Item | InstructionText
+    item: Item
     decisions: tuple[Decision, ...]
     text: str | None
     injections: tuple[Injection, ...]

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from crosswind.injectors import registry
-from crosswind.injectors.conversation import Conversation, Ref, ToolResult, UserText
+from crosswind.injectors.conversation import Conversation, InstructionText, Item, Ref, ToolResult, UserText
 from crosswind.injectors.engine import observations
-from crosswind.injectors.engine.counters import BranchCounters, in_scope, site_of
-from crosswind.injectors.engine.decision import Decision, Injection, Item, Known, NewlyShown
+from crosswind.injectors.engine.counters import BranchCounters, in_scope
+from crosswind.injectors.engine.decision import Decision, Injection, Known, NewlyShown
 from crosswind.injectors.engine.plan import ActiveRule, Plan
 from crosswind.injectors.engine.resume import Perturbed, Walked
 from crosswind.injectors.engine.rule import Outcome, apply_rule
@@ -24,11 +24,11 @@ from crosswind.injectors.guard.tool_classes import classify
 from crosswind.injectors.identity import slot_on
 from crosswind.injectors.operator import Registered
 from crosswind.injectors.profiles.schedule import due
-from crosswind.injectors.targets import ToolClass, ToolResultTarget, UserTarget
+from crosswind.injectors.targets import InstructionsTarget, ToolClass, ToolResultTarget, UserTarget
 from crosswind.injectors.text.entities import find_protected_spans
 from crosswind.injectors.wording import Texts, apply_draw
 
-TextTarget = UserTarget | ToolResultTarget
+TextTarget = UserTarget | InstructionsTarget | ToolResultTarget
 _CLEAN = Known(None)
 
 
@@ -83,6 +83,28 @@ def perturb_messages(
     return Perturbed(ours.copy(), new, end)
 
 
+def perturb_instructions(
+    plan: Plan,
+    item: InstructionText,
+    known: Mapping[str, Known],
+    *,
+    turn: int = 0,
+    allow_new: bool = True,
+    texts: Texts | None = None,
+) -> tuple[str | None, NewlyShown | None]:
+    """The text to show in place of the instructions (None: as they are), and what the ledger didn't know.
+
+    Made for the sessions of simulated users: one text is rewritten, before the task begins. It is found again
+    by what it says. The arguments are as in `perturb_messages`; `turn` counts requests from 0.
+    """
+    if (shown := known.get(item.anchor)) is not None:
+        return shown.text, None
+    new = NewlyShown(item, (), None, ())
+    if allow_new:
+        new = _NewItem(plan, Conversation(()), BranchCounters(plan), item, turn, 0, True, texts).perturb()
+    return new.text, new
+
+
 def replay(decisions: Sequence[Decision], item: Item, conversation: Conversation) -> str:
     """The noisy text that stored decisions make of a clean item: no stream is needed, only target and
     draw."""
@@ -131,7 +153,7 @@ class _NewItem:
         injections: list[Injection] = []
         done: list[Decision] = []
         tool = (item.call.name, self._tool_class.value) if isinstance(item, ToolResult) else (None, None)
-        for active in self.plan.active_rules(site_of(item)).values():
+        for active in self.plan.active_rules(item.site).values():
             unsettled = counters.unsettled.get(active.rule.name, ()) if isinstance(item, UserText) else ()
             if not unsettled and not self._is_due(active):
                 continue
@@ -198,6 +220,8 @@ class _NewItem:
             return NOTHING
         if isinstance(target, UserTarget):
             return solvability.after_user(entry, target, after)
+        if isinstance(target, InstructionsTarget):
+            return solvability.after_instructions(target.text, after)
         plan = self.plan
         refused = None
         if entry.fault:
@@ -213,5 +237,7 @@ def _target(
         first = next((one.text for one in conversation.items if isinstance(one, UserText)), "")
         protected = find_protected_spans(text, tools)
         return UserTarget(text, item.ordinal, protected, tools, clean=item.text, opening=first)
+    if not isinstance(item, ToolResult):
+        return InstructionsTarget(text, item.ordinal)
     call = item.call
     return ToolResultTarget(text, item.ordinal, call.name, call.arguments, tool_class, prior_faults, tools)

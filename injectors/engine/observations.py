@@ -9,7 +9,7 @@ quoted again as history, it shows the same noise.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -80,32 +80,26 @@ def _target(text: str, ordinal: int, beside: str = "") -> ToolResultTarget:
     return ToolResultTarget(text, ordinal, "observation", "{}", ToolClass.UNKNOWN, beside=beside)
 
 
-def _replace(text: str, parts: Sequence[Mapping[str, Any]], apply: Callable[[str, Draw], Result]) -> Result:
-    """The message with the stored draws carried out in its observations. `apply` does one of them."""
+def replay_observations(entry: Registered, text: str, ordinal: int, draw: Draw) -> Result:
+    """What stored draws make of a message."""
     notes: list[str] = []
-    for part in reversed(parts):
-        if "at" in part:
-            start, end = part["at"]
-            result = apply(text[start:end], part["draw"])
-            text = f"{text[:start]}{result.payload}{text[end:]}"
-        else:
-            result, text = _replace_in_json(text, part, apply)
-        notes.insert(0, result.note)
+    # From the last to the first, so that the places of those to come stay as they are.
+    for part in reversed(draw[PARTS]):
+        text, note = _replay_one(entry, text, ordinal, part)
+        notes.insert(0, note)
     return Result(text, " ".join(dict.fromkeys(notes)))
 
 
-def _replace_in_json(
-    text: str, part: Mapping[str, Any], apply: Callable[[str, Draw], Result]
-) -> tuple[Result, str]:
-    value: Any = json.loads(text)
-    before = value
+def _replay_one(entry: Registered, text: str, ordinal: int, part: Mapping[str, Any]) -> tuple[str, str]:
+    """The message with one of its observations changed, and the note on it."""
+    if "at" in part:
+        start, end = part["at"]
+        result = entry.apply(_target(text[start:end], ordinal), part["draw"])
+        return f"{text[:start]}{result.payload}{text[end:]}", result.note
+    value = before = json.loads(text)
     for key in part["place"]:
         before = before[key]
-    result = apply(before if isinstance(before, str) else dump_like(before, like=text), part["draw"])
+    as_text = before if isinstance(before, str) else dump_like(before, like=text)
+    result = entry.apply(_target(as_text, ordinal), part["draw"])
     after = result.payload if isinstance(before, str) else json.loads(str(result.payload))
-    return result, dump_like(replace_leaves(value, [(list(part["place"]), after)]), like=text)
-
-
-def replay_observations(entry: Registered, text: str, ordinal: int, draw: Draw) -> Result:
-    """What stored draws make of a message."""
-    return _replace(text, draw[PARTS], lambda one, own: entry.apply(_target(one, ordinal), own))
+    return dump_like(replace_leaves(value, [(list(part["place"]), after)]), like=text), result.note

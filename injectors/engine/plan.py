@@ -252,23 +252,20 @@ def _compile_rules(profile: Profile, level: int | None, kept: str | None) -> tup
                 severity = 0.0 if level is None else profile.levels[level]
             if severity > 0 and kept in (None, rule.operator):
                 name = one.operator if number == 1 else f"{one.operator}#{number}"
-                out.append(_compile(name, one, severity, _window(profile, one, at)))
+                compiled = CompiledRule(
+                    name,
+                    one.operator,
+                    severity,
+                    one.when,
+                    one.where.tools,
+                    _window(profile, one, at),
+                    one.where.text,
+                    one.options,
+                    one.prompt,
+                    one.where.observation,
+                )
+                out.append(compiled)
     return tuple(out)
-
-
-def _compile(name: str, rule: Companion, severity: float, window: Window) -> CompiledRule:
-    return CompiledRule(
-        name,
-        rule.operator,
-        severity,
-        rule.when,
-        rule.where.tools,
-        window,
-        rule.where.text,
-        rule.options,
-        rule.prompt,
-        rule.where.observation,
-    )
 
 
 def _window(profile: Profile, rule: Companion, at: int) -> Window:

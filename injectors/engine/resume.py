@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from crosswind.injectors.conversation import Conversation, Ref
+from crosswind.injectors.conversation import Conversation, Item, Ref
 from crosswind.injectors.engine.counters import BranchCounters
-from crosswind.injectors.engine.decision import Item, Known, NewlyShown
+from crosswind.injectors.engine.decision import Known, NewlyShown
 from crosswind.injectors.engine.plan import Plan
 
 MOST_KEPT = 4

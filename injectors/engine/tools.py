@@ -31,16 +31,6 @@ from crosswind.injectors.wording import Texts
 UNCONSTRAINED = ToolConstraints()
 
 
-def tools_anchor(tools: Sequence[ToolSchema]) -> str:
-    """The anchor of a declared list."""
-    return ToolList.of(tools).anchor
-
-
-def acts_on_tools(plan: Plan) -> bool:
-    """Whether the plan has a rule for tool schemas: without one no list needs a look."""
-    return bool(plan.active_rules(Site.TOOL_SCHEMA))
-
-
 def perturb_tools(
     plan: Plan,
     tools: Sequence[ToolSchema],
@@ -58,7 +48,7 @@ def perturb_tools(
     are shown clean, now and later. `turn` counts requests from 0, for schedules; `texts` are a model's, for
     operators that may have one write. Pure.
     """
-    if not tools or not (acts_on_tools(plan) or (known and known.decisions)):
+    if not tools or not (plan.active_rules(Site.TOOL_SCHEMA) or (known and known.decisions)):
         return ShownTools.clean(tools)
     tools = ToolList.of(tools)
     plain = constraints.choices == 1 and not constraints.forced

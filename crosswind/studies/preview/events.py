@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from crosswind.injectors.engine.decision import Decision, Injection
 from crosswind.injectors.engine.faults import FaultMemory, decide_faults
-from crosswind.injectors.engine.messages import perturb_messages
+from crosswind.injectors.engine.messages import perturb_instructions, perturb_messages
 from crosswind.injectors.engine.plan import Plan
-from crosswind.injectors.engine.system_prompt import perturb_instructions
 from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.wording import Texts
 from crosswind.studies.dialogues import Dialogue

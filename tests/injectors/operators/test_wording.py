@@ -19,9 +19,8 @@ from crosswind.injectors.conversation import (
     UserText,
 )
 from crosswind.injectors.engine.decision import Decision, Injection
-from crosswind.injectors.engine.messages import perturb_messages, replay
+from crosswind.injectors.engine.messages import perturb_instructions, perturb_messages, replay
 from crosswind.injectors.engine.plan import CompiledRule, Plan, Seed, make_plan
-from crosswind.injectors.engine.system_prompt import perturb_instructions
 from crosswind.injectors.engine.tools import perturb_tools
 from crosswind.injectors.profiles.load import ProfileError, parse
 from crosswind.injectors.targets import InstructionsTarget
