@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -103,11 +102,11 @@ class Engine(Protocol):
     ) -> None: ...
 
 
-class ClosingEngine(ABC):
-    """Closes an engine's connection at the end of a `with` block."""
+class ClosingEngine:
+    """Closes an engine's connection, where it holds one, at the end of a `with` block."""
 
-    @abstractmethod
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Nothing is held open."""
 
     def __enter__(self) -> Self:
         return self

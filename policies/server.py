@@ -10,6 +10,9 @@ from socket import gaierror
 from typing import ClassVar, Protocol
 
 from crosswind.policies.deployment.confirmation import TOLERANCE
+from crosswind.policies.kinds import find_kinds
+
+ENTRY_POINTS = "crosswind.servers"
 
 KEEP_ALIVE_S = 75
 """How long an idle connection is kept: longer than clients keep theirs (the gateway 15 s), since a request
@@ -69,6 +72,11 @@ class PolicyServer(Protocol):
     def serve(cls, request: ServeRequest, say: Callable[[str], None]) -> None:
         """Serve until interrupted, and say in lines for people what is going on. Raises ServeError."""
         ...
+
+
+def servers() -> dict[str, type[PolicyServer]]:
+    """The kinds of engines that can be started, by their names."""
+    return find_kinds("crosswind.policies.servers", ENTRY_POINTS, "serve")
 
 
 def reject_unused_options(request: ServeRequest, kind: str) -> None:

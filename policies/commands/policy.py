@@ -18,8 +18,7 @@ from crosswind.policies.commands.versions import (
     rollback,
     verify,
 )
-from crosswind.policies.server import ServeError, ServeRequest
-from crosswind.policies.servers.registry import servers
+from crosswind.policies.server import ServeError, ServeRequest, servers
 from crosswind.policies.versions.journal import VersionStatus
 from crosswind.policies.versions.version import PolicyVersion, Registry, find_policy
 

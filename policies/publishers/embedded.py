@@ -7,27 +7,15 @@ from typing import Any, ClassVar
 
 import httpx
 
-from crosswind.policies.engine import (
-    ClosingEngine,
-    EngineAway,
-    EngineError,
-    EngineHealth,
-    PublishedVersion,
-    ScoredTokens,
-    root_of,
-)
+from crosswind.policies.engine import EngineError, EngineHealth, PublishedVersion, ScoredTokens, root_of
+from crosswind.policies.publishers.http import HttpEngine
 from crosswind.policies.versions.version import PolicyVersion
 
 
-class EmbeddedEngine(ClosingEngine):
-    """Implements `crosswind.policies.engine.Engine`. `url` is the server's root, without `/v1`; a trailing
-    `/v1` is dropped.
-    """
+class EmbeddedEngine(HttpEngine):
+    """Implements `crosswind.policies.engine.Engine`."""
 
     name: ClassVar[str] = "embedded"
-
-    def __init__(self, url: str, *, timeout: float = 60.0) -> None:
-        self._http = httpx.Client(base_url=root_of(url), timeout=timeout, trust_env=False)
 
     @classmethod
     def recognises(cls, url: str, timeout: float) -> bool:
@@ -37,9 +25,6 @@ class EmbeddedEngine(ClosingEngine):
         except (httpx.HTTPError, httpx.InvalidURL, ValueError):
             return False
         return isinstance(body, dict) and body.get("engine") == cls.name
-
-    def close(self) -> None:
-        self._http.close()
 
     def health(self) -> EngineHealth:
         body = self._ask("GET", "/policy")
@@ -67,12 +52,7 @@ class EmbeddedEngine(ClosingEngine):
         return ScoredTokens(answer["version"], answer["logprobs"])
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
-        try:
-            response = self._http.request(method, path, json=body)
-        except httpx.HTTPError as error:
-            raise EngineAway(
-                f"{self._http.base_url}: no answer to {method} {path} ({error}); is the engine up?"
-            ) from error
+        response = self._send(method, path, json=body)
         if response.status_code != 200:
             raise EngineError(_reason(response))
         return response.json()

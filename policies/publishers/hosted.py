@@ -60,9 +60,6 @@ class HostedModel(ClosingEngine):
     def score(self, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]]) -> ScoredTokens:
         raise EngineError(f"{self._url}: tokens can't be scored by it: {UNTRAINABLE}")
 
-    def close(self) -> None:
-        """Nothing is held open."""
-
 
 def _models(url: str) -> str:
     base = url.rstrip("/")

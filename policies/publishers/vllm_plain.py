@@ -15,15 +15,8 @@ from typing import Any, ClassVar
 import httpx
 import orjson
 
-from crosswind.policies.engine import (
-    ClosingEngine,
-    EngineAway,
-    EngineError,
-    EngineHealth,
-    PublishedVersion,
-    ScoredTokens,
-    root_of,
-)
+from crosswind.policies.engine import EngineError, EngineHealth, PublishedVersion, ScoredTokens, root_of
+from crosswind.policies.publishers.http import HttpEngine
 from crosswind.policies.versions.version import (
     PolicyVersion,
     VersionError,
@@ -48,13 +41,13 @@ _UNNAMED = "default"
 """What vLLM calls the weights that it started with."""
 
 
-class PlainVllm(ClosingEngine):
+class PlainVllm(HttpEngine):
     """Implements `crosswind.policies.engine.Engine`. The server must see the versions' directories too."""
 
     name: ClassVar[str] = "vllm-plain"
 
     def __init__(self, url: str, *, timeout: float = 60.0) -> None:
-        self._http = httpx.Client(base_url=root_of(url), timeout=timeout, trust_env=False)
+        super().__init__(url, timeout=timeout)
         self._last: PolicyVersion | None = None
 
     @classmethod
@@ -113,9 +106,6 @@ class PlainVllm(ClosingEngine):
             rows.append([float(told[place][str(token)]["logprob"]) for place, token in enumerate(completion)])
         return ScoredTokens(version, rows)
 
-    def close(self) -> None:
-        self._http.close()
-
     def _check(self, version: PolicyVersion, root: Path) -> None:
         if version.kind != "full":
             raise EngineError(
@@ -163,14 +153,6 @@ class PlainVllm(ClosingEngine):
 
     def _post(self, path: str, **options: Any) -> Any:
         return _read_json(self._send("POST", path, **options))
-
-    def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
-        try:
-            return self._http.request(method, path, **options)
-        except httpx.HTTPError as error:
-            raise EngineAway(
-                f"{self._http.base_url}: no answer to {method} {path} ({error}); is the engine up?"
-            ) from error
 
 
 def _same_embeddings(directory: Path, served: Path) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from crosswind.policies import kinds
 from crosswind.policies.deployment.confirmation import Probe, confirm
 from crosswind.policies.engine import EngineError, ScoredTokens
 from crosswind.policies.publishers import registry
@@ -58,12 +59,12 @@ def test_another_packages_engine_is_found_by_its_entry_point(
     )
     monkeypatch.syspath_prepend(tmp_path)
     entry = EntryPoint("theirs", "their_engine", registry.ENTRY_POINTS)
-    monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
-    registry.publishers.cache_clear()
+    monkeypatch.setattr(kinds, "entry_points", lambda group: [entry])
+    kinds.find_kinds.cache_clear()
     try:
         assert type(registry.connect("their://engine")).__name__ == "Theirs"
     finally:
-        registry.publishers.cache_clear()
+        kinds.find_kinds.cache_clear()
         sys.modules.pop("their_engine", None)
 
 
