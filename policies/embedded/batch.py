@@ -75,10 +75,8 @@ class DecodeBatch:
         self._prefixes.clear()
         return dropped
 
-    def score(
-        self, prompts: Seq[list[int]], completions: Seq[list[int]], temperature: float
-    ) -> list[list[float]]:
-        """Log-probabilities of the completions' tokens at the temperature (0 counts as 1), from scratch."""
+    def score(self, prompts: Seq[list[int]], completions: Seq[list[int]]) -> list[list[float]]:
+        """Log-probabilities of the completions' tokens at temperature 1, from scratch."""
         lengths = [
             len(prompt) + len(completion) for prompt, completion in zip(prompts, completions, strict=True)
         ]
@@ -92,7 +90,7 @@ class DecodeBatch:
         hidden = hidden_states(self.checkpoint, ids, step)
         scored = []
         for row, (prompt, completion) in enumerate(zip(prompts, completions, strict=True)):
-            logits = self._logits(hidden[row, len(prompt) - 1 : lengths[row] - 1]) / (temperature or 1.0)
+            logits = self._logits(hidden[row, len(prompt) - 1 : lengths[row] - 1])
             chosen = torch.log_softmax(logits, dim=-1).gather(1, torch.tensor(completion)[:, None])
             scored.append(chosen[:, 0].tolist())
         return scored
@@ -157,9 +155,8 @@ class DecodeBatch:
         first = len(self.running)
         news = []
         for row, (sequence, keys, _) in enumerate(chosen, first):
-            known = self._prefixes.count_known(
-                keys
-            )  # not as it was chosen: blocks may have come or gone since
+            # Not as it was chosen: blocks may have come or gone since.
+            known = self._prefixes.count_known(keys)
             sequence.cached = known * BLOCK
             self._prefixes.load(keys[:known], self._rows, row)
             news.append(len(sequence.prompt) - sequence.cached)

@@ -72,9 +72,8 @@ class Completions:
                 streams=request.stream,
                 top=request.top_logprobs,
             )
-            answer.add(
-                CompletionChoice(index, request, self._chat, sequence, f"call_{answer.id[-24:]}_{index}_")
-            )
+            prefix = f"call_{answer.id[-24:]}_{index}_"
+            answer.choices.append(CompletionChoice(index, request, self._chat, sequence, prefix))
         for choice in answer.choices:
             self._waiting[choice.sequence] = answer.news
             worker.submit(choice.sequence)
@@ -119,9 +118,6 @@ class CompletionAnswer:
         self._owner = owner
         self._request = request
         self._created = int(time.time())
-
-    def add(self, choice: CompletionChoice) -> None:
-        self.choices.append(choice)
 
     async def whole(self) -> dict[str, Any]:
         """The plain answer, once every choice has finished."""

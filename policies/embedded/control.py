@@ -10,6 +10,7 @@ from crosswind.policies.embedded.checkpoint import read_checkpoint
 from crosswind.policies.embedded.request import RequestError
 from crosswind.policies.embedded.worker import Worker
 from crosswind.policies.versions.version import VersionError, checksum_file, read_version
+from crosswind.policies.vllm_inside.crosswind_inside.bodies import read_sequences, read_text
 
 COMMON = {"tokenizer.json": "tokenizer", "chat_template.jinja": "chat template"}
 """What a version must have in common with the one that the engine was started with."""
@@ -40,8 +41,10 @@ class Control:
 
     async def publish(self, body: Any) -> dict[str, Any]:
         """Read, check, and only then swap. Whatever is wrong, the old version serves on."""
-        path = Path(_text(body, "path"))
-        wanted = _text(body, "version")
+        try:
+            path, wanted = Path(read_text(body, "path")), read_text(body, "version")
+        except ValueError as error:
+            raise RequestError(str(error)) from None
         async with self._publishing:
             try:
                 checkpoint = await asyncio.to_thread(self._read, path, wanted)
@@ -62,38 +65,10 @@ class Control:
 
     async def score(self, body: Any) -> dict[str, Any]:
         """Log-probabilities of given completions under the version that is served."""
-        sequences = body.get("sequences") if isinstance(body, dict) else None
-        if not isinstance(sequences, list):
-            raise RequestError("sequences must be a list", "sequences")
         shape = self._worker.shape
-        prompts, completions = [], []
-        for index, item in enumerate(sequences):
-            prompts.append(_ids(item, "prompt_token_ids", index, shape.vocabulary))
-            completions.append(_ids(item, "completion_token_ids", index, shape.vocabulary))
-            if len(prompts[-1]) + len(completions[-1]) > shape.context:
-                raise RequestError(
-                    f"sequences[{index}] is longer than the context of {shape.context}", "sequences"
-                )
-        temperature = body.get("temperature", 1.0)
-        if isinstance(temperature, bool) or not isinstance(temperature, int | float) or temperature < 0:
-            raise RequestError(f"temperature is {temperature!r}: it must be a number from 0", "temperature")
-        scored = await asyncio.wrap_future(self._worker.score(prompts, completions, float(temperature)))
+        try:
+            prompts, completions = read_sequences(body, shape.vocabulary, shape.context)
+        except ValueError as error:
+            raise RequestError(str(error), "sequences") from None
+        scored = await asyncio.wrap_future(self._worker.score(prompts, completions))
         return {"logprobs": scored, "version": self._worker.version.version}
-
-
-def _text(body: Any, name: str) -> str:
-    value = body.get(name) if isinstance(body, dict) else None
-    if not isinstance(value, str) or not value:
-        raise RequestError(f"{name} is {value!r}: it must be a string", name)
-    return value
-
-
-def _ids(item: Any, name: str, index: int, vocabulary: int) -> list[int]:
-    value = item.get(name) if isinstance(item, dict) else None
-    at = f"sequences[{index}].{name}"
-    if not isinstance(value, list) or not value:
-        raise RequestError(f"{at} must be a list of at least one token id", at)
-    for token in value:
-        if isinstance(token, bool) or not isinstance(token, int) or not 0 <= token < vocabulary:
-            raise RequestError(f"{at} holds {token!r}: ids are integers from 0 to {vocabulary - 1}", at)
-    return value

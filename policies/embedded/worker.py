@@ -10,12 +10,15 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
+from typing import TypeVar
 
 import torch
 
 from crosswind.policies.embedded.batch import DecodeBatch
 from crosswind.policies.embedded.checkpoint import Checkpoint
 from crosswind.policies.embedded.sequence import Sequence
+
+T = TypeVar("T")
 
 _SCORED_TOGETHER = 8
 """Sequences scored between two decode steps, so that scoring holds decoding up only briefly."""
@@ -31,24 +34,6 @@ class Swapped:
 
     swap_ms: float
     in_flight: int
-
-
-@dataclass(slots=True)
-class _Score:
-    prompts: list[list[int]]
-    completions: list[list[int]]
-    temperature: float
-    done: Future[list[list[float]]]
-
-
-@dataclass(slots=True)
-class _Swap:
-    checkpoint: Checkpoint
-    done: Future[Swapped]
-
-
-class _Stop:
-    pass
 
 
 Progress = Callable[[list[Sequence]], None]
@@ -68,7 +53,8 @@ class Worker:
         self._batch = batch
         self._progress = progress
         self._failed = failed
-        self._inbox: SimpleQueue[Sequence | _Score | _Swap | _Stop] = SimpleQueue()
+        self._inbox: SimpleQueue[Sequence | Callable[[], None] | None] = SimpleQueue()
+        """Sequences to sample, other work, and None at the end."""
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
 
     def start(self) -> None:
@@ -76,7 +62,7 @@ class Worker:
 
     def stop(self) -> None:
         """End the thread after the step in progress."""
-        self._inbox.put(_Stop())
+        self._inbox.put(None)
         self._thread.join()
 
     def submit(self, sequence: Sequence) -> None:
@@ -84,15 +70,22 @@ class Worker:
 
     def swap(self, checkpoint: Checkpoint) -> Future[Swapped]:
         """Serve this checkpoint, which was read and checked, from the next decode step on."""
-        done: Future[Swapped] = Future()
-        self._inbox.put(_Swap(checkpoint, done))
-        return done
+        return self._do(lambda: self._swap(checkpoint))
 
-    def score(
-        self, prompts: list[list[int]], completions: list[list[int]], temperature: float
-    ) -> Future[list[list[float]]]:
-        done: Future[list[list[float]]] = Future()
-        self._inbox.put(_Score(prompts, completions, temperature, done))
+    def score(self, prompts: list[list[int]], completions: list[list[int]]) -> Future[list[list[float]]]:
+        return self._do(lambda: self._score(prompts, completions))
+
+    def _do(self, work: Callable[[], T]) -> Future[T]:
+        """Have the engine's thread do this between two steps."""
+        done: Future[T] = Future()
+
+        def carry_out() -> None:
+            try:
+                done.set_result(work())
+            except Exception as error:
+                done.set_exception(_describe_failure(error))
+
+        self._inbox.put(carry_out)
         return done
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
@@ -102,7 +95,7 @@ class Worker:
             try:
                 moved = self._batch.step()
             except Exception as error:
-                self._failed(self._batch.clear(), EngineFailure(f"{type(error).__name__}: {error}"))
+                self._failed(self._batch.clear(), _describe_failure(error))
                 moved = []
             self.in_flight = len(self._batch.running) + len(self._batch.waiting)
             reported = [sequence for sequence in moved if sequence.streams or sequence.finish]
@@ -117,33 +110,29 @@ class Worker:
                 item = self._inbox.get(block=idle)
             except Empty:
                 return True
-            if isinstance(item, _Stop):
+            if item is None:
                 return False
             if isinstance(item, Sequence):
                 self._batch.waiting.append(item)
                 idle = False
-            elif isinstance(item, _Swap):
-                self._carry_out_swap(item)
             else:
-                self._carry_out_score(item)
+                item()
 
-    def _carry_out_swap(self, item: _Swap) -> None:
+    def _swap(self, checkpoint: Checkpoint) -> Swapped:
         started = time.perf_counter()
         in_flight = len(self._batch.running) + len(self._batch.waiting)
-        self._batch.swap(item.checkpoint)
-        self.version = item.checkpoint.version
+        self._batch.swap(checkpoint)
+        self.version = checkpoint.version
         self.swaps += 1
-        item.done.set_result(Swapped((time.perf_counter() - started) * 1000, in_flight))
+        return Swapped((time.perf_counter() - started) * 1000, in_flight)
 
-    def _carry_out_score(self, item: _Score) -> None:
+    def _score(self, prompts: list[list[int]], completions: list[list[int]]) -> list[list[float]]:
         scored: list[list[float]] = []
-        try:
-            for start in range(0, len(item.prompts), _SCORED_TOGETHER):
-                end = start + _SCORED_TOGETHER
-                scored += self._batch.score(
-                    item.prompts[start:end], item.completions[start:end], item.temperature
-                )
-        except Exception as error:
-            item.done.set_exception(EngineFailure(f"{type(error).__name__}: {error}"))
-        else:
-            item.done.set_result(scored)
+        for start in range(0, len(prompts), _SCORED_TOGETHER):
+            end = start + _SCORED_TOGETHER
+            scored += self._batch.score(prompts[start:end], completions[start:end])
+        return scored
+
+
+def _describe_failure(error: Exception) -> EngineFailure:
+    return EngineFailure(f"{type(error).__name__}: {error}")

@@ -1,3 +1,3 @@
-"""What runs inside vLLM's own processes and environment: it imports the standard library, torch, safetensors
-and vLLM, nothing else of ours.
+"""What runs inside vLLM's own processes and environment: it imports the standard library, torch,
+safetensors, vLLM and its starlette, nothing else of ours.
 """

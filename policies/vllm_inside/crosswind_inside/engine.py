@@ -17,6 +17,7 @@ import torch
 
 from .adapter import check_adapter, silence
 from .answers import current
+from .bodies import read_sequences, read_text
 from .checkpoint import METADATA, check_version, read_json
 from .header import Refused
 from .scoring import score_all
@@ -94,7 +95,10 @@ class PolicyEngine:
 
         Raises RequestRefused where the version is refused, EngineFailed where the engine failed.
         """
-        path, version = Path(_text(body, "path")), _text(body, "version")
+        try:
+            path, version = Path(read_text(body, "path")), read_text(body, "version")
+        except ValueError as error:
+            raise RequestRefused(str(error)) from None
         async with self._publishing:
             try:
                 metadata, base = await asyncio.to_thread(self._check, path, version)
@@ -118,16 +122,14 @@ class PolicyEngine:
 
     async def score(self, body: dict[str, Any]) -> dict[str, Any]:
         """Log-probabilities of given completions, computed from scratch. Raises RequestRefused."""
-        sequences = body.get("sequences")
-        if not isinstance(sequences, list):
-            raise RequestRefused("sequences must be a list")
         config = self._engine.model_config
-        size, context = config.get_vocab_size(), config.max_model_len
+        try:
+            # One token must be sampled, and the context must have room for it.
+            read = read_sequences(body, config.get_vocab_size(), config.max_model_len - 1)
+        except ValueError as error:
+            raise RequestRefused(str(error)) from None
         async with self._publishing:
-            try:
-                logprobs = await score_all(self._generate, sequences, size, context)
-            except ValueError as error:
-                raise RequestRefused(str(error)) from None
+            logprobs = await score_all(self._generate, *read)
             return {"logprobs": logprobs, "version": self._served["version"]}
 
     def _check(self, path: Path, version: str) -> tuple[dict[str, Any], dict[str, Any] | None]:
@@ -276,10 +278,3 @@ def _describe(metadata: dict[str, Any], directory: Path) -> dict[str, Any]:
     names = ("version", "parent", "step", "kind", "run", "checksum")
     told = {"step": 0, "kind": "full", "checksum": ""} | {name: metadata.get(name) for name in names}
     return told | {"path": str(directory.resolve())}
-
-
-def _text(body: dict[str, Any], name: str) -> str:
-    value = body.get(name)
-    if not isinstance(value, str) or not value:
-        raise RequestRefused(f"{name} is {value!r}: it must be a string")
-    return value

@@ -10,6 +10,9 @@ import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
 from .answers import AnswerSpans, add_versions, current
 from .engine import EngineFailed, PolicyEngine, RequestRefused
 
@@ -37,7 +40,8 @@ class PolicyMiddleware:
         engine = await self._attach(scope)
         route = (scope["method"], scope["path"])
         if scope["path"].startswith("/policy"):
-            await _respond(send, *await self._control(engine, route, receive))
+            status, body = await self._control(engine, route, scope, receive)
+            await JSONResponse(body, status)(scope, receive, send)
         elif route[0] == "POST" and route[1] in _SAMPLED:
             answer = AnswerSpans()
             token = current.set(answer)
@@ -55,16 +59,16 @@ class PolicyMiddleware:
             return self._engine
 
     async def _control(
-        self, engine: PolicyEngine, route: tuple[str, str], receive: Receive
+        self, engine: PolicyEngine, route: tuple[str, str], scope: Scope, receive: Receive
     ) -> tuple[int, dict[str, Any]]:
         try:
             match route:
                 case ("GET", "/policy"):
                     return 200, engine.status()
                 case ("POST", "/policy/publish"):
-                    return 200, await engine.publish(await _body(receive))
+                    return 200, await engine.publish(await _read_body(scope, receive))
                 case ("POST", "/policy/score"):
-                    return 200, await engine.score(await _body(receive))
+                    return 200, await engine.score(await _read_body(scope, receive))
                 case _:
                     return 404, _error(f"no route {route[0]} {route[1]}", "not_found")
         except RequestRefused as error:
@@ -77,24 +81,11 @@ def _error(message: str, code: str) -> dict[str, Any]:
     return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code}}
 
 
-async def _body(receive: Receive) -> dict[str, Any]:
-    pieces = []
-    while True:
-        event = await receive()
-        pieces.append(event.get("body", b""))
-        if event["type"] == "http.disconnect" or not event.get("more_body"):
-            break
+async def _read_body(scope: Scope, receive: Receive) -> dict[str, Any]:
     try:
-        body = json.loads(b"".join(pieces))
+        body = json.loads(await Request(scope, receive).body())
     except ValueError as error:
         raise RequestRefused(f"the body isn't JSON: {error}") from None
     if not isinstance(body, dict):
         raise RequestRefused("the body must be a JSON object")
     return body
-
-
-async def _respond(send: Send, status: int, body: dict[str, Any]) -> None:
-    raw = json.dumps(body).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(raw))]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": raw})

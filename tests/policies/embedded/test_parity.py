@@ -66,16 +66,17 @@ def test_sampled_logprobs_are_transformers_and_scores(registry: Registry, transf
     _run(batch, *(later := [Sequence(one.prompt + one.tokens, 9, 1.0, 5, END) for one in sequences]))
     assert all(one.cached >= 40 for one in later)
     for one in [*sequences, *later]:
-        temperature = one.temperature
         with torch.no_grad():
-            logits = transformers_model(torch.tensor([one.prompt + one.tokens])).logits[0] / temperature
-        wanted = torch.log_softmax(logits[len(one.prompt) - 1 : -1], -1).gather(
-            1, torch.tensor(one.tokens)[:, None]
+            logits = transformers_model(torch.tensor([one.prompt + one.tokens])).logits[
+                0, len(one.prompt) - 1 : -1
+            ]
+        sampled, scored = (
+            torch.log_softmax(logits / at, -1).gather(1, torch.tensor(one.tokens)[:, None])[:, 0].tolist()
+            for at in (one.temperature, 1.0)
         )
         assert len(one.tokens) == len(one.logprobs) == one.limit
-        assert wanted[:, 0].tolist() == pytest.approx(one.logprobs, abs=1e-5)
-        scored = batch.score([one.prompt], [one.tokens], temperature)
-        assert scored[0] == pytest.approx(one.logprobs, abs=1e-5)
+        assert one.logprobs == pytest.approx(sampled, abs=1e-5)
+        assert batch.score([one.prompt], [one.tokens])[0] == pytest.approx(scored, abs=1e-5)
 
 
 def test_a_full_context_ends_by_length(registry: Registry) -> None:

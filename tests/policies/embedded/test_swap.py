@@ -251,7 +251,10 @@ def test_score_rejects_what_it_cannot_score(served: Served) -> None:
     for sequence, reason in [
         ({"prompt_token_ids": [], "completion_token_ids": [1]}, "at least one token"),
         ({"prompt_token_ids": [1], "completion_token_ids": [10**6]}, "ids are integers from 0"),
-        ({"prompt_token_ids": [1] * 1020, "completion_token_ids": [1] * 10}, "longer than the context"),
+        (
+            {"prompt_token_ids": [1] * 1020, "completion_token_ids": [1] * 10},
+            "1030 tokens: at most 1024",
+        ),
     ]:
         response = httpx.post(f"{served.url}/policy/score", json={"sequences": [sequence]})
         assert response.status_code == 400

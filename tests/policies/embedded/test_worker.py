@@ -47,7 +47,7 @@ def test_a_failing_step_loses_what_was_in_flight_and_no_more(worker: Worker, new
 
 def test_a_failing_score_is_the_askers(worker: Worker) -> None:
     with pytest.raises(EngineFailure, match="IndexError"):
-        worker.score([[10**6]], [[1]], 1.0).result(timeout=60)
-    scored = worker.score([[1, 2], [3]] * 9, [[4, 5, 6], [7]] * 9, 1.0).result(timeout=60)
+        worker.score([[10**6]], [[1]]).result(timeout=60)
+    scored = worker.score([[1, 2], [3]] * 9, [[4, 5, 6], [7]] * 9).result(timeout=60)
     assert [len(one) for one in scored] == [3, 1] * 9
     assert scored[0] == pytest.approx(scored[16], abs=1e-5)
