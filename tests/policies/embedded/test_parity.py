@@ -67,11 +67,11 @@ def test_sampled_logprobs_are_transformers_and_scores(registry: Registry, transf
     assert all(one.cached >= 40 for one in later)
     for one in [*sequences, *later]:
         with torch.no_grad():
-            logits = transformers_model(torch.tensor([one.prompt + one.tokens])).logits[
-                0, len(one.prompt) - 1 : -1
-            ]
+            logits = transformers_model(torch.tensor([one.prompt + one.tokens])).logits[0]
         sampled, scored = (
-            torch.log_softmax(logits / at, -1).gather(1, torch.tensor(one.tokens)[:, None])[:, 0].tolist()
+            torch.log_softmax(logits[len(one.prompt) - 1 : -1] / at, -1)
+            .gather(1, torch.tensor(one.tokens)[:, None])[:, 0]
+            .tolist()
             for at in (one.temperature, 1.0)
         )
         assert len(one.tokens) == len(one.logprobs) == one.limit
