@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
-from crosswind.gateway.client import GatewayError
-from crosswind.gateway.trajectory.record import Arm, Setting
-from crosswind.injectors.engine.curriculum import Curriculum
+from crosswind.gateway.client import Client, GatewayError
+from crosswind.gateway.trajectory.record import Setting
 from crosswind.injectors.profiles import load as profiles
 from crosswind.trainer.config.settings import CurriculumSettings
 from crosswind.trainer.curriculum import gap
@@ -17,14 +16,6 @@ from crosswind.trainer.rollouts.groups import Group
 
 STATE_KIND = "curriculum_state"
 """The kind of the store's setting that holds the scheduler's memory; its name is the run's."""
-
-
-class CurriculumSink(Protocol):
-    """Plans new sessions by the curriculum: the gateway's control plane."""
-
-    def get_curriculum(self) -> Mapping[str, Any] | None: ...
-
-    def put_curriculum(self, curriculum: Mapping[str, Any]) -> None: ...
 
 
 class CurriculumDriver:
@@ -43,30 +34,24 @@ class CurriculumDriver:
         """Feed in a step's groups. Returns what changed, in words."""
         if self.state is None:
             return []
-        self.state, changes = gap.advance(self.state, _observations(groups), self.settings.gap)
+        self.state, changes = gap.advance(self.state, groups, self.settings.gap)
         return changes
 
-    def continue_numbering(self, sink: CurriculumSink | None) -> None:
+    def continue_numbering(self, sink: Client | None) -> None:
         """Number this run's curricula on from the one in force, so that no version means two things."""
         current = sink.get_curriculum() if sink is not None else None
         if self.state is not None and current is not None:
             self.state = replace(self.state, version=int(current["version"]) + 1)
 
-    def declare(self, sink: CurriculumSink | None) -> str | None:
+    def declare(self, sink: Client | None) -> str | None:
         """Declare the curriculum to the control plane (idempotent). Returns the reason if that fails."""
         if sink is None or self.state is None:
             return None
         try:
-            sink.put_curriculum(self.curriculum(self.state).to_json())
+            sink.put_curriculum(gap.curriculum(self.state, self.settings).to_json())
         except GatewayError as error:
             return str(error)
         return None
-
-    def curriculum(self, state: gap.GapState) -> Curriculum:
-        """The curriculum as it is declared to the gateway."""
-        return gap.curriculum(
-            state, group_share=self.settings.group_share, seed_scope=self.settings.seed_scope
-        )
 
     def to_json(self) -> dict[str, Any] | None:
         return self.state.to_json() if self.state is not None else None
@@ -93,10 +78,3 @@ def _begin(settings: CurriculumSettings) -> gap.GapState:
         raise ValueError(f"curriculum.profile: {settings.profile!r} has no levels; name one that has")
     operators = {rule.operator for rule in profile.rules}
     return gap.begin(settings.profile, operators, profile.highest_level, settings.gap)
-
-
-def _observations(groups: Sequence[Group]) -> Iterator[gap.Observation]:
-    for group in groups:
-        for rollout in group.rollouts:
-            noisy = rollout.arm is Arm.NOISY
-            yield gap.Observation(group.id, noisy, rollout.reward, rollout.noise_type, rollout.level)

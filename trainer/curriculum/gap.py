@@ -9,25 +9,17 @@ are ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import sqrt
 from typing import Any
 
+import msgspec
+
+from crosswind.gateway.trajectory.record import Arm
 from crosswind.injectors.engine.curriculum import Curriculum, TypeState
-from crosswind.trainer.config.settings import GapSettings, SeedScope
-
-
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """One rollout's outcome, from a group of one task."""
-
-    group_id: str
-    noisy: bool
-    reward: float
-    noise_type: str | None = None
-    """The operator that a noisy rollout carried, where it was exactly one."""
-    level: int | None = None
+from crosswind.trainer.config.settings import CurriculumSettings, GapSettings
+from crosswind.trainer.rollouts.groups import Group
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +92,7 @@ class GapState:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> GapState:
-        types = {
-            name: TypeWindow(
-                value["level"],
-                value["share"],
-                Window(**value["clean"]),
-                Window(**value["noisy"]),
-                value["rollouts"],
-            )
-            for name, value in data["types"].items()
-        }
-        return GapState(**{**data, "types": types, "clean_success": tuple(data["clean_success"])})
+        return msgspec.convert(data, GapState)
 
 
 def begin(profile: str, noise_types: Iterable[str], highest_level: int, settings: GapSettings) -> GapState:
@@ -126,19 +108,12 @@ def begin(profile: str, noise_types: Iterable[str], highest_level: int, settings
     )
 
 
-def advance(
-    state: GapState, observations: Iterable[Observation], settings: GapSettings
-) -> tuple[GapState, list[str]]:
-    """Feed in one training step's rollouts. Returns the new state, and what changed, in words. Pure."""
-    groups: dict[str, list[Observation]] = {}
-    for observation in observations:
-        groups.setdefault(observation.group_id, []).append(observation)
-    types = {
-        name: _update_windows(name, window, groups.values(), settings) for name, window in state.types.items()
-    }
+def advance(state: GapState, groups: Sequence[Group], settings: GapSettings) -> tuple[GapState, list[str]]:
+    """Feed in one training step's groups. Returns the new state, and what changed, in words. Pure."""
+    types = {name: _update_windows(name, window, groups, settings) for name, window in state.types.items()}
     changes: list[str] = []
     types = _adapt(types, state.highest_level, settings, changes)
-    history = state.clean_success + _clean_success(groups.values(), settings)
+    history = state.clean_success + _clean_success(groups, settings)
     warm = state.rho == 0 and state.step + 1 >= settings.warmup_steps
     if warm or _plateau(history, settings):
         history = ()
@@ -154,29 +129,34 @@ def advance(
     return reached, changes
 
 
-def curriculum(state: GapState, *, group_share: float = 1.0, seed_scope: SeedScope = "session") -> Curriculum:
+def curriculum(state: GapState, settings: CurriculumSettings) -> Curriculum:
     """The curriculum by which the gateway plans new sessions."""
     return Curriculum(
         version=state.version,
         profile=state.profile,
         rho=state.rho,
-        group_share=group_share,
+        group_share=settings.group_share,
         advantages="per_arm",
-        seed_scope=seed_scope,
+        seed_scope=settings.seed_scope,
         types={
             name: TypeState(level=window.level, share=window.share) for name, window in state.types.items()
         },
     )
 
 
-def _clean_success(groups: Iterable[list[Observation]], settings: GapSettings) -> tuple[float, ...]:
+def _clean_success(groups: Sequence[Group], settings: GapSettings) -> tuple[float, ...]:
     """Clean success of one step; nothing where it had no clean rollout."""
-    clean = [one.reward >= settings.success_at for group in groups for one in group if not one.noisy]
+    clean = [solved for group in groups for solved in _find_clean(group, settings)]
     return (sum(clean) / len(clean),) if clean else ()
 
 
+def _find_clean(group: Group, settings: GapSettings) -> list[bool]:
+    """Whether each clean rollout of a group succeeded."""
+    return [one.reward >= settings.success_at for one in group.rollouts if one.arm is Arm.CLEAN]
+
+
 def _update_windows(
-    name: str, window: TypeWindow, groups: Iterable[list[Observation]], settings: GapSettings
+    name: str, window: TypeWindow, groups: Sequence[Group], settings: GapSettings
 ) -> TypeWindow:
     """The type's windows after a step: its rollouts at the present level, and the clean ones of the same
     groups.
@@ -184,10 +164,10 @@ def _update_windows(
     noisy: list[bool] = []
     clean: list[bool] = []
     for group in groups:
-        own = [one for one in group if one.noisy and (one.noise_type, one.level) == (name, window.level)]
+        own = [one for one in group.rollouts if (one.noise_type, one.level) == (name, window.level)]
         if own:
             noisy += [one.reward >= settings.success_at for one in own]
-            clean += [one.reward >= settings.success_at for one in group if not one.noisy]
+            clean += _find_clean(group, settings)
     return TypeWindow(
         window.level,
         window.share,

@@ -2,23 +2,26 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crosswind.gateway.trajectory.record import Arm
 from crosswind.injectors.engine.curriculum import Curriculum, assign
-from crosswind.trainer.config.settings import GapSettings
+from crosswind.trainer.config.settings import CurriculumSettings, GapSettings
 from crosswind.trainer.curriculum.gap import (
     GapState,
-    Observation,
     TypeWindow,
     Window,
     advance,
     begin,
     curriculum,
 )
+from crosswind.trainer.rollouts.groups import Group
 
 TYPES = ("tool.timeout", "user.typos")
 SETTINGS = GapSettings(
@@ -32,30 +35,40 @@ SETTINGS = GapSettings(
 )
 
 
+def group(name: str, *seen: tuple[Any, ...]) -> Group:
+    """A group of rollouts, each given as its reward and, where it is noisy, its noise type and level."""
+    return Group(name, tuple(map(_make_rollout, seen)))
+
+
+def _make_rollout(seen: tuple[Any, ...]) -> Any:
+    reward, noise_type, level = (*seen, None, None)[:3]
+    arm = Arm.CLEAN if noise_type is None else Arm.NOISY
+    return SimpleNamespace(arm=arm, reward=reward, noise_type=noise_type, level=level)
+
+
 def play(
     state: GapState, clean: float, noisy: dict[str, float], *, groups: int = 20, size: int = 20
-) -> list[Observation]:
-    """A step's rollouts under the state's curriculum, with exactly the success rates given, rounded down."""
-    out: list[Observation] = []
-    dealt: dict[str, int] = {}
-    declared = curriculum(state)
-    for group in range(groups):
+) -> list[Group]:
+    """A step's groups under the state's curriculum, with exactly the success rates given, rounded down."""
+    dealt: Counter[str | None] = Counter()
+    out = []
+    for number in range(groups):
+        name, rollouts = f"{state.step}-{number}", []
         for index in range(size):
-            given_arm = assign(
-                declared, seed=1, group_id=f"{state.step}-{group}", rollout_index=index, group_size=size
-            )
-            name = given_arm.noise_type or "clean"
-            rate = clean if given_arm.noise_type is None else noisy[given_arm.noise_type]
-            number = dealt[name] = dealt.get(name, 0) + 1
-            solved = int(number * rate) > int((number - 1) * rate)
-            noise = given_arm.noise_type
-            out.append(
-                Observation(f"{state.step}-{group}", noise is not None, float(solved), noise, given_arm.level)
-            )
+            arm = assign(declare(state), seed=1, group_id=name, rollout_index=index, group_size=size)
+            rate = clean if arm.noise_type is None else noisy[arm.noise_type]
+            dealt[arm.noise_type] += 1
+            nth = dealt[arm.noise_type]
+            rollouts.append((float(int(nth * rate) > int((nth - 1) * rate)), arm.noise_type, arm.level))
+        out.append(group(name, *rollouts))
     return out
 
 
-def next_state(state: GapState, seen: Iterable[Observation], chosen: GapSettings) -> GapState:
+def declare(state: GapState) -> Curriculum:
+    return curriculum(state, CurriculumSettings())
+
+
+def next_state(state: GapState, seen: list[Group], chosen: GapSettings) -> GapState:
     return advance(state, seen, chosen)[0]
 
 
@@ -104,9 +117,8 @@ def test_a_plateau_before_the_warm_up_is_over_raises_rho_too() -> None:
 
 def test_clean_success_is_the_share_of_the_clean_rollouts_alone() -> None:
     state = GapState("noisyagent", 3, {"user.typos": TypeWindow(1, 0.2)}, step=5)
-    seen = [Observation("g", False, reward) for reward in (1.0, 0.0, 1.0, 1.0)]
-    seen += [Observation("g", True, 0.0, "user.typos", 1)] * 8
-    assert next_state(state, seen, SETTINGS).clean_success == (0.75,)
+    seen = group("g", (1.0,), (0.0,), (1.0,), (1.0,), *[(0.0, "user.typos", 1)] * 8)
+    assert next_state(state, [seen], SETTINGS).clean_success == (0.75,)
 
 
 def test_no_warm_up_begins_with_noise() -> None:
@@ -117,19 +129,16 @@ def test_no_warm_up_begins_with_noise() -> None:
 @pytest.mark.parametrize("rollouts", [7, 8])
 def test_a_type_is_not_judged_before_it_has_its_minimum_of_rollouts(rollouts: int) -> None:
     state = GapState("noisyagent", 3, {"user.typos": TypeWindow(1, 0.2)}, step=5)
-    seen = [Observation("g", False, 1.0)] * 8
-    seen += [Observation("g", True, 1.0, "user.typos", 1)] * rollouts
-    assert next_state(state, seen, SETTINGS).types["user.typos"].level == (2 if rollouts == 8 else 1)
+    seen = group("g", *[(1.0,)] * 8, *[(1.0, "user.typos", 1)] * rollouts)
+    assert next_state(state, [seen], SETTINGS).types["user.typos"].level == (2 if rollouts == 8 else 1)
 
 
 def test_rollouts_of_an_earlier_level_and_groups_without_the_type_say_nothing() -> None:
     state = GapState("noisyagent", 3, {"user.typos": TypeWindow(2, 0.2)}, step=5)
-    seen = [Observation("old", True, 0.0, "user.typos", 1), Observation("old", False, 1.0)]
-    seen += [Observation("other", False, 1.0), Observation("other", True, 1.0, "tool.timeout", 2)]
-    seen += [
-        Observation("own", False, 1.0),
-        Observation("own", False, 0.0),
-        Observation("own", True, 1.0, "user.typos", 2),
+    seen = [
+        group("old", (0.0, "user.typos", 1), (1.0,)),
+        group("other", (1.0,), (1.0, "tool.timeout", 2)),
+        group("own", (1.0,), (0.0,), (1.0, "user.typos", 2)),
     ]
     window = next_state(state, seen, SETTINGS).types["user.typos"]
     assert (window.noisy, window.clean, window.rollouts) == (Window(1, 1), Window(1, 2), 1)
@@ -137,7 +146,7 @@ def test_rollouts_of_an_earlier_level_and_groups_without_the_type_say_nothing() 
 
 def test_the_upper_rule_asks_for_more_evidence_than_the_point_rule() -> None:
     state = GapState("noisyagent", 3, {"user.typos": TypeWindow(1, 0.2)}, step=5)
-    seen = [Observation("g", False, 1.0)] * 20 + [Observation("g", True, 1.0, "user.typos", 1)] * 20
+    seen = [group("g", *[(1.0,)] * 20, *[(1.0, "user.typos", 1)] * 20)]
     upper = SETTINGS.model_copy(update={"gap_rule": "upper"})
     assert next_state(state, seen, SETTINGS).types["user.typos"].level == 2
     assert next_state(state, seen, upper).types["user.typos"].level == 1
@@ -146,12 +155,12 @@ def test_the_upper_rule_asks_for_more_evidence_than_the_point_rule() -> None:
 
 def test_levels_fall_only_when_asked() -> None:
     state = GapState("noisyagent", 3, {"user.typos": TypeWindow(2, 0.2)}, step=5)
-    hard = [Observation("g", False, 1.0)] * 20 + [Observation("g", True, 0.0, "user.typos", 2)] * 20
+    hard = [group("g", *[(1.0,)] * 20, *[(0.0, "user.typos", 2)] * 20)]
     assert next_state(state, hard, SETTINGS).types["user.typos"].level == 2
     asked = SETTINGS.model_copy(update={"lower_above": 0.5})
     lowered = next_state(state, hard, asked)
     assert lowered.types["user.typos"].level == 1
-    hard_still = [Observation("g", False, 1.0)] * 20 + [Observation("g", True, 0.0, "user.typos", 1)] * 20
+    hard_still = [group("g", *[(1.0,)] * 20, *[(0.0, "user.typos", 1)] * 20)]
     assert next_state(lowered, hard_still, asked).types["user.typos"].level == 1, "not below the start level"
 
 
@@ -159,8 +168,7 @@ def test_the_window_forgets() -> None:
     state = GapState("noisyagent", 3, {"user.typos": TypeWindow(1, 0.2)}, step=5)
     patient = SETTINGS.model_copy(update={"minimum_rollouts": 1000})
     for solved in (0.0, 1.0, 1.0):
-        seen = [Observation("g", True, solved, "user.typos", 1)] * 10
-        state = next_state(state, seen, patient)
+        state = next_state(state, [group("g", *[(solved, "user.typos", 1)] * 10)], patient)
     window = state.types["user.typos"]
     assert window.noisy == Window(15.0, 17.5)
     assert window.rollouts == 30
@@ -180,7 +188,7 @@ def test_whatever_happens_rho_keeps_its_cap_levels_never_fall_and_the_state_surv
         assert before.rho - 1e-9 <= state.rho <= 0.5 + 1e-9
         assert all(before.types[name].level <= state.types[name].level <= 3 for name in TYPES)
         assert (state.version > before.version) == bool(changes)
-        declared = curriculum(state)
+        declared = declare(state)
         assert Curriculum.from_json(json.loads(json.dumps(declared.to_json()))) == declared
         assert declared.rho == pytest.approx(sum(each.share for each in declared.types.values()))
 
