@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crosswind.policies.bench import BenchError, run_bench
+from crosswind.policies.commands.exits import fail, refuse
 from crosswind.policies.commands.versions import (
     VERSIONS,
     exit_on_failure,
-    fail,
     find_known,
     find_version,
     open_deployment,
-    refuse,
 )
 from crosswind.policies.engine import EngineHealth
 from crosswind.policies.versions.version import PolicyVersion, Registry, VersionError, read_version

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
 from crosswind.policies.commands.compare import compare
+from crosswind.policies.commands.exits import fail, refuse
 from crosswind.policies.commands.versions import (
     TOLERANCE,
     exit_on_failure,
-    fail,
     publish,
-    refuse,
     rollback,
     verify,
 )
@@ -119,10 +119,7 @@ def list_versions(root: Path, *, as_json: bool) -> None:
 
 
 def _row(version: PolicyVersion, status: VersionStatus | None) -> dict[str, Any]:
-    known = {"bad": None, "confirmed": None, "published": None}
-    if status is not None:
-        known = {name: getattr(status, name) for name in known}
-    return version.metadata() | {"path": version.path} | known
+    return version.metadata() | {"path": version.path} | asdict(status or VersionStatus())
 
 
 def _describe(status: VersionStatus | None) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from math import isfinite
 from pathlib import Path
-from typing import NoReturn
 
 import click
 
+from crosswind.policies.commands.exits import fail, refuse
 from crosswind.policies.deployment.confirmation import TOLERANCE as DEFAULT_TOLERANCE
 from crosswind.policies.deployment.confirmation import Probe
 from crosswind.policies.deployment.deployment import (
@@ -26,6 +25,7 @@ from crosswind.policies.deployment.deployment import (
     is_serving,
 )
 from crosswind.policies.deployment.gateway_observer import GatewayObserver
+from crosswind.policies.deployment.reference import load_probe
 from crosswind.policies.engine import EngineError, EngineHealth
 from crosswind.policies.publishers.registry import connect
 from crosswind.policies.versions.journal import JournalError
@@ -241,14 +241,10 @@ def open_deployment(
 
 def load_reference() -> ProbeOf:
     """What computes probes. Ends the command if torch isn't installed."""
-    try:  # not at the top: torch takes seconds to import, and is an extra
-        import torch
-
-        from crosswind.policies.deployment.reference import probe
+    try:
+        return load_probe()
     except ModuleNotFoundError as error:
         refuse(f"{error.name} isn't installed: install crosswind[train], or publish with --no-confirm")
-    torch.set_num_threads(1)
-    return probe
 
 
 @contextmanager
@@ -264,15 +260,3 @@ def exit_on_failure() -> Iterator[None]:
 def print_problems(problems: Iterable[str]) -> None:
     for problem in problems:
         click.echo(problem, err=True)
-
-
-def refuse(message: str) -> NoReturn:
-    """End the command: usage or configuration."""
-    click.echo(message, err=True)
-    sys.exit(2)
-
-
-def fail(message: str) -> NoReturn:
-    """End the command: the work failed."""
-    click.echo(message, err=True)
-    sys.exit(1)

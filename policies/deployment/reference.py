@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from crosswind.policies.deployment.confirmation import Probe
+from crosswind.policies.deployment.deployment import ProbeOf
 from crosswind.policies.versions.version import PolicyVersion, VersionError, find_base
 
 TEXTS = (
@@ -55,20 +56,9 @@ class Reference:
 
     def __init__(self, version: PolicyVersion) -> None:
         """Raises VersionError where the directory isn't a causal language model's."""
-        import torch
-        from transformers import AutoModelForCausalLM
-        from transformers.utils import logging as transformers_logging
-
-        transformers_logging.disable_progress_bar()
         base = find_base(version)
         self.directory = (base or version).path
-        try:
-            self._module: Any = AutoModelForCausalLM.from_pretrained(
-                self.directory, dtype=torch.float32, local_files_only=True
-            ).eval()
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
-            first = (str(error).strip() or type(error).__name__).splitlines()[0]
-            raise VersionError(f"{self.directory}: no causal language model can be read: {first}") from None
+        self._module = load_module(self.directory).eval()
         if base is not None:
             from crosswind.policies.versions.adapter import read_adapter
 
@@ -105,3 +95,34 @@ def probe(version: PolicyVersion) -> Probe:
     reference = Reference(version)
     prompts, completions = probe_tokens(reference.directory)
     return Probe(prompts, completions, reference.logprobs(prompts, completions))
+
+
+def load_probe() -> ProbeOf:
+    """`probe`, once torch is loaded and held to one thread. Raises ModuleNotFoundError."""
+    import torch
+    import transformers  # noqa: F401
+
+    torch.set_num_threads(1)
+    return probe
+
+
+def load_module(directory: Path, dtype: str = "float32", attention: str | None = None) -> Any:
+    """The causal language model in a directory. Raises VersionError where it holds none."""
+    import torch
+    from transformers import AutoModelForCausalLM
+    from transformers.utils import logging as transformers_logging
+
+    transformers_logging.disable_progress_bar()
+    try:
+        return AutoModelForCausalLM.from_pretrained(
+            directory, dtype=getattr(torch, dtype), attn_implementation=attention, local_files_only=True
+        )
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise VersionError(
+            f"{directory}: no causal language model can be read: {read_first_line(error)}"
+        ) from None
+
+
+def read_first_line(error: Exception) -> str:
+    """What transformers or torch says of an error, without the advice that follows."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -272,11 +272,6 @@ class Registry:
         adopted = [Path(path) for path in self._read_adopted().values()]
         return [read_version(path) for path in adopted if (path / METADATA).is_file()] + self.versions()
 
-    def latest(self) -> PolicyVersion | None:
-        """The version of the highest step; None where there is none."""
-        versions = self.versions()
-        return versions[-1] if versions else None
-
     def get(self, version: str) -> PolicyVersion:
         """One version by its name. Raises VersionError, naming those there are."""
         elsewhere = self._read_adopted().get(version)

@@ -9,6 +9,7 @@ from threading import Lock
 from crosswind.policies.deployment.confirmation import Probe
 from crosswind.policies.deployment.deployment import Deployment, ProbeOf, describe_difference
 from crosswind.policies.deployment.gateway_observer import GatewayObserver
+from crosswind.policies.deployment.reference import load_probe
 from crosswind.policies.engine import EngineError
 from crosswind.policies.publishers.registry import connect
 from crosswind.policies.server import ServeError
@@ -71,13 +72,9 @@ class CaptureGuard:
 
 def _reference() -> ProbeOf:
     try:
-        import torch
-
-        from crosswind.policies.deployment.reference import probe
+        return load_probe()
     except ModuleNotFoundError as error:
         raise ServeError(
             f"--control: {error.name} isn't installed, so that nothing can be confirmed: install "
             "crosswind[train], or leave --control out"
         ) from None
-    torch.set_num_threads(1)
-    return probe

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import signal
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from threading import Event, Lock, Thread
-from types import FrameType
 from urllib.parse import urlsplit
 
 from crosswind.policies.engine import root_of
 from crosswind.policies.server import ServeError, ServeRequest
+from crosswind.policies.signals import stop_on_signals
 from crosswind.policies.vllm.capture_guard import CaptureGuard
 from crosswind.policies.vllm.environment import NotInstalled, find
 from crosswind.policies.vllm.launch import Launch, free_port
@@ -28,7 +27,7 @@ _OTHER_WEIGHTS = ("*.bin", "*.pt", "*.gguf")
 def serve(request: ServeRequest, say: Say, times: SupervisionTimes | None = None) -> None:
     """Serve until SIGTERM or SIGINT. Raises ServeError."""
     times = times or SupervisionTimes()
-    stop = _stop_on_signals()
+    stop = stop_on_signals()
     with ExitStack() as stack:
         guard = None
         if request.control is not None:
@@ -124,14 +123,3 @@ def _refuse_no_urls(attach: tuple[str, ...]) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ServeError(f"--attach {url}: it is no server's URL; give it as http://host:port")
-
-
-def _stop_on_signals() -> Event:
-    stop = Event()
-
-    def note(number: int, frame: FrameType | None) -> None:
-        stop.set()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, note)
-    return stop

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
+
+from crosswind.policies.commands.exits import refuse
 
 
 @click.command()
@@ -43,14 +44,14 @@ def imitation(**given: Any) -> None:
     try:
         shares = Shares.parse(given["shares"])
     except ValueError as error:
-        _leave(f"--shares: {error}", 2)
+        refuse(f"--shares: {error}")
     out: Path = given["out"].resolve()
     if out.exists():
-        _leave(f"--out: {out} exists already; name another or remove it", 2)
+        refuse(f"--out: {out} exists already; name another or remove it")
     try:
         from crosswind.trainer.imitation.warmup import DemonstrationsError, Recipe, warm_up
     except ModuleNotFoundError as error:
-        _leave(f"{error.name} isn't installed: install crosswind[train]", 2)
+        refuse(f"{error.name} isn't installed: install crosswind[train]")
     try:
         version, learnt = warm_up(
             given["demonstrations"],
@@ -62,7 +63,7 @@ def imitation(**given: Any) -> None:
             progress=_tell,
         )
     except DemonstrationsError as error:
-        _leave(f"--demonstrations: {error}", 2)
+        refuse(f"--demonstrations: {error}")
     why = "the loss is low enough" if learnt.reached else "the cap or the last demonstration was reached"
     click.echo(f"{version.version}: {len(learnt.losses)} steps ({why}), in {version.path}")
 
@@ -78,8 +79,3 @@ def _command(given: dict[str, Any]) -> str:
 def _tell(step: int, loss: float) -> None:
     if step % 50 == 0:
         click.echo(f"step {step}: loss {loss:.4f} nats a token", err=True)
-
-
-def _leave(message: str, code: int) -> NoReturn:
-    click.echo(message, err=True)
-    sys.exit(code)

@@ -6,27 +6,26 @@ from __future__ import annotations
 
 import fcntl
 import os
-import signal
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
-from types import FrameType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import click
 
 from crosswind.gateway.trajectory.store import Store, StoreError, open_store
+from crosswind.policies.commands.exits import refuse
 from crosswind.policies.deployment.deployment import DeploymentObserver
 from crosswind.policies.deployment.gateway_observer import GatewayObserver
 from crosswind.policies.engine import Engine, EngineError
 from crosswind.policies.publishers.registry import connect
 
 if TYPE_CHECKING:
-    from crosswind.trainer.curriculum.driver import CurriculumSink
+    from crosswind.gateway.client import Client
 
 _RETRY_AFTER = 0.2
 """Seconds between two attempts to reach a server."""
@@ -54,7 +53,6 @@ class StartDeadline:
 
 
 def open_trajectory_store(stack: ExitStack, url: str) -> Store:
-    """Open the trajectory store."""
     try:
         store = open_store(url)
     except StoreError as error:
@@ -87,7 +85,7 @@ def connect_engine(stack: ExitStack, url: str | None, deadline: StartDeadline) -
     return engine
 
 
-def connect_control(stack: ExitStack, url: str | None, deadline: StartDeadline) -> CurriculumSink | None:
+def connect_control(stack: ExitStack, url: str | None, deadline: StartDeadline) -> Client | None:
     """Connect to the gateway's control plane once it answers; None without a URL."""
     if url is None:
         return None
@@ -155,22 +153,3 @@ def _lock(stack: ExitStack, path: Path, out: Path) -> str | None:
     lock.write(f"process {os.getpid()}, --out {out.resolve()}\n")
     lock.flush()
     return None
-
-
-def stop_on_signals() -> Event:
-    """An event that the first SIGTERM or SIGINT sets; the second one ends the process as usual."""
-    stop = Event()
-
-    def note(number: int, frame: FrameType | None) -> None:
-        stop.set()
-        signal.signal(number, signal.SIG_DFL)
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, note)
-    return stop
-
-
-def refuse(message: str) -> NoReturn:
-    """One line on standard error, exit code 2: usage or configuration."""
-    click.echo(message, err=True)
-    raise SystemExit(2)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crosswind.gateway.trajectory.store import StoreError
+from crosswind.policies.commands.exits import fail, refuse
 from crosswind.policies.deployment.deployment import NotConfirmed
 from crosswind.policies.engine import EngineError
+from crosswind.policies.signals import stop_on_signals
 from crosswind.policies.versions.journal import JournalError
 from crosswind.policies.versions.version import NotWritten, Registry, VersionError, find_policy
 from crosswind.trainer.commands.imitation import imitation
@@ -28,8 +29,6 @@ from crosswind.trainer.commands.resources import (
     lock_store,
     make_observers,
     open_trajectory_store,
-    refuse,
-    stop_on_signals,
 )
 from crosswind.trainer.config.presets import PRESETS
 from crosswind.trainer.errors import RunFailed, RunRefused
@@ -179,8 +178,7 @@ def _train(run: Any) -> None:
     try:
         state = train_loop(run)
     except (RunFailed, EngineError, NotConfirmed, NotWritten, JournalError, StoreError) as error:
-        click.echo(f"train: {error}", err=True)
-        sys.exit(1)
+        fail(f"train: {error}")
     except (RunRefused, VersionError, ProfileError) as error:
         refuse(str(error))
     run.progress.note(

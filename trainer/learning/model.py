@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 import torch
 from safetensors.torch import load_file
 from torch import Tensor
-from transformers import AutoModelForCausalLM
-from transformers.utils import logging as transformers_logging
 
-from crosswind.policies.versions.version import PolicyVersion
+from crosswind.policies.deployment.reference import load_module, read_first_line
+from crosswind.policies.versions.version import PolicyVersion, VersionError
 from crosswind.policies.versions.weights import save
 from crosswind.trainer.errors import RunRefused
 from crosswind.trainer.rollouts.batches import MicroBatch
@@ -111,20 +110,15 @@ def load(
     Raises ModelError where the directory isn't a causal language model's, or the weights are another model's.
     Dropout stays off: a probability ratio must not measure it.
     """
-    transformers_logging.disable_progress_bar()
     try:
-        module = AutoModelForCausalLM.from_pretrained(
-            directory, dtype=getattr(torch, dtype), attn_implementation="sdpa", local_files_only=True
-        )
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ModelError(f"policy: {directory} isn't a causal language model's directory: {first}") from None
+        module = load_module(directory, dtype, "sdpa")
+    except VersionError as error:
+        raise ModelError(f"policy: {error}") from None
     try:
         module.to(device).eval()
     except (RuntimeError, AssertionError) as error:
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ModelError(
-            f"device: {device!r} can't be used: {first}; name cpu, or one that torch has"
+            f"device: {device!r} can't be used: {read_first_line(error)}; name cpu, or one that torch has"
         ) from None
     files = {name: (directory / name).read_bytes() for name in COPIED if (directory / name).is_file()}
     policy = Policy(module, directory, files, device)

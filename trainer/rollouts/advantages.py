@@ -13,10 +13,9 @@ def normalise(rewards: Sequence[float]) -> list[float]:
     σ is the population's (divided by n, not n - 1: no paper says which). No ε is added to σ, since σ = 0 is
     handled.
     """
-    if len(rewards) < 2 or min(rewards) == max(rewards):
-        return [0.0] * len(rewards)
-    mean = fsum(rewards) / len(rewards)
-    centred = [reward - mean for reward in rewards]
+    centred = centre(rewards)
+    if not any(centred):
+        return centred
     deviation = sqrt(fsum(value * value for value in centred) / len(rewards))
     return [value / deviation for value in centred]
 

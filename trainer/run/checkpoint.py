@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,28 +47,6 @@ class RunState:
     curriculum: Mapping[str, Any] | None = None
     metrics: Mapping[str, Any] = field(default_factory=dict)
     """Of the last step."""
-
-    def advance(
-        self,
-        step: int,
-        version: str,
-        groups: Sequence[str],
-        curriculum: Mapping[str, Any] | None,
-        metrics: Mapping[str, Any],
-    ) -> RunState:
-        """Where the run stands after this step, which took these groups. `version` stays as it was where the
-        step moved no weight.
-        """
-        return RunState(
-            run=self.run,
-            first_checksum=self.first_checksum,
-            step=step,
-            version=version,
-            versions=self.versions if version == self.version else [*self.versions, version],
-            consumed=[*self.consumed, *groups],
-            curriculum=curriculum,
-            metrics=metrics,
-        )
 
 
 def save(root: Path, policy: Policy, optimiser: torch.optim.Optimizer, state: RunState) -> Path:

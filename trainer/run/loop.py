@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -93,8 +93,15 @@ def train(run: Run) -> RunState:
             "waited_seconds": started - waiting,
             "train_seconds": time.monotonic() - started,
         }
-        groups = [*planned.group_ids, *taken.dropped]
-        state = state.advance(number, version, groups, driver.to_json(), figures)
+        state = replace(
+            state,
+            step=number,
+            version=version,
+            versions=[*state.versions, version] if learned.moved else state.versions,
+            consumed=[*state.consumed, *planned.group_ids, *taken.dropped],
+            curriculum=driver.to_json(),
+            metrics=figures,
+        )
         checkpoint.save(run.checkpoints, learner.policy, learner.optimiser, state)
 
         # The new version: exported, served, confirmed on this step's own rollouts.

@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+from crosswind.gateway.client import Client
 from crosswind.gateway.trajectory.record import TrainStep
 from crosswind.gateway.trajectory.store import Store
 from crosswind.gateway.trajectory.trust import VERSION, untrusted_versions
@@ -29,7 +30,6 @@ from crosswind.policies.versions.version import (
     read_version,
 )
 from crosswind.trainer.config.settings import SettingsError, TrainConfig
-from crosswind.trainer.curriculum.driver import CurriculumSink
 from crosswind.trainer.learning import model
 from crosswind.trainer.learning.learner import Learner
 from crosswind.trainer.learning.lora import AdapterPolicy
@@ -63,7 +63,7 @@ class Run:
     stop: Event = field(default_factory=Event)
     """Set: end after the current step."""
     engine: Engine | None = None
-    sink: CurriculumSink | None = None
+    sink: Client | None = None
     fresh: bool = False
     """Refuse to go on from a checkpoint."""
     labels: Mapping[str, str] = field(default_factory=dict)
