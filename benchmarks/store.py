@@ -22,10 +22,9 @@ from typing import Any
 import click
 
 from crosswind.gateway.recorder.recorder import Recorder
-from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.content import Chain, View, pack
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import Completion, Event, Row, Session, Turn
-from crosswind.gateway.trajectory.sqlite.columns import pack
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 
 FRAME = (b'{"model":"policy","messages":[', None, b'],"tools":[' + b'{"type":"function"},' * 200 + b"]}")

@@ -18,7 +18,8 @@ from crosswind.gateway.housekeeping import Housekeeping
 from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, KillSwitch
 from crosswind.gateway.peers.peers import Peers
 from crosswind.gateway.proxy.proxy import DataPlane, Proxy
-from crosswind.gateway.recorder.recorder import NotDurable, Recorder
+from crosswind.gateway.recorder.queue import NotDurable
+from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.sessions.curricula import Curricula
 from crosswind.gateway.sessions.profiles import Profiles

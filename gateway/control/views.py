@@ -11,10 +11,9 @@ from fastapi import Response
 from msgspec import structs, to_builtins
 from pydantic_core import to_jsonable_python
 
-from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.content import Chain, View, unpack
 from crosswind.gateway.trajectory.likelihood import turn_entropy
 from crosswind.gateway.trajectory.record import Event, Session, Trajectory, Turn
-from crosswind.gateway.trajectory.sqlite.columns import unpack
 
 _TIMES = {"created_us": "created", "closed_us": "closed"}
 

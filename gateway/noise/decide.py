@@ -50,14 +50,12 @@ class Decided:
     """Of the link, then of the provider behind it."""
 
     def write_prompt(self, request: Request) -> None:
-        """Put the noisy system prompt into the request."""
         if self.prompt is not None:
             found, text = self.prompt
             found.replace_text(request, text, self.texts.replacements)
 
 
 def may_decide(session: LiveSession, request: Request, now: Circumstances) -> bool:
-    """Whether anything new may be decided in this request."""
     stopped = session.record.noise_stopped or not now.enabled
     known = session.ledger.complete and not session.behind and request.certain
     return bool(session.plan.rules) and now.allow_new and known and not (stopped or request.in_background)

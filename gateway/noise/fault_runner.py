@@ -61,7 +61,6 @@ class Faults:
         return bool(self.injected)
 
     def at(self, *places: Place) -> list[InjectedFault]:
-        """The faults that act at these places."""
         return [one for one in self.injected if one.fault.where in places]
 
     def first(self, kind: type[F]) -> tuple[str, F] | None:
@@ -93,7 +92,6 @@ class Faults:
                 yield one.operator, action
 
     def before_answer(self) -> list[Wait | Close]:
-        """What happens once the answer has begun."""
         asked = (_ask(one, one.fault.before_answer, []) for one in self.at("response"))
         return list(chain.from_iterable(asked))
 
@@ -102,13 +100,11 @@ class Faults:
         return sum(action.seconds for action in self.before_answer() if isinstance(action, Wait))
 
     def change_headers(self, headers: Headers) -> Headers:
-        """The answer's headers as the client gets them."""
         for one in self.at("response"):
             headers = _ask(one, partial(one.fault.change_headers, headers), headers)
         return headers
 
     def pass_body(self, body: bytes) -> list[Action]:
-        """How a plain body is passed on."""
         actions: list[Action] = [Send(body)]
         for one in self.at("response"):
             actions = _pass_through(one, one.fault.pass_body, actions)

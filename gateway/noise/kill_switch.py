@@ -35,7 +35,6 @@ class KillSwitch:
 
     @property
     def enabled(self) -> bool:
-        """Whether noise is on."""
         now = self._clock()
         if self._file is not None and now - self._looked >= _LOOK_EVERY_S:
             self._looked = now
@@ -70,6 +69,5 @@ def switch_file(settings: Settings) -> Path | None:
 
 
 def may_ask_for(settings: Settings, profile: str) -> bool:
-    """Whether a client may ask for this profile by header."""
     allowed = settings.steering_cap.profiles
     return profile == settings.profile if allowed is None else profile in allowed

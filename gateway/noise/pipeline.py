@@ -56,7 +56,6 @@ class Noise:
 
     @property
     def members(self) -> Mapping[str, bytes | None]:
-        """The body's members that noise changed."""
         return {} if self.tools is None else self.tools.members
 
     @property

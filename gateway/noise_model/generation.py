@@ -35,12 +35,10 @@ Written = GeneratedText | str
 
 
 def writes_for(model: NoiseModel, operator: str) -> bool:
-    """Whether the model is configured to write for the operator."""
     return any(fnmatchcase(operator, pattern) for pattern in model.operators)
 
 
 def is_judged(model: NoiseModel, text: GeneratedText) -> bool:
-    """Whether the judge has scored the text, if one is configured."""
     return model.judge is None or text.score is not None
 
 
@@ -115,15 +113,12 @@ class TextGenerator:
         return found
 
     def offer(self, written: Written) -> Given:
-        """What operators get of it."""
         return Given(None, why=written) if isinstance(written, str) else offer_text(self.model, written)
 
     def running(self) -> list[asyncio.Task[Written]]:
-        """The calls that are running."""
         return list(self._running.values())
 
     async def close(self) -> None:
-        """Cancel the running calls."""
         tasks = self.running()
         for task in tasks:
             task.cancel()

@@ -100,7 +100,6 @@ class TextPreparation:
     async def _fetch(
         self, prepared: PreparedTexts, session: LiveSession, wait_s: float, redactor: Redactor
     ) -> None:
-        """Get what is wanted, as far as there is time."""
         wanted, prepared.wanted = prepared.wanted, {}
         open_to_all = {key: prompt for key, prompt in wanted.items() if not _secret(prompt, redactor)}
         prepared.given.update({key: Given(None, why=SECRET) for key in wanted.keys() - open_to_all.keys()})
@@ -141,11 +140,9 @@ class TextPreparation:
             _log.exception("texts can't be asked for ahead", session=session.record.id)
 
     def running(self) -> list[asyncio.Task[Any]]:
-        """The tasks that are running."""
         return [*self._looking_ahead, *self.generator.running()]
 
     async def close(self) -> None:
-        """Cancel what is running."""
         for task in self._looking_ahead:
             task.cancel()
         await asyncio.gather(*self._looking_ahead, return_exceptions=True)

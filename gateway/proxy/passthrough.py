@@ -76,7 +76,7 @@ class PassThrough:
         )
         http.cancel_when_gone(unread=not (bodiless or http.read))
         try:
-            answer = await self._send(upstream, outgoing, session)
+            answer = await upstream.send(outgoing, session)
             try:
                 if session is not None and answer.status < 300:
                     await self._note_batch(http.method, path, session)
@@ -91,15 +91,6 @@ class PassThrough:
                 raise
             raise ClientGone from None
         return answer.status
-
-    async def _send(
-        self, upstream: Upstream, outgoing: UpstreamRequest, session: str | None
-    ) -> UpstreamResponse:
-        try:
-            return await upstream.send(outgoing, session)
-        except UpstreamError as error:
-            self.metrics.upstream_errors.labels(error.code).inc()
-            raise
 
     def _upstream(self, http: Http, path: str) -> Upstream:
         """The upstream of the model that the path names, else that of the path's protocol."""
@@ -141,7 +132,6 @@ class PassThrough:
     async def _ask(
         self, http: Http, upstream: Upstream, caller: Caller, method: str, path: str, query: str = ""
     ) -> UpstreamResponse:
-        """Send a further request on the client's behalf."""
         headers = upstream.headers(http.headers, caller, _PLAIN)
         return await upstream.send(
             UpstreamRequest(method, upstream.path(path, query, caller), headers, None), None
@@ -175,7 +165,7 @@ class PassThrough:
                 await http.chunk(chunk)
         except UpstreamError as error:
             # No end is sent, so that the client sees the break, too.
-            self.metrics.upstream_errors.labels(error.code).inc()
+            self.metrics.count_failure(error)
             _log.warning("the upstream broke off an answer", error=error.message)
         else:
             await http.end()

@@ -80,6 +80,7 @@ class Proxy:
             status = str(await self._serve(http, route))
         except ServiceError as error:
             status = str(error.status)
+            self.metrics.count_failure(error)
             await self._answer_error(http, route.shape, error)
         except ClientGone:
             _log.debug("the client went away", path=route.path)
@@ -166,7 +167,6 @@ class Proxy:
     async def _exchange_shared(
         self, call: IncomingCall, exchange: Exchange, body: bytes, sink: ResponseSink
     ) -> int:
-        """An exchange that may outlive its client's connection."""
         exchange.session.busy += 1
         try:
             return await self._exchange(call, exchange, body, sink)
@@ -233,7 +233,7 @@ class Proxy:
         self, sink: ResponseSink, exchange: Exchange, error: UpstreamError
     ) -> int:
         """Record that the upstream gave no answer, and answer with an error in the protocol's shape."""
-        self.metrics.upstream_errors.labels(error.code).inc()
+        self.metrics.count_failure(error)
         exchange.fail(Source.UPSTREAM, error.code, error.message, error.attempts)
         settled = await self.recording.settle(exchange)
         await self._answer_error(sink, exchange.codec, error)

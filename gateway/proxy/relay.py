@@ -108,8 +108,7 @@ class ResponseRelay:
         self.recording.record_delivery(exchange, settled, Delivered.NO if cut else judge_delivery(sink))
 
     def _note_cut(self, exchange: Exchange, error: UpstreamError) -> None:
-        """Note that the upstream broke off its answer."""
-        self.recording.metrics.upstream_errors.labels(error.code).inc()
+        self.recording.metrics.count_failure(error)
         exchange.fail(Source.UPSTREAM, error.code, error.message)
         _log.warning("the upstream broke off its answer", turn=exchange.place.index, error=error.message)
 

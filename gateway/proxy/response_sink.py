@@ -34,40 +34,31 @@ class ResponseSink(Protocol):
     @property
     def broken(self) -> bool:
         """Whether the client was cut off: nothing more reaches it."""
-        ...
 
     @property
     def started(self) -> bool:
         """Whether the answer's head has gone."""
-        ...
 
     async def start(self, status: int, headers: Headers, *, follows: bool = False) -> None:
         """Send the answer's head. `follows`: a part or the end comes at once, and may take it along."""
-        ...
 
     def write(self, body: bytes) -> bool:
         """Send a part of the answer's body now; False where that would have to be waited for: `chunk` it."""
-        ...
 
     async def chunk(self, body: bytes) -> None:
         """Send a part of the answer's body."""
-        ...
 
     async def end(self, body: bytes = b"") -> None:
         """Send the last part of the answer's body."""
-        ...
 
     async def answer(self, status: int, body: bytes, headers: Headers) -> None:
         """Send a whole answer."""
-        ...
 
     def cut(self, *, reset: bool = False) -> None:
         """Close the connection without an end, with `reset` at once and unclean."""
-        ...
 
     def bare(self) -> ResponseSink:
         """The client itself, for an answer too large to be held. UpstreamError where there is none."""
-        ...
 
 
 class FaultySink:

@@ -48,7 +48,6 @@ class Route(msgspec.Struct, frozen=True):
 
 
 def find_route(http: Http) -> Route:
-    """The route of a request, by its path and method."""
     if http.raw_path == b"/healthz":
         return Route(HEALTH, "/healthz")
     found = _ROUTE.match(http.raw_path.decode("latin-1"))
@@ -116,7 +115,6 @@ class IncomingCall(msgspec.Struct, frozen=True):
 
     @property
     def idempotency_key(self) -> str | None:
-        """The digest of the client's `Idempotency-Key`."""
         key = self.http.header(b"idempotency-key")
         return None if key is None else digest(key)
 

@@ -158,7 +158,6 @@ class SharedCalls:
             shared.task.cancel()
 
     async def close(self) -> None:
-        """Cancel what is in flight."""
         calls = list(self._calls.items())
         for key, shared in calls:
             if shared.grace is not None:

@@ -63,9 +63,8 @@ class StoredResponses:
         ours, or one without noise. A response that is streamed again ran without noise.
         """
         if (method, path) == ("GET", "/chat/completions") and session_id is not None:
-            session = await self.sessions.get(session_id)
-            noisy = session is not None and session.plan.rules
-            return StoredView(path, _unchanged, listed=session_id) if noisy else None
+            session = await self._find_noisy_session(session_id, "", caller)
+            return StoredView(path, _unchanged, listed=session_id) if session is not None else None
         found = _RESPONSE.match(path) or _COMPLETION.match(path) or _CONVERSATION.match(path)
         if found is None or "stream=true" in query:
             return None
@@ -128,10 +127,8 @@ class StoredResponses:
         previous = document.value("previous_response_id") if document is not None else None
         if document is None or not isinstance(previous, str):
             return body, None
-        if session_id is None:
-            session_id = await self.sessions.of_response(previous, caller)
-        session = await self.sessions.get(session_id) if session_id is not None else None
-        if session is None or not session.plan.rules:
+        session = await self._find_noisy_session(session_id, previous, caller)
+        if session is None:
             return body, None
         codec = _of_responses()
         await self.sessions.histories.catch_up(session, codec)
@@ -150,10 +147,8 @@ class StoredResponses:
         self, method: str, path: str, found: re.Match[str], session_id: str | None, caller: Caller
     ) -> StoredView | None:
         kept = found["id"]
-        if session_id is None:
-            session_id = await self.sessions.of_response(kept, caller)
-        session = await self.sessions.get(session_id) if session_id is not None else None
-        if session is None or not session.plan.rules:
+        session = await self._find_noisy_session(session_id, kept, caller)
+        if session is None:
             return None
         if found.re is _CONVERSATION:
             view = await self._conversation(session, kept)
@@ -172,8 +167,19 @@ class StoredResponses:
         if method == "DELETE":
             prefix = path[: found.start("id")]
             also = tuple(prefix + one for one in _inner_ids(turn) if one != produced.get("id"))
-            return StoredView(own, partial(_with_id, {produced.get("id"): kept}), also=also)
+            own_id, shown_id = {"id": produced.get("id")}, {"id": kept}
+            renamed = partial(map_stored_answer, produced=own_id, delivered=shown_id)
+            return StoredView(own, renamed, also=also)
         return StoredView(own, partial(map_stored_answer, produced=produced, delivered=delivered))
+
+    async def _find_noisy_session(
+        self, session_id: str | None, response_id: str, caller: Caller
+    ) -> LiveSession | None:
+        """The named session, or else that of the response, if it has noise."""
+        if session_id is None:
+            session_id = await self.sessions.of_response(response_id, caller)
+        session = await self.sessions.get(session_id) if session_id is not None else None
+        return session if session is not None and session.plan.rules else None
 
     async def _turns(self, session: LiveSession, codec: Codec, turn: Turn) -> ClientView:
         """The client's view of a turn's input."""
@@ -202,7 +208,6 @@ def _item(text: str) -> Any:
 
 
 def _items_of(given: Any) -> list[Any]:
-    """The items of a request's `input`."""
     if isinstance(given, str):
         return [{"role": "user", "content": given}]
     return given if isinstance(given, list) else []
@@ -231,13 +236,8 @@ def _restored_members(turn: Turn) -> dict[str, Any]:
 
 
 def _inner_ids(turn: Turn) -> list[str]:
-    """The ids of the inner rounds' responses."""
     rounds = [decode(one.produced.encode()) for one in turn.rounds]
     return [one["id"] for one in rounds if isinstance(one, dict) and isinstance(one.get("id"), str)]
-
-
-def _with_id(ids: dict[Any, str], body: bytes) -> bytes:
-    return map_stored_answer(body, *({"id": one} for one in next(iter(ids.items()))))
 
 
 def _unchanged(segment: bytes) -> bytes:

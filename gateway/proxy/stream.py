@@ -78,7 +78,6 @@ class StreamRelay:
         self._answer = exchange.restart_reader()
 
     async def send(self, more: bytes = b"") -> None:
-        """Send what is pending, and more."""
         out, self.pending = self.pending + more, b""
         await self.sink.chunk(out)
 

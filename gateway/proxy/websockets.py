@@ -14,7 +14,7 @@ import aiohttp
 import structlog
 
 from crosswind.gateway.config.settings import Settings
-from crosswind.gateway.errors import ServiceError, UpstreamError
+from crosswind.gateway.errors import ServiceError
 from crosswind.gateway.http.asgi import Http, Message, Receive, Send
 from crosswind.gateway.http.auth import Authenticator, protocols_without_credentials
 from crosswind.gateway.http.headers import Headers
@@ -59,6 +59,7 @@ class WebSockets:
             await self._relay(http, route, list(scope.get("subprotocols", ())), receive, send)
         except ServiceError as error:
             status = str(error.status)
+            self.metrics.count_failure(error)
             _log.info("a WebSocket was refused", status=error.status, code=error.code, error=error.message)
             await _answer(send, error)
         finally:
@@ -87,7 +88,7 @@ class WebSockets:
             None,
         )
         protocols = protocols_without_credentials(offered) if caller.own else offered
-        far = await self._connect(upstream, outgoing, protocols, session)
+        far = await upstream.open_websocket(outgoing, protocols, self.settings.limits.body, session)
         try:
             await send({"type": "websocket.accept", "subprotocol": far.protocol})
             await _pump(far, receive, send)
@@ -98,15 +99,6 @@ class WebSockets:
         """The upstream of the model in the query, as Realtime has it, else of the path."""
         models = parse_qs(query).get("model")
         return self.upstreams.for_model(models[0]) if models else self.upstreams.for_path(path)
-
-    async def _connect(
-        self, upstream: Upstream, outgoing: UpstreamRequest, protocols: list[str], session: str | None
-    ) -> aiohttp.ClientWebSocketResponse:
-        try:
-            return await upstream.open_websocket(outgoing, protocols, self.settings.limits.body, session)
-        except UpstreamError as error:
-            self.metrics.upstream_errors.labels(error.code).inc()
-            raise
 
     async def _label_session(self, claim: SessionClaim) -> str | None:
         """Label the session that the request names, in memory and on record. None where it names none."""
@@ -163,12 +155,10 @@ async def _down(far: aiohttp.ClientWebSocketResponse, send: Send) -> None:
 
 
 def _without_handshake(headers: Headers) -> Headers:
-    """The headers without this connection's handshake."""
     return [(name, value) for name, value in headers if not name.decode("latin-1").startswith(_HANDSHAKE)]
 
 
 async def _answer(send: Send, error: ServiceError) -> None:
-    """Answer a handshake with an error."""
     headers: Headers = [(b"content-type", b"application/json")]
     if error.status == 426:
         headers.append((b"upgrade", b"HTTP/1.1"))

@@ -25,7 +25,6 @@ from crosswind.gateway.trajectory.record import Event, GeneratedText, Row, Sessi
 
 
 def filter_rows(rows: Sequence[Row], detail: Detail) -> Sequence[Row]:
-    """Keep and strip rows according to the level of detail."""
     if detail is Detail.FULL:
         return rows
     if detail is Detail.NONE:

@@ -32,8 +32,6 @@ from crosswind.gateway.recorder.queue import (
 from crosswind.gateway.trajectory.record import Durable, Row
 from crosswind.gateway.trajectory.store import RowRefused, Store, StoreError
 
-__all__ = ["NotDurable", "Recorder", "RecorderState", "Ticket"]
-
 _log = structlog.get_logger("crosswind.recorder")
 
 
@@ -112,7 +110,6 @@ class Recorder:
             raise NotDurable(f"not recorded: {why}") from ticket.error
 
     def state(self) -> RecorderState:
-        """The recorder's current statistics."""
         with self._changed:
             return RecorderState(
                 queued=self._queued,
@@ -292,7 +289,6 @@ class Recorder:
         )
 
     def _resolve(self, part: Iterable[Submission], durable: Durable, error: StoreError | None = None) -> None:
-        """Settle the part's tickets and wake their loops, once each."""
         loops: dict[asyncio.AbstractEventLoop, list[Ticket]] = {}
         for submission in part:
             if settle(submission, durable, error) and submission.ticket is not None:

@@ -80,7 +80,6 @@ class Redactor:
         self._credential = b""
 
     def of_caller(self, credential: str | None) -> Redactor:
-        """A redactor that also masks the caller's credential."""
         if credential is None or len(credential) < SHORTEST:
             return self
         other: Redactor = Redactor.__new__(Redactor)

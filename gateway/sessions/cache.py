@@ -44,7 +44,6 @@ class SessionCache:
         return session
 
     def add(self, session: LiveSession) -> None:
-        """Add a session, or replace the one with its id."""
         self.remove(session.record.id)
         self._sessions[session.record.id] = session
         self.weigh(session)

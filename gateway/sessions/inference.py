@@ -107,7 +107,6 @@ class Inference:
         self._first_turns: OrderedDict[bytes, str] = OrderedDict()
 
     def remember(self, session_id: str, ids: tuple[str, ...]) -> None:
-        """Remember the session of these ids."""
         for name in ids:
             owners = self._owners.pop(name, ())
             self._owners[name] = owners if session_id in owners else (session_id, *owners)[:2]

@@ -30,10 +30,7 @@ class SessionKeys:
 
         Raises ServiceError 401 if the key is unknown, 503 if the store can't be read.
         """
-        if caller.session_key is None:
-            return None
-        name = key_digest(caller.session_key)
-        return self._owners.get(name) or await self._read(name)
+        return self.cached_owner(caller) or await self.owner_now(caller)
 
     def cached_owner(self, caller: Caller) -> str | None:
         """The session of a caller's session key, if memory has it."""
@@ -41,9 +38,9 @@ class SessionKeys:
 
     async def owner_now(self, caller: Caller) -> str | None:
         """The same from the store: the key may have moved to another session."""
-        return None if caller.session_key is None else await self._read(key_digest(caller.session_key))
-
-    async def _read(self, name: str) -> str:
+        if caller.session_key is None:
+            return None
+        name = key_digest(caller.session_key)
         try:
             setting = await asyncio.to_thread(self._store.setting, KIND, name)
         except StoreError as error:

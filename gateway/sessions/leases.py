@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from crosswind.gateway.sessions.turns import TurnIndex, TurnPosition, TurnRequest
@@ -62,57 +62,55 @@ class TurnLeases:
 
     async def place(self, session_id: str, line: TurnIndex, asked: TurnRequest) -> TurnPosition:
         """Lease the position of a request, behind all earlier leases. Raises LeasesUnavailable."""
-        try:
-            await self._begin()
-            with self._transaction() as connection:
-                for row, index, attempt, parent, branch, key, body, says, named in connection.execute(
-                    _SINCE, (session_id, line.claimed)
-                ):
-                    line.add(TurnPosition(index, attempt, parent, branch), key, body, says, named)
-                    line.claimed = row
-                place = line.place(asked)
-                own = None if asked.after is not None else asked.chain
-                key, says = (None, None) if own is None else (own.key, own.says)
-                where = (session_id, place.index, place.attempt, place.parent, place.branch)
-                values = (*where, key, asked.digest, says, asked.idempotency)
-                line.claimed = connection.execute(_CLAIM, values).lastrowid or line.claimed
-                if line.claimed % _PRUNE_EVERY == 0:
-                    connection.execute("DELETE FROM claim WHERE id <= ?", (line.claimed - _KEPT,))
-        except sqlite3.Error as error:
-            raise LeasesUnavailable(str(error)) from error
+        async with self._writing() as connection:
+            for row, index, attempt, parent, branch, key, body, says, named in connection.execute(
+                _SINCE, (session_id, line.claimed)
+            ):
+                line.add(TurnPosition(index, attempt, parent, branch), key, body, says, named)
+                line.claimed = row
+            place = line.place(asked)
+            own = None if asked.after is not None else asked.chain
+            key, says = (None, None) if own is None else (own.key, own.says)
+            where = (session_id, place.index, place.attempt, place.parent, place.branch)
+            values = (*where, key, asked.digest, says, asked.idempotency)
+            line.claimed = connection.execute(_CLAIM, values).lastrowid or line.claimed
+            if line.claimed % _PRUNE_EVERY == 0:
+                connection.execute("DELETE FROM claim WHERE id <= ?", (line.claimed - _KEPT,))
         return place
 
     async def began(self, body: bytes, session_id: str) -> None:
         """Record that a session began with this body. Raises LeasesUnavailable."""
-        try:
-            await self._begin()
-            with self._transaction() as connection:
-                row = connection.execute(_BEGAN, (body, session_id)).lastrowid or 0
-                if row % _PRUNE_EVERY == 0:
-                    connection.execute("DELETE FROM first_turn WHERE id <= ?", (row - _KEPT,))
-        except sqlite3.Error as error:
-            raise LeasesUnavailable(str(error)) from error
+        async with self._writing() as connection:
+            row = connection.execute(_BEGAN, (body, session_id)).lastrowid or 0
+            if row % _PRUNE_EVERY == 0:
+                connection.execute("DELETE FROM first_turn WHERE id <= ?", (row - _KEPT,))
 
     def begun(self, body: bytes) -> str | None:
         """The latest session, of any worker, that began with this body. Raises LeasesUnavailable."""
-        try:
+        with _translate_errors():
             row = self._connection.execute(_BEGUN, (body,)).fetchone()
-        except sqlite3.Error as error:
-            raise LeasesUnavailable(str(error)) from error
         return None if row is None else str(row[0])
 
     async def number(self, name: str) -> int:
         """The next number of this name, from 0; none is used twice. Raises LeasesUnavailable."""
-        try:
-            await self._begin()
-            with self._transaction() as connection:
-                number: int = connection.execute(_NEXT, (name,)).fetchone()[0]
-        except sqlite3.Error as error:
-            raise LeasesUnavailable(str(error)) from error
+        async with self._writing() as connection:
+            number: int = connection.execute(_NEXT, (name,)).fetchone()[0]
         return number
 
+    @asynccontextmanager
+    async def _writing(self) -> AsyncIterator[sqlite3.Connection]:
+        """A transaction. Workers hold its lock for some ten microseconds; a killed one releases it."""
+        with _translate_errors():
+            await self._begin()
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
     async def _begin(self) -> None:
-        """Take the lock. Workers hold it for some ten microseconds; a killed one releases it."""
         until = asyncio.get_running_loop().time() + _WAIT_S
         while True:
             try:
@@ -124,15 +122,13 @@ class TurnLeases:
                     raise
             await asyncio.sleep(_PAUSE_S)
 
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        try:
-            yield self._connection
-            self._connection.execute("COMMIT")
-        except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise
-
     def close(self) -> None:
         self._connection.close()
+
+
+@contextmanager
+def _translate_errors() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise LeasesUnavailable(str(error)) from error

@@ -59,7 +59,6 @@ class Profiles:
         return changed
 
     def source(self, name: str) -> str:
-        """A profile's YAML text."""
         return self._stored[name][0] if name in self._stored else built_in.source(name)
 
     def put(self, name: str, text: str) -> Profile:
@@ -80,7 +79,6 @@ class Profiles:
 
 
 def is_file(name: str) -> bool:
-    """Whether a profile's name is a file's."""
     return name.endswith((".yaml", ".yml"))
 
 

@@ -37,7 +37,6 @@ class ResponseLookup:
         return await self._look_up(lambda: self.store.session_of_response(response_id))
 
     async def turn(self, session_id: str, response_id: str) -> Turn | None:
-        """The turn of a session that received a response."""
         return await self._look_up(lambda: self.store.turn_of_response(session_id, response_id))
 
     async def _look_up(self, look: Callable[[], T | None]) -> T | None:

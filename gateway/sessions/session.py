@@ -78,7 +78,6 @@ class LiveSession:
     """Other workers may have shown the policy things unknown here, so nothing new is decided."""
 
     def reader(self, codec: Codec) -> SessionReader:
-        """The session's reader for this protocol."""
         reader = self.readers.get(codec.name)
         if reader is None:
             reader = self.readers[codec.name] = SessionReader(codec)

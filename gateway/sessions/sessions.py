@@ -113,12 +113,9 @@ class Sessions:
         """Refuse a request that is no turn as `find` would, without opening a session. Returns the session's
         id.
         """
-        key_session = await self._keys.owner(claim.caller)
-        session_id = claim.session_id or key_session
+        session_id = await self._named_session(claim)
         if session_id is None:
             return None
-        if key_session is not None and session_id != key_session:
-            raise invalid_key_error(f"the key is not that of session {session_id!r}")
         session = await self.get(session_id)
         if session is None and self._settings.sessions == "strict":
             raise unknown_session(session_id)
@@ -156,7 +153,6 @@ class Sessions:
             return False
 
     async def place(self, session: LiveSession, asked: TurnRequest) -> TurnPosition:
-        """The position of a turn in its session."""
         if self._sharing is not None:
             return await self._sharing.place(session, asked)
         return session.turns.place(asked)
@@ -168,17 +164,14 @@ class Sessions:
             self._keys.remember(key, session.record.id)
 
     def release(self, session: LiveSession) -> None:
-        """End a turn of the session."""
         session.busy -= 1
         self._live.weigh(session)
 
     def forget(self, session_id: str) -> None:
-        """Drop a session from memory."""
         self._live.remove(session_id)
         self._keys.forget(session_id)
 
     def live(self) -> int:
-        """The number of sessions in memory."""
         return len(self._live)
 
     async def _load(self, session_id: str) -> LiveSession | None:

@@ -4,15 +4,13 @@ tokens.
 
 from __future__ import annotations
 
-import sys
 import time
-from array import array
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from crosswind.gateway.trajectory.content import Chain
+from crosswind.gateway.trajectory.content import Chain, pack
 from crosswind.gateway.trajectory.record import TurnHead
 from crosswind.injectors.identity import digest
 
@@ -82,7 +80,6 @@ class TurnIndex:
         return len(self._destroyed)
 
     def mark_destroyed(self, place: TurnPosition) -> None:
-        """Record that noise destroyed the answer of this attempt."""
         self._destroyed.add((place.index, place.attempt))
 
     @property
@@ -228,7 +225,7 @@ class TokenChains:
 
     def chain(self, token_ids: Sequence[int]) -> Chain:
         """The chain of a prompt's ids. Raises OverflowError or TypeError if they aren't 32-bit integers."""
-        prompt = pack_ids(token_ids)
+        prompt = pack("i", token_ids)
         known = [(start, node) for start, node in self._prompts if prompt.startswith(start)]
         start, parent = max(known, key=lambda one: len(one[0]), default=(b"", None))
         if parent is not None and start == prompt:
@@ -236,11 +233,3 @@ class TokenChains:
         chain = Chain(parent, prompt[len(start) :])
         self._prompts = [*self._prompts[-7:], (prompt, chain)]
         return chain
-
-
-def pack_ids(token_ids: Sequence[int]) -> bytes:
-    """Token ids as little-endian int32."""
-    numbers = array("i", token_ids)
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    return numbers.tobytes()

@@ -18,7 +18,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from crosswind.gateway.recorder.recorder import RecorderState
+from crosswind.gateway.errors import ServiceError, UpstreamError
+from crosswind.gateway.recorder.queue import RecorderState
 from crosswind.gateway.trajectory.record import Durable, Event, Turn
 from crosswind.gateway.trajectory.trust import Trust
 from crosswind.gateway.upstreams.replicas import ReplicaState
@@ -155,6 +156,11 @@ class Metrics:
                 lambda: recorder().failures,
             ),
         )
+
+    def count_failure(self, error: ServiceError) -> None:
+        """Count an error that the upstream caused."""
+        if isinstance(error, UpstreamError):
+            self.upstream_errors.labels(error.code).inc()
 
     def count_request(self, route: str, status: str) -> None:
         """Count a request."""

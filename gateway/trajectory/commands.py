@@ -22,7 +22,7 @@ from crosswind.gateway.trajectory.retention import (
 )
 from crosswind.gateway.trajectory.sqlite.schema import pending_migrations
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
-from crosswind.gateway.trajectory.store import StoreError, location, open_store
+from crosswind.gateway.trajectory.store import StoreError, location, open_existing
 
 C = TypeVar("C", bound=Callable[..., None])
 _PAGE = 200
@@ -34,7 +34,6 @@ def store() -> None:
 
 
 def _store_options(command: C) -> C:
-    """The options that every command has."""
     where = click.option(
         "--store", "url", default="sqlite:///crosswind.db", show_default=True, help="A path or a URL."
     )
@@ -221,7 +220,7 @@ def _path(url: str) -> str:
 def _open(url: str) -> Iterator[SqliteStore]:
     """Open the store. Errors become one line; exit code 2 means that it can't be opened."""
     with _report_errors():
-        found = open_store(url if "://" in url else f"sqlite:///{url}", create=False)
+        found = open_existing(url)
         if not isinstance(found, SqliteStore):
             raise StoreError(f"store {url!r} has its own tools; `crosswind store` keeps SQLite stores")
     with closing(found), _report_errors(1):

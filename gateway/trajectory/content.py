@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+import sys
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 KEY_BYTES = 16
 Frame = tuple[bytes | None, ...]
@@ -119,3 +122,18 @@ class View:
             return body.decode()
         except UnicodeDecodeError:
             return {"base64": base64.b64encode(body).decode()}
+
+
+def pack(code: str, values: Sequence[float]) -> bytes:
+    """Numbers as a little-endian array, code `i` for int32, `d` for float64. Raises OverflowError."""
+    numbers = array(code, values)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers.tobytes()
+
+
+def unpack(code: str, body: bytes | None) -> tuple[Any, ...]:
+    numbers = array(code, body or b"")
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return tuple(numbers)

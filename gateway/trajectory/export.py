@@ -18,11 +18,10 @@ from typing import IO, Any
 import click
 from msgspec import structs, to_builtins
 
-from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.content import Chain, View, unpack
 from crosswind.gateway.trajectory.likelihood import turn_entropy
 from crosswind.gateway.trajectory.record import Session, Turn
-from crosswind.gateway.trajectory.sqlite.columns import unpack
-from crosswind.gateway.trajectory.store import Store, StoreError, open_store
+from crosswind.gateway.trajectory.store import Store, StoreError, open_existing
 
 _PAGE = 1000
 
@@ -38,7 +37,7 @@ def export(store: str, form: str, session_id: str | None, group_id: str | None, 
     if session_id and group_id:
         raise click.UsageError("--session and --group exclude each other; give one of them")
     try:
-        opened = open_store(store if "://" in store else f"sqlite:///{store}", create=False)
+        opened = open_existing(store)
     except StoreError as error:
         click.echo(f"crosswind export: {error}", err=True)
         sys.exit(2)

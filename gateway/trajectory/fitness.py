@@ -80,5 +80,4 @@ class Fitness(StoredWord):
 
     @classmethod
     def of_failure(cls, source: Source) -> Fitness:
-        """The fitness of a turn that failed."""
         return cls(f"{source}_error")

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from crosswind.gateway.trajectory.content import View
+from crosswind.gateway.trajectory.content import View, unpack
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.record import Turn
 from crosswind.gateway.trajectory.store import Store
@@ -88,7 +88,6 @@ def check_by_model(turns: Iterable[Sequence[Turn]]) -> dict[str, Prefixes]:
 
 
 def check_newest_sessions(store: Store, sessions: int = SESSIONS_READ) -> dict[str, Prefixes]:
-    """Check the newest sessions, per model."""
     newest = store.sessions(limit=sessions)
     return check_by_model(store.turns(session.id) for session in newest)
 
@@ -134,8 +133,7 @@ def _first_prompt_ids(turn: Turn) -> list[int]:
 
 
 def _prompt_ids(turn: Turn) -> list[int]:
-    raw = turn.prompt_ids.bytes() if turn.prompt_ids is not None else b""
-    return memoryview(raw).cast("i").tolist()
+    return list(unpack("i", turn.prompt_ids.bytes() if turn.prompt_ids else None))
 
 
 def _find_cause(before: Turn, turn: Turn, inside: str) -> str:
@@ -200,7 +198,6 @@ def _parse_object(view: View | None) -> dict[str, Any] | None:
 
 
 def _answer_message(turn: Turn) -> dict[str, Any] | None:
-    """The policy's message in a chat answer."""
     choices = (_parse_object(turn.produced) or {}).get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None

@@ -208,3 +208,8 @@ def open_store(url: str, **settings: Any) -> Store:
         )
     store: Store = known[scheme].from_url(url, **settings)
     return store
+
+
+def open_existing(place: str) -> Store:
+    """Open the store that a command names by a path or a URL. Raises StoreError."""
+    return open_store(place if "://" in place else f"sqlite:///{place}", create=False)

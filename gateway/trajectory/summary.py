@@ -38,7 +38,6 @@ class Summary:
 
 
 def compute_summary(connection: sqlite3.Connection) -> Summary:
-    """Compute the statistics in the caller's snapshot."""
     run = connection.execute
     protocols = run(
         "SELECT protocol, count(*), coalesce(sum(stream), 0) FROM turn GROUP BY 1 ORDER BY 2 DESC"

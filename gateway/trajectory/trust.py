@@ -23,7 +23,6 @@ stored: an engine is loading the version, or has refused it.
 
 
 def untrusted_versions(settings: Iterable[Setting]) -> frozenset[str]:
-    """The versions that these settings exclude from training."""
     return frozenset(setting.name for setting in settings if _is_untrusted(setting.value))
 
 
@@ -55,7 +54,6 @@ class Trust:
 
     @property
     def doubted(self) -> frozenset[str]:
-        """The versions that may not be trained on."""
         return frozenset(name for name, said in self.versions.items() if _is_untrusted(said))
 
     @classmethod
@@ -88,7 +86,6 @@ class Trust:
         return (before is None) != (self.stopped is None)
 
     def _serves(self, setting: Setting) -> None:
-        """Note that a version was confirmed."""
         again = not self.swapping and self.serving and self.serving[-1][1] == setting.name
         if not again:
             self.serving = [*self.serving[-_REMEMBERED:], (setting.updated_us, setting.name)]

@@ -84,7 +84,6 @@ class Exchange(msgspec.Struct, eq=False):
         return self.captured or self.noise.tools is not None or bool(self.request.edits)
 
     def elapsed_us(self) -> int:
-        """The time since the request came."""
         return (time.monotonic_ns() - self.clock) // 1000
 
     def take_over(self, refused: Exchange) -> None:
@@ -127,7 +126,6 @@ class Exchange(msgspec.Struct, eq=False):
         self.unread = self.unread or Fitness.UNDECODABLE
 
     def mark_too_large(self) -> None:
-        """The answer is too large to be kept."""
         self.unread = Fitness.ANSWER_TOO_LARGE
 
     def restart_reader(self) -> AnswerReader:

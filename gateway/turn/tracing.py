@@ -44,7 +44,6 @@ class Tracing:
         self._propagator = TraceContextTextMapPropagator()
 
     def record(self, exchange: Exchange, turn: Turn) -> None:
-        """Send the span of a turn that was released."""
         from opentelemetry.trace import SpanKind, Status, StatusCode
 
         operation = exchange.codec.operation
@@ -61,7 +60,6 @@ class Tracing:
         span.end((turn.created_us + exchange.elapsed_us()) * 1000)
 
     def close(self) -> None:
-        """Send what is left."""
         self._provider.shutdown()
 
 

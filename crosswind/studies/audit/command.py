@@ -23,11 +23,11 @@ def audit(url: str, session_ids: tuple[str, ...], as_json: bool) -> None:
     """Derive the guard's guarantees once more from what STORE holds, a path or a URL: clean text, before and
     after. Exit 1 where one was broken, naming session, turn and event.
     """
-    from crosswind.gateway.trajectory.store import StoreError, open_store
+    from crosswind.gateway.trajectory.store import StoreError, open_existing
     from crosswind.studies.audit.tally import audit as audited
 
     try:
-        store = open_store(url if "://" in url else f"sqlite:///{url}", create=False)
+        store = open_existing(url)
     except StoreError as error:
         raise click.UsageError(f"STORE: {error}") from error
     with closing(store):

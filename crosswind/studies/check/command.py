@@ -77,11 +77,11 @@ def _dialogues(target: str, sessions: int) -> Sequence[Dialogue]:
     path = Path(target)
     if "://" not in target and not _is_database(path):
         return [make_dialogue(path.name, *read_conversation(path))]
-    from crosswind.gateway.trajectory.store import StoreError, open_store
+    from crosswind.gateway.trajectory.store import StoreError, open_existing
     from crosswind.studies.check.stored_dialogues import read_dialogues
 
     try:
-        store = open_store(target if "://" in target else f"sqlite:///{target}", create=False)
+        store = open_existing(target)
     except StoreError as error:
         raise ConfigurationError(str(error)) from error
     with closing(store):

@@ -11,7 +11,7 @@ import click
 import httpx
 
 from crosswind.gateway.config.upstream import parse_base_url
-from crosswind.gateway.trajectory.store import StoreError, open_store
+from crosswind.gateway.trajectory.store import StoreError, open_existing
 from crosswind.studies.replay import recompute
 from crosswind.studies.replay.comparison import ReplayedAnswer, ask_again, compare
 from crosswind.studies.replay.recompute import ReplayedTurn
@@ -39,7 +39,7 @@ def replay(
     except ValueError as error:
         raise click.UsageError(f"--against: {error}") from error
     try:
-        store = open_store(url if "://" in url else f"sqlite:///{url}", create=False)
+        store = open_existing(url)
     except StoreError as error:
         raise click.UsageError(f"--store: {error}") from error
     with closing(store):

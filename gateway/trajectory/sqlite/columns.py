@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
-from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
@@ -14,6 +13,7 @@ import msgspec
 import orjson
 
 from crosswind.gateway.errors import UpstreamAttempt
+from crosswind.gateway.trajectory.content import pack, unpack
 from crosswind.gateway.trajectory.fitness import Fitness
 from crosswind.gateway.trajectory.ledger_rows import DeliveredId, NameMap, Shown
 from crosswind.gateway.trajectory.likelihood import pack_top, unpack_top
@@ -87,29 +87,6 @@ def storable(value: Any) -> Any:
         except UnicodeEncodeError:
             return value.encode("utf-8", "surrogatepass")
     return value
-
-
-def pack(code: str, values: Sequence[float]) -> bytes:
-    """Numbers as a little-endian array, code `i` for int32, `d` for float64. Raises OverflowError."""
-    numbers = array(code, values)
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    return numbers.tobytes()
-
-
-def unpack(code: str, body: bytes | None) -> tuple[Any, ...]:
-    numbers = array(code, body or b"")
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    return tuple(numbers)
-
-
-def _pack_ids(values: Sequence[int]) -> bytes:
-    return pack("i", values)
-
-
-def _pack_logprobs(values: Sequence[float]) -> bytes:
-    return pack("d", values)
 
 
 def _pack_versions(spans: Sequence[VersionSpan]) -> str | None:
@@ -257,8 +234,8 @@ COMPLETION = Table(
     Completion,
     (
         Column("index", "choice"),
-        Column("token_ids", "token_ids", _pack_ids, lambda body: unpack("i", body)),
-        Column("logprobs", "logprobs", _pack_logprobs, lambda body: unpack("d", body)),
+        Column("token_ids", "token_ids", partial(pack, "i"), partial(unpack, "i")),
+        Column("logprobs", "logprobs", partial(pack, "d"), partial(unpack, "d")),
         Column("versions", "versions_json", _pack_versions, _unpack_versions),
         Column("top_logprobs", "top_logprobs", pack_top, unpack_top),
     ),

@@ -25,7 +25,6 @@ _FATAL = {
     sqlite3.SQLITE_NOTADB: "the file is no SQLite database; name another store",
     sqlite3.SQLITE_CORRUPT: "the file is damaged; restore it from a backup",
 }
-_RETRY_S = 0.01
 _PAUSES_S = (0.0002, 0.001)
 """Random pauses, shorter than a commit with its sync and never in step with another process."""
 _CHECKPOINT_PAGES = 2000
@@ -78,37 +77,30 @@ def connect(path: Path, busy_timeout_s: float, *, read_only: bool = False) -> sq
 
 
 def begin_writing(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
-    """Begin a write transaction as soon as no other process has one.
+    """Begin a write transaction as soon as no other process has one."""
+    _retry_while_busy(connection, "BEGIN IMMEDIATE", busy_timeout_s)
+
+
+def _switch_to_wal(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
+    """Switch to WAL. SQLite doesn't wait for processes that switch at the same moment."""
+    mode = _retry_while_busy(connection, "PRAGMA journal_mode = WAL", busy_timeout_s).fetchone()[0]
+    if mode != "wal":
+        raise StoreError(f"SQLite refuses write-ahead logging here (journal mode {mode}); use a local file")
+
+
+def _retry_while_busy(connection: sqlite3.Connection, statement: str, wait_s: float) -> sqlite3.Cursor:
+    """Run a statement that needs a lock.
 
     SQLite's own busy handler grows to pauses of 100 ms, many commits long, which starves latecomers.
     """
-    until = time.monotonic() + busy_timeout_s
+    until = time.monotonic() + wait_s
     while True:
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            return
+            return connection.execute(statement)
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                 raise
         time.sleep(random.uniform(*_PAUSES_S))
-
-
-def _switch_to_wal(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
-    """Switch to WAL. SQLite doesn't wait for processes that switch at the same moment, so retry here."""
-    until = time.monotonic() + busy_timeout_s
-    while True:
-        try:
-            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-            time.sleep(_RETRY_S)
-            continue
-        if mode != "wal":
-            raise StoreError(
-                f"SQLite refuses write-ahead logging here (journal mode {mode}); use a local file"
-            )
-        return
 
 
 @contextmanager

@@ -103,7 +103,6 @@ def session_of_response(connection: sqlite3.Connection, response_id: str) -> str
 
 
 def sessions_of_delivered_id(connection: sqlite3.Connection, name: str) -> list[str]:
-    """At most two: one is the owner, two mean that the owner is ambiguous."""
     query = "SELECT session_id FROM delivered_id WHERE name = ? LIMIT 2"
     return [session_id for (session_id,) in connection.execute(query, (storable(name),))]
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from crosswind.gateway.recorder.recorder import NotDurable, Recorder
+from crosswind.gateway.recorder.queue import NotDurable
+from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.trajectory.content import View
 from crosswind.gateway.trajectory.record import Durable, Reward, Row
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore

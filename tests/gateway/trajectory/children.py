@@ -14,7 +14,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from crosswind.gateway.recorder.recorder import NotDurable, Recorder
+from crosswind.gateway.recorder.queue import NotDurable
+from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.record import Reward, Row, Session, TrainStep, Turn
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore

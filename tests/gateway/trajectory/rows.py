@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from crosswind.gateway.errors import UpstreamAttempt
-from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.content import Chain, View, pack
 from crosswind.gateway.trajectory.fitness import Fitness, Source
 from crosswind.gateway.trajectory.ledger_rows import Shown
 from crosswind.gateway.trajectory.record import (
@@ -33,7 +33,6 @@ from crosswind.gateway.trajectory.record import (
     TurnFailure,
     VersionSpan,
 )
-from crosswind.gateway.trajectory.sqlite.columns import pack
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 
 

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from crosswind.gateway.trajectory.content import Chain, View
+from crosswind.gateway.trajectory.content import Chain, View, pack
 from crosswind.gateway.trajectory.export import export
 from crosswind.gateway.trajectory.ledger_rows import NameMap
 from crosswind.gateway.trajectory.record import Completion, Reward, VersionSpan
-from crosswind.gateway.trajectory.sqlite.columns import pack
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.gateway.trajectory import rows
 
