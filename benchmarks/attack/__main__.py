@@ -1,7 +1,7 @@
 """Attacks on the gateway, bounded and on loopback only: `python -m benchmarks.attack [CAMPAIGN ...]`.
 
 Exit code 1: something that a client was told is lost or doubled, a store is broken, an answer had status 500,
-something hung or grew.
+something hung or grew. 3: something that a campaign needs is missing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from pathlib import Path
 
 import click
 
+from benchmarks.attack import files as disk
 from benchmarks.attack import kills as killing
+from benchmarks.attack.faults import NoCompiler
 from benchmarks.attack.report import Outcome, machine, table
 
 
@@ -31,6 +33,7 @@ class Scale:
 
 
 CAMPAIGNS: dict[str, Callable[[Path, Scale], Awaitable[Outcome]]] = {
+    "files": lambda folder, scale: disk.attack(folder, scale.seconds, scale.seed),
     "kills": lambda folder, scale: killing.attack(folder, scale.kills, scale.seed),
 }
 
@@ -61,7 +64,11 @@ def main(
         outcomes = []
         for name in campaigns or CAMPAIGNS:
             (root / name).mkdir(parents=True)
-            outcomes.append(asyncio.run(_run(name, root / name, scale)))
+            try:
+                outcomes.append(asyncio.run(_run(name, root / name, scale)))
+            except NoCompiler as error:
+                click.echo(f"{name}: {error}", err=True)
+                sys.exit(3)
             click.echo(table(outcomes[-1:]), err=True)
     click.echo(f"{machine()}; seed {seed}")
     click.echo(table(outcomes))

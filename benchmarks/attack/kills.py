@@ -91,8 +91,7 @@ class _Campaign:
         finally:
             self._load.over = True
             await asyncio.gather(*talking)
-        for log in self._folder.glob("gateway-*.log"):
-            self._outcome.problems += find_tracebacks(log)
+        self._outcome.problems += await asyncio.to_thread(find_tracebacks, self._folder)
         self._outcome.take(self._ledger)
         return self._kills
 

@@ -70,6 +70,12 @@ class Difference:
     broken: list[str] = field(default_factory=list)
     """Damage that `crosswind store verify` finds."""
 
+    def during(self, what: str) -> Difference:
+        """The same, saying during what it came about."""
+        return Difference(
+            *([f"{what}: {one}" for one in items] for items in (self.lost, self.doubled, self.broken))
+        )
+
     def add(self, other: Difference) -> None:
         self.lost += other.lost
         self.doubled += other.doubled
@@ -93,8 +99,8 @@ def compare(store: Path, facts: Iterable[Fact], expired: Sequence[str] = ()) -> 
     """Compare a store with the facts. Sessions in `expired` may have been deleted by retention, but whole."""
     facts = list(facts)
     try:
-        stored = _read(store)
         difference = Difference(broken=_verify(store))
+        stored = _read(store)
     except (sqlite3.DatabaseError, StoreError) as error:
         return Difference(broken=[f"the store can't be read: {error}"])
     leaving = {fact.session for fact in facts if fact.kind is Kind.DELETING}

@@ -106,13 +106,17 @@ def _next_log(folder: Path) -> Path:
     return folder / f"gateway-{len(list(folder.glob('gateway-*.log'))):04d}.log"
 
 
-def find_tracebacks(log: Path) -> Iterator[str]:
-    """The last line of each traceback in a log: its exception."""
+def find_tracebacks(folder: Path) -> list[str]:
+    """The exception of each traceback in the gateways' logs under a folder."""
+    return [found for log in sorted(folder.rglob("gateway-*.log")) for found in _tracebacks(log)]
+
+
+def _tracebacks(log: Path) -> Iterator[str]:
     text = log.read_text(errors="replace")
     for found in re.finditer(r"Traceback \(most recent call last\)", text):
         rest = text[found.start() :].replace("\\n", "\n").splitlines()
         ends = (line for line in rest[1:] if re.match(r"^\w[\w.]*(Error|Exception|Exit|Interrupt)\b", line))
-        yield f"{log.name}: {next(ends, rest[-1])[:300]}"
+        yield f"{log}: {next(ends, rest[-1])[:300]}"
 
 
 async def wait_until_gone(session: int, within_s: float) -> list[int]:
