@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
@@ -15,14 +15,30 @@ from crosswind.gateway.config.reload import find_changes
 from crosswind.gateway.config.settings import Settings
 from crosswind.gateway.errors import ConfigurationError, ServiceError
 from crosswind.gateway.housekeeping import Housekeeping
+from crosswind.gateway.http.auth import Authenticator
 from crosswind.gateway.noise.kill_switch import NOISE, SWITCH, KillSwitch
+from crosswind.gateway.noise.limits import AbortWatch, FaultsInFlight
+from crosswind.gateway.noise_model.generation import TextGenerator
+from crosswind.gateway.noise_model.preparation import TextPreparation
 from crosswind.gateway.peers.peers import Peers
+from crosswind.gateway.proxy.models import ModelList
+from crosswind.gateway.proxy.passthrough import PassThrough
 from crosswind.gateway.proxy.proxy import DataPlane, Proxy
+from crosswind.gateway.proxy.relay import ResponseRelay
+from crosswind.gateway.proxy.request_builder import RequestBuilder
+from crosswind.gateway.proxy.shared_calls import SharedCalls
+from crosswind.gateway.proxy.short_circuit import ShortCircuit
+from crosswind.gateway.proxy.stored_responses import StoredResponses
+from crosswind.gateway.proxy.websockets import WebSockets
 from crosswind.gateway.recorder.queue import NotDurable
 from crosswind.gateway.recorder.recorder import Recorder
+from crosswind.gateway.recorder.redaction import Redactor
 from crosswind.gateway.sandbox.confinement import Confined
 from crosswind.gateway.sessions.curricula import Curricula
+from crosswind.gateway.sessions.inference import Inference
+from crosswind.gateway.sessions.leases import TurnLeases
 from crosswind.gateway.sessions.profiles import Profiles
+from crosswind.gateway.sessions.restore import ResponseLookup
 from crosswind.gateway.sessions.sessions import Sessions
 from crosswind.gateway.sessions.sync import WorkerSync
 from crosswind.gateway.telemetry.logs import set_level
@@ -31,42 +47,116 @@ from crosswind.gateway.trajectory.record import Row, Setting
 from crosswind.gateway.trajectory.servers import SERVER
 from crosswind.gateway.trajectory.store import Store
 from crosswind.gateway.trajectory.trust import Trust
+from crosswind.gateway.turn.recording import Recording
+from crosswind.gateway.turn.tracing import open_tracing
 from crosswind.gateway.upstreams.probing import HealthProbes
 from crosswind.gateway.upstreams.replicas import ReplicaState
-from crosswind.gateway.upstreams.upstreams import Upstreams
+from crosswind.gateway.upstreams.upstreams import Upstreams, build_upstreams
+from crosswind.injectors import registry
+from crosswind.injectors.profiles.load import Profile, ProfileError
 
 _log = structlog.get_logger("crosswind.gateway")
 
 
-@dataclass(slots=True)
 class Gateway:
     """The parts of a gateway. `data` is the data plane; the control plane uses all parts."""
 
-    settings: Settings
-    store: Store
-    recorder: Recorder
-    profiles: Profiles
-    sessions: Sessions
-    curricula: Curricula
-    switch: KillSwitch
-    trust: Trust
-    metrics: Metrics
-    data: DataPlane
-    build_proxy: Callable[[Settings, Upstreams | None, int], tuple[Proxy, tuple[str, ...]]]
-    """Builds the proxy of a configuration from the upstreams in use so far and the number of the reading;
-    returns it with the profile files that changed.
-    """
-    source: Callable[[], Settings]
-    """Reads the configuration again."""
-    peers: Peers | None = None
-    """The other processes, if there are several."""
-    worker_sync: WorkerSync | None = None
-    confinement: Confined | None = None
-    """The process that runs the operators of other packages."""
-    _probing: HealthProbes = field(default_factory=HealthProbes)
-    _housekeeping: Housekeeping | None = None
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    _unnamed: count[int] = field(default_factory=count)
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        profiles: Profiles,
+        curricula: Curricula,
+        trust: Trust,
+        switch: KillSwitch,
+        peers: Peers | None,
+        source: Callable[[], Settings],
+    ) -> None:
+        """`peers` are the other processes, if there are several; `source` reads the configuration again."""
+        self.settings = settings
+        self.store = store
+        self.profiles = profiles
+        self.curricula = curricula
+        self.trust = trust
+        self.switch = switch
+        self.peers = peers
+        self._source = source
+        self.recorder = Recorder(store, detail=settings.record, durability_wait_s=settings.durability_wait)
+        leases = None if peers is None else TurnLeases(peers.folder / "claims.sqlite")
+        self.worker_sync = None if leases is None else WorkerSync(store, leases)
+        self._inference = Inference(store, leases)
+        self.sessions = Sessions(
+            settings,
+            store,
+            profiles,
+            self._inference,
+            ResponseLookup(store, self.recorder),
+            self.worker_sync,
+        )
+        # A reload replaces the upstreams.
+        self.metrics = Metrics(
+            self.recorder.state,
+            self.sessions.live,
+            lambda: self.upstreams.states(),  # noqa: PLW0108
+            trust,
+        )
+        self._watch = AbortWatch(settings.abort, self._stop_noise, time.monotonic)
+        self._faults_in_flight = FaultsInFlight(settings.dose.faults_in_flight, settings.workers)
+        self._shared_calls = SharedCalls(settings.retry_grace)
+        self._tracing = open_tracing(settings.telemetry)
+        writer = settings.noise_model
+        self._preparation = (
+            None
+            if writer is None
+            else TextPreparation(TextGenerator(writer, store, self.recorder, self.metrics))
+        )
+        self._confinement = (
+            _build_confinement(settings, self.metrics) if registry.has_third_parties() else None
+        )
+        self.data = DataPlane(self._build_proxy(settings, None))
+        self._probing = HealthProbes()
+        self._housekeeping: Housekeeping | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._unnamed = count()
+
+    def _build_proxy(self, settings: Settings, known: Upstreams | None) -> Proxy:
+        """Build the parts that depend on the configuration, with those `known` upstreams that stay."""
+        upstreams, authenticator = build_upstreams(settings, known), Authenticator(settings)
+        sessions, recorder, metrics = self.sessions, self.recorder, self.metrics
+        recording = Recording(
+            settings.durability,
+            recorder,
+            metrics,
+            self._inference,
+            self._watch,
+            self._tracing,
+            self.trust,
+        )
+        return Proxy(
+            settings=settings,
+            upstreams=upstreams,
+            sessions=sessions,
+            authenticator=authenticator,
+            redactor=Redactor(settings.body_secrets, _collect_secrets(settings)),
+            metrics=metrics,
+            recording=recording,
+            relay=ResponseRelay(settings, recording),
+            short_circuit=ShortCircuit(recording, settings.markers),
+            shared=self._shared_calls,
+            in_flight=self._faults_in_flight,
+            builder=RequestBuilder(settings, self.switch, self._preparation, self._confinement),
+            passthrough=PassThrough(
+                settings,
+                upstreams,
+                ModelList(upstreams, settings.limits.answer),
+                sessions,
+                StoredResponses(sessions),
+                metrics,
+                recorder,
+            ),
+            websockets=WebSockets(settings, upstreams, sessions, authenticator, recorder, metrics),
+            preparation=self._preparation,
+        )
 
     @property
     def upstreams(self) -> Upstreams:
@@ -76,8 +166,8 @@ class Gateway:
     def start(self) -> None:
         """Start the background tasks: health probes, housekeeping, the process of third-party operators."""
         self._start_probes()
-        if self.confinement is not None and (self.peers is None or self.peers.number):
-            self.confinement.start()
+        if self._confinement is not None and (self.peers is None or self.peers.number):
+            self._confinement.start()
         if self.peers is None or self.peers.number == 0:
             self._housekeeping = Housekeeping(
                 self.store, self.metrics, lambda: self.settings, self.sessions.forget
@@ -95,7 +185,7 @@ class Gateway:
         Raises ConfigurationError if it can't be used; then nothing changes.
         """
         if self.peers is None:
-            return self.apply_settings(await asyncio.to_thread(self.source))
+            return self.apply_settings(await asyncio.to_thread(self._source))
         changed = self.apply_settings(*await self.peers.read())
         await self.peers.reload()
         return changed
@@ -125,7 +215,10 @@ class Gateway:
         """
         changed = find_changes(self.settings, settings)
         before = self.upstreams
-        proxy, edited = self.build_proxy(settings, before, reading)
+        files = read_profile_files(settings, self.profiles, reading)
+        proxy = self._build_proxy(settings, before)
+        # Replace the profiles last: if a part above can't be built, nothing has changed.
+        edited = self.profiles.take(files, reading)
         self.settings, self.data.proxy = settings, proxy
         self.sessions.reconfigure(settings)
         set_level(settings.log.level)
@@ -156,10 +249,16 @@ class Gateway:
                 code="not_durable",
             ) from error
 
-    def set_noise(self, enabled: bool) -> None:
+    def set_noise(self, enabled: bool, reason: str | None = None) -> None:
         """Set the kill switch: in memory and the file first, then in the store. It never fails."""
         self.switch.set(enabled)
-        self.recorder.offer([Setting(NOISE, SWITCH, {"enabled": enabled}, now_us())])
+        value = {"enabled": enabled} | ({} if reason is None else {"reason": reason})
+        self.recorder.offer([Setting(NOISE, SWITCH, value, now_us())])
+
+    def _stop_noise(self, reason: str) -> None:
+        """Stop noise because an abort condition is met."""
+        self.set_noise(False, reason)
+        self.metrics.noise_stopped.inc()
 
     async def switch_noise(self, enabled: bool) -> None:
         """Set the kill switch in all processes."""
@@ -228,15 +327,58 @@ class Gateway:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self.data.proxy.shared.close()
-        if (preparing := self.data.proxy.preparation) is not None:
-            await preparing.close()
-        if self.confinement is not None:
-            await asyncio.to_thread(self.confinement.close)
+        await self._shared_calls.close()
+        if self._preparation is not None:
+            await self._preparation.close()
+        if self._confinement is not None:
+            await asyncio.to_thread(self._confinement.close)
         await self.upstreams.close()
         await self.recorder.aclose()
-        if (tracing := self.data.proxy.recording.tracing) is not None:
-            await asyncio.to_thread(tracing.close)
+        if self._tracing is not None:
+            await asyncio.to_thread(self._tracing.close)
         self.store.close()
         if self.worker_sync is not None:
             self.worker_sync.leases.close()
+
+
+def _build_confinement(settings: Settings, metrics: Metrics) -> Confined:
+    try:
+        registry.operators()
+    except registry.BrokenOperatorPackageError as error:
+        raise ConfigurationError(str(error)) from error
+    return Confined(
+        settings.third_party,
+        lambda operator, kind: metrics.operator_failures.labels(operator, kind).inc(),
+        lambda operator: metrics.operators_off.labels(operator).set(1),
+    )
+
+
+def read_profile_files(settings: Settings, profiles: Profiles, reading: int) -> Mapping[str, Profile]:
+    """Read the profile files that the configuration names. Raises ConfigurationError if it names a profile
+    that can't be used.
+    """
+    names = [settings.profile, *(key.profile for key in settings.keys)]
+    named = {name: None for name in [*names, *(settings.steering_cap.profiles or ())] if name is not None}
+    try:
+        files = profiles.read(named, reading)
+        for name in named.keys() - files.keys():
+            profiles.get(name)
+    except ProfileError as error:
+        raise ConfigurationError(" ".join(str(error).split())) from error
+    return files
+
+
+def _collect_secrets(settings: Settings) -> list[str]:
+    """The secrets of the configuration, to be redacted; keys that are given as digests are unknown."""
+    upstreams, writer = settings.every_upstream, settings.noise_model
+    given = [key.key for key in settings.keys]
+    given += [value for upstream in upstreams for value in upstream.headers.add.values()]
+    servers = [
+        *upstreams,
+        *([writer] if writer else []),
+        *([writer.judge] if writer and writer.judge else []),
+    ]
+    return [
+        *(secret.get_secret_value() for secret in given if secret is not None),
+        *(server.secret for server in servers if server.secret is not None),
+    ]
