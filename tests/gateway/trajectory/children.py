@@ -54,22 +54,9 @@ async def acknowledge(path: str, tasks: str, each: str) -> None:
     store.close()
 
 
-def crowd(path: str, name: str, count: str) -> None:
-    """One of several processes that open the same new file at once, write to it and read from it."""
-    store = SqliteStore(path)
-    store.write([Session(name, 0, {})])
-    for number in range(int(count)):
-        store.write(submission(name, number))
-        if number % 10 == 0:
-            step = TrainStep(name, number, (name,), {}, number)
-            store.plan_step(step)
-            store.complete_step(step)
-            assert len(store.turns(name)) == number + 1
-    store.close()
-
-
 async def worker(path: str, name: str, number: str, of: str, each: str) -> None:
-    """One of several recorders that commit to one file, each in a session of its own and in a common one.
+    """One of several processes that open one new file at once, record in a session of their own and in a
+    common one, and read.
 
     Says how many of its rows were refused or lost.
     """
@@ -81,6 +68,10 @@ async def worker(path: str, name: str, number: str, of: str, each: str) -> None:
         own = recorder.submit(submission(name, at))
         await recorder.ensure_durable(recorder.submit(submission("common", at * int(of) + int(number))))
         await recorder.ensure_durable(own)
+        step = TrainStep(name, at, (name,), {}, at)
+        store.plan_step(step)
+        store.complete_step(step)
+        assert at in {turn.index for turn in store.turns(name)}
 
     await asyncio.gather(*map(submit, range(int(each))))
     say(str(recorder.state().refused + recorder.state().dropped))
@@ -169,5 +160,3 @@ if __name__ == "__main__":
             asyncio.run(full_disk(*arguments))
         case "worker":
             asyncio.run(worker(*arguments))
-        case "crowd":
-            crowd(*arguments)

@@ -18,6 +18,7 @@ import struct
 import sys
 import time
 from collections import Counter
+from contextlib import closing
 
 from crosswind.gateway.recorder.recorder import Recorder
 from crosswind.gateway.trajectory.record import Session
@@ -104,8 +105,7 @@ async def _record(path: str, first: int, again: list[int], acknowledgements: int
 
 def _stored(path: str) -> Counter[int]:
     """How often each number is stored: its turn and its reward, which must be there together."""
-    connection = sqlite3.connect(path)
-    try:
+    with closing(sqlite3.connect(path)) as connection:
         if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'turn'").fetchone():
             return Counter()
         turns = [number for (number,) in connection.execute("SELECT turn_index FROM turn")]
@@ -116,8 +116,6 @@ def _stored(path: str) -> Counter[int]:
         if state != "ok":
             sys.exit(f"the store is damaged: {state}")
         return Counter(turns) | Counter(rewards)
-    finally:
-        connection.close()
 
 
 if __name__ == "__main__":

@@ -79,13 +79,12 @@ def rollout(session_id: str, group_id: str, index: int | None, size: int, *, at:
     ]
 
 
-SYSTEM = Chain(None, b"system prompt ")
 TOOLS = b"],tools:[" + b"t" * 500
 
 
-def talk(session_id: str, turns: int, *, secret: str = "", shared: Chain = SYSTEM) -> list[Row]:
+def talk(session_id: str, turns: int, *, secret: str = "") -> list[Row]:
     """A session of several turns. It shares its first message and its frame with others like it."""
-    own: Chain = shared
+    own = Chain(None, b"system prompt ")
     written: list[Row] = [session(session_id)]
     for index in range(turns):
         own = Chain(own, f"<{session_id}{secret}:{index}>".encode())
@@ -113,6 +112,12 @@ def locked(path: Path) -> Iterator[None]:
         other.execute("BEGIN IMMEDIATE")
         yield
         other.execute("ROLLBACK")
+
+
+def query(path: Path, statement: str, *values: object) -> list[Any]:
+    """The rows that a query gives, read as plain `sqlite3` does."""
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(statement, values).fetchall()
 
 
 def execute(path: Path, script: str) -> None:

@@ -8,6 +8,7 @@ import stat
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -50,30 +51,23 @@ def closed(name: str, days_ago: float, turns: int = 2, **fields: Any) -> list[An
 def writing(store: SqliteStore) -> Iterator[None]:
     """Another thread with a connection of its own writes turn upon turn meanwhile."""
     stop, begun = threading.Event(), threading.Event()
-    errors: list[BaseException] = []
 
     def write() -> None:
-        live = SqliteStore(store.path)
-        try:
+        with closing(SqliteStore(store.path)) as live:
             for index, row in enumerate(talk("live", 5000)):
                 live.write([row])
                 begun.set()
                 if stop.is_set() and index > 20:
                     break
-        except BaseException as error:
-            errors.append(error)
-        finally:
-            live.close()
 
-    thread = threading.Thread(target=write)
-    thread.start()
-    begun.wait()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-    assert not errors
+    with ThreadPoolExecutor() as pool:
+        done = pool.submit(write)
+        begun.wait(60)
+        try:
+            yield
+        finally:
+            stop.set()
+    done.result()
 
 
 def test_a_backup_is_one_private_file_made_while_others_write(store: SqliteStore, tmp_path: Path) -> None:
@@ -84,9 +78,8 @@ def test_a_backup_is_one_private_file_made_while_others_write(store: SqliteStore
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     assert not [file for file in tmp_path.iterdir() if "partial" in file.name]
     assert run("verify", "--store", out).exit_code == 0
-    copy = SqliteStore(out)
-    assert copy.turns("a") == turns_of(talk("a", 5))
-    copy.close()
+    with closing(SqliteStore(out)) as copy:
+        assert copy.turns("a") == turns_of(talk("a", 5))
 
 
 def test_a_backup_makes_its_folder(store: SqliteStore, tmp_path: Path) -> None:
@@ -238,8 +231,7 @@ def test_migrations_are_told_before_they_are_applied(path: Path, monkeypatch: py
     assert run_json("migrate", "--store", path, "--dry-run") == told, "nothing was done"
     assert run_json("migrate", "--store", path, "--compact")["migrations"] == told["migrations"]
     assert run_json("migrate", "--store", path)["migrations"] == []
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA auto_vacuum").fetchone() == (2,), "incremental"
+    assert rows.query(path, "PRAGMA auto_vacuum") == [(2,)], "incremental"
     rows.execute(path, "INSERT INTO schema_version VALUES (99, 'future', 0)")
     newer = run("migrate", "--store", path)
     assert newer.exit_code == 2 and "has schema version 99" in newer.stderr

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -118,38 +119,21 @@ def _check_full_disk(report: dict[str, Any]) -> None:
     assert (report["dropped"], report["queued"]) == (2, 0)
 
 
-def test_workers_that_commit_to_one_file_lose_and_double_nothing(path: Path) -> None:
-    SqliteStore(path).close()
+def test_processes_open_write_and_read_one_file_together_and_lose_nothing(path: Path) -> None:
     names = ["one", "two", "three", "four"]
     workers = [
         subprocess.Popen(
-            _child("worker", path, name, str(number), str(len(names)), "60"),
-            stdout=subprocess.PIPE,
-            text=True,
+            _child("worker", path, name, str(number), "4", "60"), stdout=subprocess.PIPE, text=True
         )
         for number, name in enumerate(names)
     ]
     lost = [worker.communicate(timeout=TIMEOUT_S)[0] for worker in workers]
     assert [worker.returncode for worker in workers] == [0, 0, 0, 0] and lost == ["0\n"] * 4
-    store = SqliteStore(path)
-    for name in names:
-        assert [turn.index for turn in store.turns(name)] == list(range(60))
-        assert len(store.rewards(name)) == 60
-    assert [turn.index for turn in store.turns("common")] == list(range(240))
-    assert sorted(reward.reward for reward in store.rewards("common")) == list(range(240))
-    assert store.check().whole
-    store.close()
-
-
-def test_processes_open_write_and_read_one_file_together(path: Path) -> None:
-    names = ["one", "two", "three"]
-    crowd = [subprocess.Popen(_child("crowd", path, name, "40"), stderr=subprocess.PIPE) for name in names]
-    complaints = [child.communicate(timeout=TIMEOUT_S)[1] for child in crowd]
-    assert [child.returncode for child in crowd] == [0, 0, 0], complaints
-    store = SqliteStore(path)
-    for name in names:
-        assert [turn.index for turn in store.turns(name)] == list(range(40))
-        assert len(store.rewards(name)) == 40
-        assert [step.step for step in store.steps(name)] == [0, 10, 20, 30]
-    assert store.counts()["blocks"] == 3 * 40 + 3, "content that they share is stored once"
-    store.close()
+    with closing(SqliteStore(path)) as store:
+        for name in names:
+            assert [turn.index for turn in store.turns(name)] == list(range(60))
+            assert len(store.rewards(name)) == len(store.steps(name)) == 60
+        assert [turn.index for turn in store.turns("common")] == list(range(240))
+        assert sorted(reward.reward for reward in store.rewards("common")) == list(range(240))
+        assert store.counts()["blocks"] == 4 * 60 + 240 + 3, "content that they share is stored once"
+        assert store.check().whole

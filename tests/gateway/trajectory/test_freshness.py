@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
+from contextlib import closing
 
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.ledger_rows import NameMap
 from crosswind.gateway.trajectory.record import (
-    Session,
     SessionClosed,
     SessionDeleted,
     SessionMarked,
     SessionState,
     SessionStatus,
 )
+from crosswind.gateway.trajectory.sqlite.queries import _STATE
 from crosswind.gateway.trajectory.sqlite.store import SqliteStore
 from tests.gateway.trajectory import rows
 
@@ -26,7 +26,6 @@ def _state(store: SqliteStore, session_id: str = "s") -> SessionState:
 
 
 def test_what_another_process_adds_is_found_and_nothing_else(store: SqliteStore) -> None:
-    other = SqliteStore(store.path)
     store.write([rows.session(), rows.turn(), rows.shown("s", "text:a#0")])
     seen = _state(store)
     assert store.turns_since("s", seen.turn_row) == [] and store.ledger_since("s", seen.shown_row) == []
@@ -34,10 +33,11 @@ def test_what_another_process_adds_is_found_and_nothing_else(store: SqliteStore)
     new = rows.turn(
         index=1, parent=0, branch="b", response_id="r", received=View((b"[", None, b"]"), chain), attempt=2
     )
-    other.write([rows.session("elsewhere"), rows.turn("elsewhere"), rows.shown("elsewhere", "text:a#0")])
-    assert _state(store) == seen, "another session's rows are none of its business"
     noisy = rows.shown("s", "text:b#0", text="noisy", turn_index=1)
-    other.write([new, noisy, NameMap("s", "get", "fetch", 1)])
+    with closing(SqliteStore(store.path)) as other:
+        other.write([rows.session("elsewhere"), rows.turn("elsewhere"), rows.shown("elsewhere", "text:a#0")])
+        assert _state(store) == seen, "another session's rows are none of its business"
+        other.write([new, noisy, NameMap("s", "get", "fetch", 1)])
     now = _state(store)
     assert now.turn_row > seen.turn_row and now.shown_row > seen.shown_row and now.name_row > seen.name_row
     (head,) = store.turns_since("s", seen.turn_row)
@@ -46,7 +46,6 @@ def test_what_another_process_adds_is_found_and_nothing_else(store: SqliteStore)
     assert store.ledger_since("s", seen.shown_row) == [noisy]
     assert [head.index for head in store.turns_since("s", 0)] == [0, 1]
     assert store.ledger_since("s", 0) == store.ledger("s")
-    other.close()
 
 
 def test_turns_come_in_order_of_writing_whatever_their_index(store: SqliteStore) -> None:
@@ -70,26 +69,16 @@ def test_rows_keep_their_numbers_when_the_file_is_vacuumed(store: SqliteStore) -
     store.write([rows.session(), rows.turn(), rows.turn(index=1), rows.shown("s", "a")])
     store.write([SessionDeleted("goes")])
     before = _state(store), store.turns_since("s", 0)
-    connection = sqlite3.connect(store.path)
-    connection.execute("VACUUM")
-    connection.close()
+    rows.execute(store.path, "VACUUM")
     assert (_state(store), store.turns_since("s", 0)) == before
 
 
 def test_a_look_reads_nothing_that_grows_with_the_session(store: SqliteStore) -> None:
     store.write([rows.session(), rows.turn(), rows.shown("s", "a")])
-    connection = sqlite3.connect(store.path)
-    plan = _plan(connection, store)
+    plan = [row[3] for row in rows.query(store.path, f"EXPLAIN QUERY PLAN {_STATE}", "s")]
     assert all(step.startswith("SEARCH") or "SUBQUERY" in step for step in plan), plan
     assert sum("turn_session (session_id=?)" in step for step in plan) == 1
     assert sum("shown_session (session_id=?)" in step for step in plan) == 1
-    connection.close()
-
-
-def _plan(connection: sqlite3.Connection, store: SqliteStore) -> list[str]:
-    from crosswind.gateway.trajectory.sqlite.queries import _STATE
-
-    return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {_STATE}", ("s",))]
 
 
 def test_readers_do_not_wait_for_the_writer(store: SqliteStore) -> None:
@@ -112,4 +101,3 @@ def test_readers_do_not_wait_for_the_writer(store: SqliteStore) -> None:
         go.set()
         thread.join()
     assert _state(store).quarantine == "soon"
-    assert isinstance(store.session("s"), Session)

@@ -110,17 +110,3 @@ class Life(RuleBasedStateMachine):
 
 TestLife = Life.TestCase
 TestLife.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
-
-
-class TestNothingStays:
-    def test_a_store_that_lost_all_sessions_holds_nothing(self, path: Path) -> None:
-        store = SqliteStore(path)
-        for name in "abc":
-            chain = Chain(Chain(None, b"system"), name.encode())
-            store.write([rows.session(name), rows.turn(name, received=View((None,), chain))])
-        for _ in prune(store, RetentionLimits(1 << 62, None, True)):
-            pass
-        verdict = store.check()
-        assert verdict.whole and not any(verdict.orphans.values())
-        assert verdict.checked == {"blocks": 0, "chain_nodes": 0, "frames": 0, "turns": 0}
-        store.close()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -26,17 +28,16 @@ def delete(store: SqliteStore, *session_ids: str, at_once: int = 500) -> int:
 
 def contents(store: SqliteStore) -> dict[str, int]:
     """Rows of content, and of who uses it."""
-    connection = sqlite3.connect(store.path)
-    tables = ("block", "chain", "frame", "share", "released")
-    found = {name: connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in tables}
-    connection.close()
-    return found
+    return {name: rows.query(store.path, f"SELECT count(*) FROM {name}")[0][0] for name in EMPTY}
 
 
+@pytest.mark.parametrize("writes", [1, 3])
 @pytest.mark.parametrize("at_once", [1, 3, 500])
-def test_content_goes_with_the_last_session_that_has_it(store: SqliteStore, at_once: int) -> None:
+def test_content_goes_with_the_last_session_that_has_it(
+    store: SqliteStore, at_once: int, writes: int
+) -> None:
     everyone = {name: talk(name, 4) for name in ("a", "b", "c")}
-    for written in everyone.values():
+    for written in everyone.values() if writes > 1 else [list(chain(*everyone.values()))]:
         store.write(written)
     for name in ("a", "c", "b"):
         delete(store, name, at_once=at_once)
@@ -44,14 +45,6 @@ def test_content_goes_with_the_last_session_that_has_it(store: SqliteStore, at_o
         for other, written in everyone.items():
             assert store.turns(other) == turns_of(written)
     assert contents(store) == EMPTY
-
-
-def test_sessions_of_one_write_each_own_what_they_bring(store: SqliteStore) -> None:
-    store.write([*talk("a", 2), *talk("b", 2)])
-    delete(store, "a")
-    assert store.turns("b") == turns_of(talk("b", 2))
-    delete(store, "b")
-    assert contents(store)["block"] == 0
 
 
 def test_a_deletion_costs_what_the_session_referred_to(tmp_path: Path) -> None:
@@ -79,14 +72,13 @@ def _steps_of_deleting(path: Path, bystanders: int) -> int:
 
 
 def test_a_process_that_dies_between_loses_nothing_and_the_next_goes_on(store: SqliteStore) -> None:
-    store.write(talk("stays", 3))
-    store.write(talk("goes", 40))
+    store.write([*talk("stays", 3), *talk("goes", 40)])
     store.write([SessionDeleted("goes")])
     store.sweep(7)
     store.close()
     again = SqliteStore(store.path)
     assert contents(again)["released"] > 0 and again.turns("stays") == turns_of(talk("stays", 3))
-    again.write(talk("new", 1, shared=Chain(None, b"system prompt ")))
+    again.write(talk("new", 1))
     assert rows.sweep_all(again, 7) > 0
     assert again.turns("stays") == turns_of(talk("stays", 3)) and again.turns("new") == turns_of(
         talk("new", 1)
@@ -127,10 +119,9 @@ def test_what_a_deleted_session_shared_is_brought_anew_by_one_of_its_name(store:
 def test_an_old_store_learns_who_uses_what(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(schema, "migrations", lambda: migrations()[:1])
-        connection = sqlite3.connect(path, isolation_level=None)
-        schema.migrate(connection, str(path))
-    connection.executescript((Path(__file__).parent / "old_store.sql").read_text("utf-8"))
-    connection.close()
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            schema.migrate(connection, str(path))
+    rows.execute(path, Path(__file__).with_name("old_store.sql").read_text("utf-8"))
     store = SqliteStore(path)
     assert store.turns("a") == turns_of(talk("a", 3)) and store.turns("b") == turns_of(talk("b", 2))
     delete(store, "a")
@@ -138,9 +129,7 @@ def test_an_old_store_learns_who_uses_what(path: Path, monkeypatch: pytest.Monke
     store.write(talk("c", 2))
     delete(store, "b")
     assert store.turns("c") == turns_of(talk("c", 2))
-    readable = sqlite3.connect(path)
-    assert len(readable.execute("SELECT agent_got FROM readable_turn").fetchall()) == 2
-    readable.close()
+    assert len(rows.query(path, "SELECT agent_got FROM readable_turn")) == 2
     delete(store, "c")
     assert contents(store) == EMPTY
     store.close()

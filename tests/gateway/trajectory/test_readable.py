@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 
 from crosswind.gateway.trajectory.content import Chain, View
 from crosswind.gateway.trajectory.record import Arm, Completion, Reward, SessionClosed
@@ -35,11 +36,9 @@ def _noisy_session(store: SqliteStore) -> None:
 
 
 def _query(store: SqliteStore, query: str) -> list[dict[str, object]]:
-    connection = sqlite3.connect(f"file:{store.path}?mode=ro", uri=True)
-    connection.row_factory = sqlite3.Row
-    found = [dict(row) for row in connection.execute(query)]
-    connection.close()
-    return found
+    with closing(sqlite3.connect(f"file:{store.path}?mode=ro", uri=True)) as connection:
+        connection.row_factory = sqlite3.Row
+        return [dict(row) for row in connection.execute(query)]
 
 
 def test_a_noisy_turn_shows_what_was_sent_seen_produced_and_delivered(store: SqliteStore) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from typing import Any
 
 import pytest
@@ -17,6 +15,7 @@ from crosswind.gateway.trajectory.record import (
     Completion,
     Event,
     Reward,
+    Row,
     Session,
     SessionDeleted,
     Setting,
@@ -32,44 +31,44 @@ anything = settings(
 )
 
 
+def write_anew(store: SqliteStore, session: Session, *others: Row) -> None:
+    store.write([SessionDeleted(session.id)])
+    store.write([session, *others])
+
+
 @given(rows.sessions)
 @anything
 def test_a_session(store: SqliteStore, session: Session) -> None:
-    store.write([SessionDeleted(session.id)])
-    store.write([session])
+    write_anew(store, session)
     assert store.session(session.id) == session
 
 
 @given(st.lists(rows.turns, min_size=1, max_size=3, unique_by=lambda turn: (turn.index, turn.attempt)))
 @anything
 def test_turns_with_their_bodies_to_the_byte(store: SqliteStore, turns: list[Turn]) -> None:
-    store.write([SessionDeleted("s")])
-    store.write([rows.session(), *turns])
+    write_anew(store, rows.session(), *turns)
     assert store.turns("s") == sorted(turns, key=lambda turn: (turn.index, turn.attempt))
 
 
 @given(rows.events)
 @anything
 def test_an_event(store: SqliteStore, event: Event) -> None:
-    store.write([SessionDeleted("s")])
-    store.write([rows.session(), event])
+    write_anew(store, rows.session(), event)
     assert store.events("s") == [event]
 
 
 @given(st.lists(rows.ledger_rows, max_size=3, unique_by=lambda row: (row.branch, row.anchor, row.site)))
 @anything
 def test_a_ledger_in_its_order(store: SqliteStore, ledger: list[Shown]) -> None:
-    store.write([SessionDeleted("s")])
-    store.write([rows.session(), *ledger])
+    write_anew(store, rows.session(), *ledger)
     assert store.ledger("s") == ledger
 
 
 @given(rows.ids, rows.ids, rows.json_objects)
 @anything
 def test_names_and_settings(store: SqliteStore, name: str, other: str, value: dict[str, Any]) -> None:
-    store.write([SessionDeleted("s")])
     setting = Setting(name, other, value, 7)
-    store.write([rows.session(), NameMap("s", name, other, 1), setting])
+    write_anew(store, rows.session(), NameMap("s", name, other, 1), setting)
     assert store.names("s") == [NameMap("s", name, other, 1)]
     assert store.setting(name, other) == setting
     assert setting in store.settings(name)
@@ -78,9 +77,8 @@ def test_names_and_settings(store: SqliteStore, name: str, other: str, value: di
 @given(rows.ids, rows.json_objects, rows.floats)
 @anything
 def test_rewards_and_steps(store: SqliteStore, name: str, value: dict[str, Any], number: float) -> None:
-    store.write([SessionDeleted("s")])
     reward = Reward("s", 5, number, value, name)
-    store.write([rows.session(), reward])
+    write_anew(store, rows.session(), reward)
     assert store.rewards("s") == [reward]
     step = TrainStep(name, len(store.steps(name)), (name,), value, 3, name, value, 9)
     store.plan_step(step)
@@ -115,8 +113,7 @@ def test_a_choice_of_which_the_turn_says_all_takes_no_row(
     store.write([rows.session(), turn])
     assert store.turns("s") == [store.turn_of_response("s", "r")] == [turn]
     said = completions == (Completion(0, finish_reason=finish_reason),)
-    with closing(sqlite3.connect(store.path)) as connection:
-        assert connection.execute("SELECT count(*) FROM completion").fetchone() == (0 if said else stored,)
+    assert rows.query(store.path, "SELECT count(*) FROM completion") == [(0 if said else stored,)]
 
 
 def test_chains_read_back_share_their_nodes_and_can_be_extended(store: SqliteStore) -> None:

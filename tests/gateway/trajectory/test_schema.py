@@ -6,6 +6,7 @@ import os
 import re
 import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,20 +21,15 @@ NEWEST = len(migrations())
 
 
 def _version(path: Path) -> int:
-    connection = sqlite3.connect(path)
-    (version,) = connection.execute("SELECT max(version) FROM schema_version").fetchone()
-    connection.close()
-    return int(version)
+    return int(rows.query(path, "SELECT max(version) FROM schema_version")[0][0])
 
 
 def test_a_fresh_store_has_the_newest_schema_and_a_reopened_one_its_rows(path: Path) -> None:
-    store = SqliteStore(path)
-    store.write([rows.session()])
-    store.close()
+    with closing(SqliteStore(path)) as store:
+        store.write([rows.session()])
     assert _version(path) == NEWEST
-    again = SqliteStore(path)
-    assert again.session("s") == rows.session()
-    again.close()
+    with closing(SqliteStore(path)) as again:
+        assert again.session("s") == rows.session()
     assert _version(path) == NEWEST
 
 
@@ -47,9 +43,7 @@ def test_an_older_store_is_brought_up_step_by_step(path: Path, monkeypatch: pyte
     monkeypatch.setattr(schema, "migrations", lambda: steps)
     SqliteStore(path).close()
     assert _version(path) == NEWEST + 2
-    connection = sqlite3.connect(path)
-    connection.execute("SELECT a, b, three FROM one, two, session")
-    connection.close()
+    rows.query(path, "SELECT a, b, three FROM one, two, session")
 
 
 def test_a_failing_migration_leaves_the_store_as_it_was(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,30 +53,26 @@ def test_a_failing_migration_leaves_the_store_as_it_was(path: Path, monkeypatch:
     with pytest.raises(StoreError, match="session already exists"):
         SqliteStore(path)
     assert _version(path) == NEWEST
-    connection = sqlite3.connect(path)
-    assert not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'one'").fetchall()
-    connection.close()
+    assert not rows.query(path, "SELECT 1 FROM sqlite_master WHERE name = 'one'")
 
 
-def test_a_newer_schema_is_refused(path: Path) -> None:
-    SqliteStore(path).close()
-    connection = sqlite3.connect(path)
-    connection.execute("INSERT INTO schema_version VALUES (99, 'future', 0)")
-    connection.commit()
-    connection.close()
-    with pytest.raises(StoreError, match=r"has schema version 99 .* versions up to \d+; upgrade crosswind"):
+@pytest.mark.parametrize(
+    ("table", "complaint"),
+    [
+        (
+            "schema_version AS SELECT 99 AS version",
+            r"has schema version 99 .* versions up to \d+; upgrade crosswind",
+        ),
+        ("theirs (a)", r"file of another program .*theirs"),
+    ],
+    ids=["a newer schema", "another program's file"],
+)
+def test_a_file_that_is_not_ours_is_refused_and_left_alone(path: Path, table: str, complaint: str) -> None:
+    rows.execute(path, f"CREATE TABLE {table}")
+    before = rows.query(path, "SELECT sql FROM sqlite_master")
+    with pytest.raises(StoreError, match=complaint):
         SqliteStore(path)
-
-
-def test_another_programs_file_is_refused_and_left_alone(path: Path) -> None:
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE TABLE theirs (a)")
-    connection.close()
-    with pytest.raises(StoreError, match=r"file of another program .*theirs"):
-        SqliteStore(path)
-    connection = sqlite3.connect(path)
-    assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("theirs",)]
-    connection.close()
+    assert rows.query(path, "SELECT sql FROM sqlite_master") == before
 
 
 def test_a_file_that_is_no_database_is_refused(path: Path) -> None:
@@ -121,11 +111,10 @@ def test_every_connection_syncs_and_the_file_is_in_wal_mode(store: SqliteStore) 
 def test_nobody_else_can_read_the_files(path: Path, mask: int) -> None:
     before = os.umask(mask)
     try:
-        store = SqliteStore(path)
-        store.write([rows.session()])
-        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+        with closing(SqliteStore(path)) as store:
+            store.write([rows.session()])
+            modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
         assert modes == {path.name: 0o600, f"{path.name}-wal": 0o600, f"{path.name}-shm": 0o600}
-        store.close()
     finally:
         os.umask(before)
 
@@ -148,12 +137,11 @@ def test_the_first_migration_has_a_column_for_every_field_of_the_record() -> Non
         "event": "session_id turn_index operator site slot anchor logical_call severity draw_json clean_hash "
         "before after recovery note",
     }
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    migrate(connection, "memory")
-    for table, columns in wanted.items():
-        found = {name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")}
-        assert found >= set(columns.split())
-    connection.close()
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        migrate(connection, "memory")
+        for table, columns in wanted.items():
+            found = {name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")}
+            assert found >= set(columns.split())
 
 
 def test_stores_are_found_by_their_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

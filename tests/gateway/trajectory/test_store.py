@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -60,9 +61,8 @@ def test_rewards_are_appended_and_the_latest_counts(store: SqliteStore) -> None:
     store.write([rows.session()])
     assert (store.session("s") or rows.session()).reward_state is RewardState.PENDING
     store.write([SessionMarked("s", reward_state=RewardState.EXPIRED)])
-    store.write([late])
-    store.write([early])  # it was posted before the other and arrived after it
-    store.write([SessionMarked("s", reward_state=RewardState.EXPIRED)])
+    # The early one was posted before the other and arrived after it.
+    store.write([late, early, SessionMarked("s", reward_state=RewardState.EXPIRED)])
     found = store.session("s")
     assert found and (found.reward, found.reward_source, found.reward_components) == (
         0.5,
@@ -119,11 +119,10 @@ def test_groups_complete_when_all_their_rollouts_are_closed_and_rewarded(store: 
 
 
 def test_a_rollout_that_was_opened_again_counts_once(store: SqliteStore) -> None:
-    again = [*rows.rollout("x", "g", 0, 2, at=5), *rows.rollout("y", "g", 0, 2, at=6)]
-    store.write(again)
+    store.write([*rows.rollout("x", "g", 0, 2, at=5), *rows.rollout("y", "g", 0, 2, at=6)])
     assert store.completed_groups() == []
-    store.write([rows.session("given up", group_id="g", group_size=2, rollout_index=1)])
-    store.write(rows.rollout("z", "g", 1, 2, at=7))
+    given_up = rows.session("given up", group_id="g", group_size=2, rollout_index=1)
+    store.write([given_up, *rows.rollout("z", "g", 1, 2, at=7)])
     assert store.completed_groups() == ["g"]
 
 
@@ -170,10 +169,9 @@ def test_a_write_that_was_rolled_back_leaves_no_node_marked_as_stored(store: Sql
 def test_chains_known_to_one_store_can_be_written_to_another(store: SqliteStore, tmp_path: Path) -> None:
     sent = rows.turn(sent=View((None,), Chain(Chain(None, b"a"), b"b")))
     store.write([rows.session(), sent])
-    other = SqliteStore(tmp_path / "other.db")
-    other.write([rows.session(), sent])
-    assert other.turns("s") == [sent]
-    other.close()
+    with closing(SqliteStore(tmp_path / "other.db")) as other:
+        other.write([rows.session(), sent])
+        assert other.turns("s") == [sent]
 
 
 def test_a_deleted_session_goes_with_its_rows_and_content_that_nobody_else_has(store: SqliteStore) -> None:
@@ -195,8 +193,7 @@ def test_a_deleted_session_goes_with_its_rows_and_content_that_nobody_else_has(s
 
 def test_erased_ledger_texts_leave_the_decisions(store: SqliteStore) -> None:
     noisy = rows.shown("s", "a", text="noisy text", decisions=({"operator": "user.typos"},))
-    store.write([rows.session(), noisy])
-    store.write([LedgerTextsErased("s")])
+    store.write([rows.session(), noisy, LedgerTextsErased("s")])
     assert store.ledger("s") == [structs.replace(noisy, text=None)]
     assert b"noisy text" not in _everything_on_disk(store)
 
@@ -231,19 +228,17 @@ def test_storage_grows_with_the_length_of_a_conversation(tmp_path: Path) -> None
         return grown / length
 
     short, long = bytes_per_turn(40), bytes_per_turn(400)
-    assert long < 1.1 * short
-    assert long < 2 * 2800, "at most twice what a turn brings"
+    assert long < min(1.1 * short, 2 * 2800), "at most twice what a turn brings"
 
 
 def test_a_lock_held_by_another_process_is_waited_for_and_then_named(path: Path) -> None:
-    store = SqliteStore(path, busy_timeout_s=0.05)
-    with rows.locked(path):
-        with pytest.raises(StoreUnavailable, match=r"another process holds the write lock.*busy_timeout_s"):
-            store.write([rows.session()])
-        assert store.session("s") is None, "readers do not wait for the writer"
-    store.write([rows.session()])
-    assert store.session("s")
-    store.close()
+    with closing(SqliteStore(path, busy_timeout_s=0.05)) as store:
+        with rows.locked(path):
+            with pytest.raises(StoreUnavailable, match=r"holds the write lock.*busy_timeout_s"):
+                store.write([rows.session()])
+            assert store.session("s") is None, "readers do not wait for the writer"
+        store.write([rows.session()])
+        assert store.session("s")
 
 
 def test_a_closed_store_says_so(path: Path) -> None:
