@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosswind.testing import script
-from tests.gateway.closed_world import ABBREVIATED, Client, calling, profile, tool
+from tests.gateway.agents import ChatAgent, calling, play
+from tests.gateway.closed_world import ABBREVIATED
 from tests.gateway.dialogue import TOOLS, call, result, user
 from tests.gateway.servers import gateway, upstream
 
@@ -71,19 +71,14 @@ async def test_what_is_left_stays_as_it_was(restart: bool, turns: int, data: st.
 
 
 async def test_what_was_put_back_is_put_back_behind_a_summary_too(tmp_path: Path) -> None:
-    policy = script(calling(1, 0), calling(0))
-    async with (
-        upstream(policy) as app,
-        gateway(tmp_path, app, noise=profile(ABBREVIATED)) as running,
-        Client(running, stream=False) as client,
-    ):
-        await client.turn([tool()])
-        client.answer_calls()
-        await client.turn([tool()])
-        met = app.requests[1].json["messages"]
-        client.messages = [SUMMARY, *client.messages[1:3], user("And what else?")]
-        await client.turn([tool()])
-        again = app.requests[2].json["messages"]
+    async with play(tmp_path, ChatAgent, ABBREVIATED, calling(1, 0), calling(0)) as (app, _, agent):
+        await agent.ask()
+        await agent.answer_calls()
+        kept = agent.history[1:3]
+        agent.history = [SUMMARY, *kept]
+        await agent.ask("And what else?")
+        del app.dialogues[2:]  # It doesn't go on from the one before.
+        met, again = (app.bodies(agent.path)[at]["messages"] for at in (1, 2))
         assert json.dumps(met[1:4]) == json.dumps(again[1:4]), (
             "the phantom's call and result with the real one"
         )

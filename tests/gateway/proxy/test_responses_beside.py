@@ -12,7 +12,7 @@ import pytest
 
 from crosswind.testing import ScriptedProvider, script
 from crosswind.testing.replies import plain
-from tests.gateway.protocols.responses.agent import Client, calling, user
+from tests.gateway.agents import LinkedAgent, calling
 from tests.gateway.proxy.test_stored_responses import NOISY, QUESTION
 from tests.gateway.servers import Running, gateway, upstream
 
@@ -36,12 +36,12 @@ async def test_they_go_on_from_the_last_round(
     async with (
         ScriptedProvider(policy) as app,
         gateway(tmp_path, app.url, noise=NOISY) as running,
-        Client(running, stream=False, linked=True) as client,
+        LinkedAgent(running) as agent,
     ):
-        first = await client.turn(user(QUESTION))
+        first = await agent.ask(QUESTION)
     kept = list(app.stored.responses.values())[-1].response
-    [call] = [one for one in first.output if one.type == "function_call"]
-    result = {"type": "function_call_output", "call_id": call.call_id, "output": "2"}
+    [call] = first.calls
+    result = {"type": "function_call_output", "call_id": call.id, "output": "2"}
     shown = app.bodies("/v1/responses")[0]["input"][0]
     compacted = {"object": "response.compaction", "output": [shown, {"type": "compaction", "id": "cmp_1"}]}
     async with upstream(plain(compacted)) as other, gateway(tmp_path, other, noise=NOISY) as running:

@@ -14,17 +14,16 @@ from crosswind.gateway.protocols.stored_items import hidden_ids
 from crosswind.testing import Answer, ScriptedProvider, script
 from crosswind.testing.replies import JSON, ReceivedRequest, plain
 from tests.gateway import dialogue
+from tests.gateway.agents import Agent, LinkedAgent, ResponsesAgent, calling
+from tests.gateway.closed_world import ABBREVIATED, TOOL
 from tests.gateway.dialogue import PROFILE
-from tests.gateway.noise.test_tool_view import ABBREVIATED, TOOL
 from tests.gateway.protocols.messages.conversation import facts
 from tests.gateway.protocols.responses.conversation import body as request
 from tests.gateway.protocols.responses.conversation import call, history, post, response, user
 from tests.gateway.protocols.responses.conversation import result as output
-from tests.gateway.protocols.responses.test_tool_mapping import REASONING, Client, calling, closed
 from tests.gateway.servers import Running, answer, gateway, upstream
 
-__all__ = ["closed"]
-WAYS = pytest.mark.parametrize("linked", [False, True], ids=["resent", "linked"])
+WAYS = pytest.mark.parametrize("make", [ResponsesAgent, LinkedAgent], ids=["resent", "linked"])
 KEY = {"authorization": "Bearer sk-client"}
 NOISY = f"{PROFILE}  - {{operator: {ABBREVIATED}, severity: 1.0, when: {{probability: 1.0}}}}\n"
 """Texts, results and tools are touched."""
@@ -33,62 +32,62 @@ QUESTION = "What did ACME order on Monday, please, and where is it now?"
 
 def policy() -> Any:
     return script(
-        calling(1, text="Let me see.", reasoning="First."),
-        calling(1, 0, text="So then.", reasoning="Then."),
+        calling(1, text="Let me see."),
+        calling(1, 0, text="So then."),
         Answer("Two orders.", reasoning="That's it."),
     )
 
 
 @WAYS
 @pytest.mark.parametrize("restarted", [False, True])
-async def test_input_items_are_the_clients_own(tmp_path: Path, linked: bool, restarted: bool) -> None:
+async def test_input_items_are_the_clients_own(tmp_path: Path, make: type[Agent], restarted: bool) -> None:
     async with ScriptedProvider(policy()) as app:
         async with gateway(tmp_path, app.url, noise=NOISY) as running:
-            async with Client(running, stream=False, linked=linked, reasoning=REASONING) as client:
-                await client.turn({"role": "user", "content": QUESTION})
-                await client.answer_calls()
+            async with make(running) as agent:
+                await agent.ask(QUESTION)
+                await agent.answer_calls()
             assert not app.refusals
             if not restarted:
-                await check_items(client, running, app)
+                await check_items(agent, running, app)
         if restarted:
             async with gateway(tmp_path, app.url, noise=NOISY) as running:
-                await check_items(client, running, app)
+                await check_items(agent, running, app)
 
 
-async def check_items(client: Client, running: Running, app: ScriptedProvider) -> None:
+async def check_items(agent: Agent, running: Running, app: ScriptedProvider) -> None:
     async with AsyncOpenAI(base_url=f"{running.data}/v1", api_key="unused-but-long") as sdk:
-        items = [one async for one in sdk.responses.input_items.list(client.response.id, order="asc")]
+        items = [one async for one in sdk.responses.input_items.list(agent.last.id, order="asc")]
     assert app.bodies("/v1/responses")[0]["input"][0]["content"] != QUESTION
     said = ("reasoning", "message")
     assert [one.type for one in items] == ["message", *said, *said, "function_call", "function_call_output"]
-    mine = {item.get("id"): item for item in client.items if "id" in item}
+    mine = {item.get("id"): item for item in agent.history if "id" in item}
     assert items[0].content[0].text == QUESTION
     assert items[5].name == TOOL
-    assert items[6].output == next(one["output"] for one in client.items if "output" in one)
+    assert items[6].output == next(one["output"] for one in agent.history if "output" in one)
     assert all(one.id in mine for one in items[1:6])
 
 
 @WAYS
 @pytest.mark.parametrize("durability", ["strict", "relaxed"])
 async def test_a_response_is_the_one_that_was_delivered(
-    tmp_path: Path, linked: bool, durability: str
+    tmp_path: Path, make: type[Agent], durability: str
 ) -> None:
     async with (
         ScriptedProvider(policy()) as app,
         gateway(tmp_path, app.url, durability=durability, noise=NOISY) as running,
-        Client(running, stream=False, linked=linked, reasoning=REASONING) as client,
+        make(running) as agent,
     ):
-        first = await client.turn({"role": "user", "content": QUESTION})
-        again = await client.sdk.responses.retrieve(first.id)
-        assert again.to_dict() == first.to_dict()
-        await client.answer_calls()
-        last = await client.sdk.responses.retrieve(client.response.id)
-        assert last.to_dict() == client.response.to_dict()
+        first = await agent.ask(QUESTION)
+        again = await agent.sdk.responses.retrieve(first.id)
+        assert again.to_dict() == first.whole.to_dict()
+        last = await agent.answer_calls()
+        again = await agent.sdk.responses.retrieve(last.id)
+        assert again.to_dict() == last.whole.to_dict()
         assert len(app.stored.responses) == 3
-        await client.sdk.responses.delete(first.id)
+        await agent.sdk.responses.delete(first.id)
         assert len(app.stored.responses) == 1, "with the round that was answered inside"
-        told = await running.http.delete(f"{running.data}/v1/responses/{client.response.id}", headers=KEY)
-        assert told.json()["id"] == client.response.id and not app.stored.responses
+        told = await running.http.delete(f"{running.data}/v1/responses/{last.id}", headers=KEY)
+        assert told.json()["id"] == last.id and not app.stored.responses
 
 
 async def test_what_is_not_ours_keeps_its_bytes(tmp_path: Path) -> None:
@@ -178,13 +177,13 @@ async def test_pages_of_what_the_client_never_saw_are_gone_past(
         ScriptedProvider(policy) as app,
         gateway(tmp_path, app.url, durability=durability, noise=NOISY) as running,
     ):
-        async with Client(running, stream=False, linked=True) as client:
-            await client.turn({"role": "user", "content": QUESTION})
-            await client.answer_calls()
+        async with LinkedAgent(running) as agent:
+            await agent.ask(QUESTION)
+            await agent.answer_calls()
         async with AsyncOpenAI(base_url=f"{running.data}/v1", api_key="unused-but-long") as sdk:
-            listed = sdk.responses.input_items.list(client.response.id, order="asc", limit=limit)
+            listed = sdk.responses.input_items.list(agent.last.id, order="asc", limit=limit)
             items = [one async for one in listed]
-    assert [one.type for one in items] == ["message", "function_call", "function_call_output"]
+    assert [one.type for one in items] == ["message", "reasoning", "function_call", "function_call_output"]
 
 
 async def test_listed_completions_are_those_that_were_delivered(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from crosswind.gateway.cli import root
 from crosswind.gateway.protocols.json_values import encode
 from crosswind.simulators.environment import load
 from crosswind.studies.replay.comparison import compare
-from crosswind.testing import Answer, ScriptedProvider, answer_messages, script
-from tests.gateway.closed_world import ABBREVIATED, Client, calling, profile, tool
+from crosswind.testing import Answer, ScriptedProvider, answer_messages
+from tests.gateway.agents import ChatAgent, calling, play
+from tests.gateway.closed_world import ABBREVIATED
 from tests.gateway.dialogue import PROFILE, TURNS, body, user
 from tests.gateway.servers import Running, gateway, settings, upstream
 
@@ -169,16 +171,14 @@ def test_documents_differ_exactly_where_they_are_not_equal(before: Any, after: A
 async def test_calls_that_the_client_never_got_are_taken_from_the_ledger(
     tmp_path: Path, stream: bool, answers: list[Any]
 ) -> None:
-    async with (
-        upstream(script(*answers)) as app,
-        gateway(tmp_path, app, noise=profile(ABBREVIATED)) as running,
-        Client(running, stream) as client,
+    async with play(tmp_path, partial(ChatAgent, stream=stream), ABBREVIATED, *answers) as (
+        _,
+        running,
+        agent,
     ):
-        for _ in range(3):
-            message = await client.turn([tool()])
-            client.answer_calls()
-            if not message.get("tool_calls"):
-                client.messages.append(user("And now?"))
+        await agent.ask()
+        for _ in range(2):
+            await (agent.answer_calls() if agent.last.calls else agent.ask("And now?"))
         await running.flush()
     result = await replayed(tmp_path, "one", "--json")
     assert result.exit_code == 0, result.output

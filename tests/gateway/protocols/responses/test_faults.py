@@ -8,7 +8,7 @@ from typing import Any
 import openai
 import pytest
 
-from tests.gateway.protocols.responses.agent import output
+from tests.gateway.protocols.responses.conversation import result
 from tests.gateway.proxy.faulty import KEPT, KEY, RESPONSES, STREAMED, TEXT, serving
 
 
@@ -56,6 +56,6 @@ async def test_a_client_can_go_on_by_id_from_calls_that_came_out_wrong(
     ):
         response = await ask(client, stream, input="Where is it?", tools=RESPONSES.tools)
         ids = [one.call_id for one in response.output if one.type == "function_call"]
-        given: Any = [output(call_id) for call_id in ids]
+        given: Any = [result(call_id, "shipped") for call_id in ids]
         await client.responses.create(model="m", input=given, previous_response_id=response.id)
         assert len(set(ids)) == 2

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from crosswind.testing.replies import JSON, SSE, ReceivedRequest
+from tests.gateway.agents import function
 from tests.gateway.closed_world import ABBREVIATED, TOOL, profile
-from tests.gateway.protocols.responses.agent import function
 from tests.gateway.protocols.responses.conversation import RESPONSE, event, post, user
 from tests.gateway.servers import gateway, upstream
 
