@@ -63,12 +63,7 @@ def serve(config: Path | None, **flags: Any) -> None:
     from crosswind.gateway.http.server import allow_many_connections
     from crosswind.gateway.telemetry.logs import configure
 
-    def read() -> Settings:
-        settings = load(config, flags)
-        _check_workers(settings)
-        return settings
-
-    settings = read()
+    settings = load(config, flags)
     configure(settings.log)
     allow_many_connections()
     data = _bind_socket(settings.host, settings.port, "port")
@@ -79,22 +74,12 @@ def serve(config: Path | None, **flags: Any) -> None:
 
     def reread() -> Settings:
         """Read the configuration again; a port that is configured as before stays the one that was bound."""
-        now = read()
+        now = load(config, flags)
         same = {name: port for name, port in ports.items() if getattr(now, name) == getattr(configured, name)}
         return now.model_copy(update=same)
 
     settings = settings.model_copy(update=ports)
     sys.exit((_serve_alone if settings.workers == 1 else _supervise)(settings, data, control, reread))
-
-
-def _check_workers(settings: Settings) -> None:
-    from crosswind.gateway.config.sections import Durability
-
-    if settings.workers > 1 and settings.durability is Durability.RELAXED:
-        raise ConfigurationError(
-            f"durability 'relaxed' with workers {settings.workers}: a worker can't see another one's turns "
-            "that aren't on disk yet; set workers to 1, or durability to strict"
-        )
 
 
 def _bind_socket(host: str, port: int, field: str) -> socket.socket:
@@ -132,14 +117,11 @@ def _serve_alone(
     settings: Settings, data: socket.socket, control: socket.socket, reread: Callable[[], Settings]
 ) -> int:
     """Serve both planes in this process, in one event loop."""
+    import uvloop
+
     from crosswind.gateway.app import create_app
 
-    gateway = create_app(settings, source=reread)
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.run(run(gateway, data, control))
-    return uvloop.run(run(gateway, data, control))
+    return uvloop.run(run(create_app(settings, source=reread), data, control))
 
 
 async def run(gateway: Gateway, data: socket.socket, control: socket.socket) -> int:

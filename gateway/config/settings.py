@@ -120,6 +120,15 @@ class Settings(BaseSettings):
             raise ValueError(f"two upstreams are named {twice[0]!r}; give each a name of its own")
         return self
 
+    @model_validator(mode="after")
+    def _check_workers(self) -> Self:
+        if self.workers > 1 and self.durability is Durability.RELAXED:
+            raise ValueError(
+                f"durability 'relaxed' with workers {self.workers}: a worker can't see another one's turns "
+                "that aren't on disk yet; set workers to 1, or durability to strict"
+            )
+        return self
+
     @property
     def every_upstream(self) -> tuple[UpstreamSettings, ...]:
         """All upstreams in the order in which a model's name is matched. The short form comes last and has no

@@ -96,14 +96,25 @@ class Dealer:
         return False
 
 
-class Receiver:
-    """The worker's end: calls `take` with each connection handed over."""
+class HandedServer(HttpServer):
+    """A server of connections that the supervisor accepted and sends over `end`."""
 
-    def __init__(self, end: socket.socket, take: Callable[[socket.socket], None]) -> None:
+    def __init__(self, settings: Settings, app: Any, end: socket.socket) -> None:
+        super().__init__(server_config(settings, app, websockets=True))
         end.setblocking(False)
         self._end = end
-        self._take = take
-        asyncio.get_running_loop().add_reader(end.fileno(), self._receive)
+        self._connecting: set[asyncio.Task[None]] = set()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start without a listener."""
+        asyncio.get_running_loop().add_reader(self._end.fileno(), self._receive)
+        await super().startup(sockets=[])
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop receiving connections and drain."""
+        self._stop_receiving()
+        await asyncio.gather(*self._connecting, return_exceptions=True)
+        await super().shutdown(sockets)
 
     def _receive(self) -> None:
         for _ in range(_AT_ONCE):
@@ -112,54 +123,27 @@ class Receiver:
             except (BlockingIOError, InterruptedError):
                 return
             except OSError:
-                return self.close()
+                data = b""
             if not data:
-                return self.close()
+                return self._stop_receiving()
             for descriptor in descriptors:
-                connection = socket.socket(fileno=descriptor)
-                connection.setblocking(False)
-                self._take(connection)
+                connecting = asyncio.create_task(self._connect(socket.socket(fileno=descriptor)))
+                self._connecting.add(connecting)
+                connecting.add_done_callback(self._connecting.discard)
 
-    def close(self) -> None:
-        """Stop receiving."""
+    def _stop_receiving(self) -> None:
         if self._end.fileno() >= 0:
             asyncio.get_running_loop().remove_reader(self._end.fileno())
             self._end.close()
 
-
-class HandedServer(HttpServer):
-    """A server of connections that the supervisor accepted and sends over `end`."""
-
-    def __init__(self, settings: Settings, app: Any, end: socket.socket) -> None:
-        super().__init__(server_config(settings, app, websockets=True))
-        self._end = end
-        self._receiver: Receiver | None = None
-        self._connecting: set[asyncio.Task[Any]] = set()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start without a listener."""
-        self._receiver = Receiver(self._end, self._take)
-        await super().startup(sockets=[])
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop receiving connections and drain."""
-        assert self._receiver is not None
-        self._receiver.close()
-        await asyncio.gather(*self._connecting, return_exceptions=True)
-        await super().shutdown(sockets)
-
-    def _take(self, connection: socket.socket) -> None:
-        connecting = asyncio.get_running_loop().create_task(self._connect(connection))
-        self._connecting.add(connecting)
-        connecting.add_done_callback(self._connecting.discard)
-
     async def _connect(self, connection: socket.socket) -> None:
+        connection.setblocking(False)
         try:
-            await asyncio.get_running_loop().connect_accepted_socket(self._protocol, connection)
+            await asyncio.get_running_loop().connect_accepted_socket(self._make_protocol, connection)
         except OSError as error:
             _log.debug("a connection was gone before it was taken", error=str(error))
             connection.close()
 
-    def _protocol(self) -> asyncio.Protocol:
+    def _make_protocol(self) -> asyncio.Protocol:
         make: Callable[..., asyncio.Protocol] = self.config.http_protocol_class
         return make(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)

@@ -61,7 +61,8 @@ class Supervisor:
         self._noise: bool | None = None
         """The state of the kill switch; None if it was never set."""
         self._stopping = False
-        self._up = asyncio.Event()
+        self._up = False
+        """Whether all children have been ready at once."""
         self._over = asyncio.Event()
         self._reading = 0
         """The number of the configuration in force. Profiles in files belong to one reading."""
@@ -84,7 +85,6 @@ class Supervisor:
         keeping = [asyncio.create_task(self._keep(child)) for child in self._children]
         telling = asyncio.create_task(self._tell_control())
         try:
-            await self._wait_until_up()
             await self._over.wait()
         finally:
             telling.cancel()
@@ -92,14 +92,6 @@ class Supervisor:
         if self._failed is not None:
             raise ConfigurationError(str(self._failed["error"]))
         return code
-
-    async def _wait_until_up(self) -> None:
-        up, over = asyncio.create_task(self._up.wait()), asyncio.create_task(self._over.wait())
-        await asyncio.wait((up, over), return_when=asyncio.FIRST_COMPLETED)
-        up.cancel()
-        over.cancel()
-        if self._up.is_set():
-            self._announce(self._settings)
 
     # Children
 
@@ -120,7 +112,7 @@ class Supervisor:
                     _log.error("a child did not end well", who=child.name, code=code)
                     self._ended_badly = True
                 return
-            if not self._up.is_set() or self._workers_keep_failing():
+            if not self._up or self._workers_keep_failing():
                 return self._give_up(child, code)
             self._restarts += 1
             self._tell()
@@ -154,8 +146,9 @@ class Supervisor:
             if child.handed is not None:
                 self._dealer.add(child.handed)
             self._tell()
-            if all(one.ready for one in self._children):
-                self._up.set()
+            if not self._up and all(one.ready for one in self._children):
+                self._up = True
+                self._announce(self._settings)
         elif "problem" in message:
             child.problem = message["problem"]
             child.upstreams = message["upstreams"]
@@ -237,7 +230,7 @@ class Supervisor:
         for child in self._children if slow else ():
             child.signal(signal.SIGKILL)
         await asyncio.gather(*keeping)
-        return 1 if self._ended_badly or not self._up.is_set() else 0
+        return 1 if self._ended_badly or not self._up else 0
 
 
 def _settings_message(settings: Settings) -> Message:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import structlog
+import uvloop
 from structlog.contextvars import bind_contextvars
 
 from crosswind.gateway.app import create_app
@@ -47,10 +48,6 @@ _REPORT_EVERY_S = 1.0
 def main(arguments: list[str]) -> int:
     """Run and return the exit code."""
     channel, other = (socket.socket(fileno=int(number)) for number in arguments)
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.run(_run(channel, other))
     return uvloop.run(_run(channel, other))
 
 
