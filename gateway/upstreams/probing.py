@@ -44,7 +44,7 @@ async def _probe_regularly(upstream: Upstream, path: str) -> None:
 
 
 async def probe_replica(upstream: Upstream, replica: Replica, path: str) -> None:
-    """Probe a replica once with the upstream's own key: healthy means a status below 500 in time."""
+    """Probe a replica once with the upstream's own key: healthy means an answer in time that isn't a 5xx."""
     nobody = Caller()
     outgoing = UpstreamRequest("GET", upstream.path(path, "", nobody), upstream.headers((), nobody, {}), None)
     try:
@@ -59,7 +59,4 @@ async def probe_replica(upstream: Upstream, replica: Replica, path: str) -> None
     except TimeoutError:
         replica.record_failure("probe_timeout")
     else:
-        if answer.status >= 500:
-            replica.record_failure(f"status_{answer.status}")
-        else:
-            replica.record_success()
+        replica.record_status(answer.status)

@@ -57,6 +57,13 @@ class Replica:
             self.last_error = None
             _log.info("a replica answers again", replica=self.base)
 
+    def record_status(self, status: int) -> None:
+        """Count an answer: a 5xx is a failure, but for 501, which says that a method isn't known."""
+        if status >= 500 and status != 501:
+            self.record_failure(f"status_{status}")
+        else:
+            self.record_success()
+
     def record_failure(self, code: str) -> None:
         """Count a failure: no connection, too slow, or a 5xx. Eject the replica after too many; after an
         ejection, a single failure ejects it again, for longer.

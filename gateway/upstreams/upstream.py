@@ -7,13 +7,13 @@ import fnmatch
 import re
 import time
 from collections.abc import Iterable, Sequence
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import aiohttp
 from msgspec import structs
 
-from crosswind.gateway.config.sections import Limits, Timeouts
-from crosswind.gateway.config.upstream import Health, Retries, UpstreamSettings
+from crosswind.gateway.config.settings import Settings
+from crosswind.gateway.config.upstream import UpstreamSettings
 from crosswind.gateway.errors import UpstreamAttempt, UpstreamError
 from crosswind.gateway.http.auth import Caller, query_without_credentials
 from crosswind.gateway.http.headers import CREDENTIALS, Changes, Headers, forward_headers
@@ -34,22 +34,18 @@ class Upstream:
     def __init__(
         self,
         settings: UpstreamSettings,
-        *,
-        timeouts: Timeouts,
-        limits: Limits,
-        retries: Retries,
-        health: Health,
+        common: Settings,
     ) -> None:
         self.settings = settings
         self.name = settings.name
         self.dialect = settings.effective_dialect
         self.models = _compile_globs(settings.models)
-        self.retries = settings.retries or retries
-        self.health = settings.health or health
+        self.retries = settings.retries or common.retries
+        self.health = settings.health or common.health
         self.replicas = Replicas.from_bases(settings.bases, self.health)
-        self.pool = Pool(settings.bases, settings.merge_timeouts(timeouts), limits)
+        self.pool = Pool(settings.bases, settings.merge_timeouts(common.timeouts), common.limits)
         self.websocket_client = WebSocketClient(self.pool)
-        self.identity = (settings, self.pool.timeouts, limits, self.retries, self.health)
+        self.identity = (settings, self.pool.timeouts, common.limits, self.retries, self.health)
         """The settings that it was built from: a reload keeps an upstream whose identity is unchanged."""
         self.tokenless = False
         """It refused a request that asked for token ids."""
@@ -108,8 +104,7 @@ class Upstream:
         if missing and query:
             given = {name for name, _ in parse_qsl(query, keep_blank_values=True)}
             missing = {name: value for name, value in missing.items() if name not in given}
-        added = "&".join(f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in missing.items())
-        query = f"{query}&{added}" if query and added else query or added
+        query = "&".join(filter(None, (query, urlencode(missing, quote_via=quote, safe=""))))
         return f"{path}?{query}" if query else path
 
     async def send(self, outgoing: UpstreamRequest, session: str | None = None) -> UpstreamResponse:
@@ -171,10 +166,7 @@ class Upstream:
             if error.code != "upstream_pool_wait":
                 replica.record_failure(error.code)
             raise
-        if answer.status >= 500 and answer.status != 501:
-            replica.record_failure(f"status_{answer.status}")
-        else:
-            replica.record_success()
+        replica.record_status(answer.status)
         if 300 <= answer.status < 400:
             answer.headers = _rewrite_locations(answer.headers, replica.base, outgoing.path)
         return answer

@@ -72,13 +72,7 @@ def build_upstreams(settings: Settings, known: Upstreams | None = None) -> Upstr
     kept = {one.name: one for one in known or ()}
     members = []
     for each in settings.every_upstream:
-        upstream = Upstream(
-            each,
-            timeouts=settings.timeouts,
-            limits=settings.limits,
-            retries=settings.retries,
-            health=settings.health,
-        )
+        upstream = Upstream(each, settings)
         before = kept.get(upstream.name)
         members.append(before if before is not None and before.identity == upstream.identity else upstream)
     default = members[-1] if settings.upstream is not None else members[0]
